@@ -1,0 +1,122 @@
+"""Between mitmproxy's flows and our own values: the only module that knows both.
+
+The URL of a flow is where mitmproxy really connects, never what a Host header claims: a client that asks
+evil.test for a page with `Host: school.test` must not be able to put evil's answer into the cache under
+school.test's name. Where the two differ, `named_truly` is False and nothing may be stored or harvested.
+"""
+
+from datetime import UTC, datetime
+
+from mitmproxy import http
+from mitmproxy.connection import Server
+from mitmproxy.net.http.url import parse_authority
+
+from proxy.cache.entry import CacheRequest, Headers
+from repair.model import Page
+
+ORIGINAL_URL = "linkmend_url"
+"""Metadata: the URL the client asked for, once the request was pointed elsewhere (parent, body server)."""
+OURS = "linkmend_ours"
+"""Metadata: who of us made this response ("hit", "repair", "helper", ...); absent for an origin's."""
+FAILURE = "linkmend_failure"
+"""Metadata: the `Failure` that kept us from getting an answer of the origin."""
+TIMED_OUT = "linkmend_timed_out"
+"""Metadata: we ended the connection because the origin took too long."""
+_TRULY = "linkmend_named_truly"
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def url_of(flow: http.HTTPFlow) -> str:
+    """The absolute URL the client asked for, host in lower case, default port left out, no fragment."""
+    kept = flow.metadata.get(ORIGINAL_URL)
+    if isinstance(kept, str):
+        return kept
+    request = flow.request
+    host = _connect_name(flow)
+    if ":" in host and not host.startswith("["):
+        host = f"[{host}]"
+    port = "" if request.port == _DEFAULT_PORTS.get(request.scheme) else f":{request.port}"
+    return f"{request.scheme}://{host}{port}{request.path.partition('#')[0]}"
+
+
+def _connect_name(flow: http.HTTPFlow) -> str:
+    """The host's name. In transparent mode we connect to a bare address, and the name is what the browser
+    gave: for https the SNI, which the origin's certificate must match; for http only the Host header."""
+    request = flow.request
+    if flow.client_conn.proxy_mode.type_name == "transparent":
+        return (flow.client_conn.sni or _host_header(request) or request.host).lower()
+    return request.host.lower()
+
+
+def _host_header(request: http.Request) -> str:
+    try:
+        return parse_authority(request.host_header or "", check=True)[0].lower()
+    except ValueError:
+        return ""
+
+
+def named_truly(flow: http.HTTPFlow) -> bool:
+    """Whether the URL's host is vouched for by more than a header that the client may forge."""
+    if _TRULY in flow.metadata:
+        return bool(flow.metadata[_TRULY])
+    header = _host_header(flow.request)
+    if flow.client_conn.proxy_mode.type_name == "transparent":
+        return bool(flow.client_conn.sni) and header in ("", str(flow.client_conn.sni).lower())
+    return header in ("", flow.request.host.lower())
+
+
+def point_at(flow: http.HTTPFlow, host: str, port: int, path: str) -> None:
+    """Send the request to another place over plain http, Host header kept; `url_of` still gives the original."""
+    flow.metadata[_TRULY] = named_truly(flow)
+    flow.metadata[ORIGINAL_URL] = url_of(flow)
+    kept_host = flow.request.headers.get("host")
+    flow.request.host, flow.request.port, flow.request.scheme = host, port, "http"
+    flow.request.path, flow.request.authority = path, ""
+    if kept_host is not None:
+        flow.request.headers["host"] = kept_host  # setting .host rewrites it
+    flow.server_conn = Server(address=(host, port))  # a new one: the old may lead through an upstream proxy
+
+
+def request_of(flow: http.HTTPFlow) -> CacheRequest:
+    """The request as the cache looks at it."""
+    return CacheRequest(
+        method=flow.request.method, url=url_of(flow), headers=header_list(flow.request.headers)
+    )
+
+
+def header_list(headers: http.Headers) -> Headers:
+    """Every field line in order, names and values as latin-1 text, so that nothing is joined or lost."""
+    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.fields)
+
+
+def mitm_headers(headers: Headers) -> http.Headers:
+    """The way back from `header_list`."""
+    return http.Headers([(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers])
+
+
+def make_response(*, status: int, reason: str = "", headers: Headers, body: bytes = b"") -> http.Response:
+    """A response with exactly these headers: `Response.make` adds a Content-Length even to a 304."""
+    now = datetime.now(UTC).timestamp()
+    return http.Response(
+        http_version=b"HTTP/1.1",
+        status_code=status,
+        reason=reason.encode("latin-1", "replace"),
+        headers=mitm_headers(headers),
+        content=body,
+        trailers=None,
+        timestamp_start=now,
+        timestamp_end=now,
+    )
+
+
+def page_of(flow: http.HTTPFlow) -> Page:
+    """The flow's response as a page; the body is what was sent, still content-coded."""
+    response = flow.response
+    return Page(
+        url=url_of(flow),
+        status=response.status_code if response else 0,
+        headers=header_list(response.headers) if response else (),
+        body=(response.raw_content or b"") if response else b"",
+        fetched_at=datetime.now(UTC),
+    )

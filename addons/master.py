@@ -1,0 +1,164 @@
+"""A lean mitmproxy: only the addons that a proxy needs, and hooks that go straight to who has them.
+
+mitmdump loads some thirty addons and walks through all of them for every hook of every request, which costs
+about half of its time. Ours loads six of mitmproxy's own beside linkmend's, and keeps a table from hook to
+handlers. `LeanAddons.trigger_event` does what mitmproxy's does, for addons without children.
+"""
+
+import asyncio
+import inspect
+import logging
+import signal
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from mitmproxy import exceptions, hooks, master, options
+from mitmproxy.addonmanager import AddonManager
+from mitmproxy.addons import clientplayback, core, disable_h2c, next_layer, proxyserver, tlsconfig
+
+from proxy.errors import StartError
+from proxy.settings import ProxySettings, split_address
+
+log = logging.getLogger(__name__)
+
+_DNS_THREADS = 64
+
+
+class LeanAddons(AddonManager):
+    """An addon manager that remembers which handlers each hook has."""
+
+    def __init__(self, owner: master.Master) -> None:
+        super().__init__(owner)
+        self._table: dict[str, list[Callable[..., Any]]] = {}
+
+    def add(self, *addons: Any) -> None:
+        super().add(*addons)
+        self._table.clear()
+
+    def remove(self, addon: Any) -> None:
+        super().remove(addon)
+        self._table.clear()
+
+    async def trigger_event(self, event: hooks.Hook) -> None:
+        handlers = self._table.get(event.name)
+        if handlers is None:
+            handlers = self._table[event.name] = [
+                handler for addon in self.chain for _, handler in self._iter_hooks(addon, event)
+            ]
+        for handler in handlers:
+            try:
+                result = handler(*event.args())
+                if result is not None and inspect.isawaitable(result):
+                    await result
+            except exceptions.AddonHalt:
+                return
+            except exceptions.OptionsError:
+                raise
+            except Exception:  # whatever fails in one addon, the reader's request goes on
+                log.exception("%s failed in %s", event.name, getattr(handler, "__qualname__", handler))
+
+
+class LeanMaster(master.Master):
+    """mitmproxy with our addons, listening as the settings say."""
+
+    def __init__(self, settings: ProxySettings, confdir: str, addons: Sequence[Any]) -> None:
+        super().__init__(options.Options(confdir=confdir))
+        self.options.changed.disconnect(self.addons._configure_all)
+        self.addons = LeanAddons(self)
+        self.addons.add(
+            core.Core(),
+            clientplayback.ClientPlayback(),
+            disable_h2c.DisableH2C(),
+            proxyserver.Proxyserver(),
+            next_layer.NextLayer(),
+            tlsconfig.TlsConfig(),
+            *addons,
+        )
+        self.apply(settings)
+
+    def apply(self, settings: ProxySettings) -> None:
+        """Set mitmproxy's options from ours; safe while running. Raises StartError for a mode it does not know."""
+        host, port = split_address(settings.listen)
+        try:
+            self.options.update(
+                listen_host=host,
+                listen_port=port,
+                mode=[settings.mode],
+                # A dead https host must reach our hooks as a request, not fail at CONNECT.
+                connection_strategy="lazy",
+                http2=settings.http2,
+                http3=False,
+                ssl_insecure=not settings.verify_origins,
+                ssl_verify_upstream_trusted_ca=settings.trusted_ca or None,
+                client_replay_concurrency=-1,
+            )
+        except exceptions.OptionsError as error:
+            raise StartError(f"proxy.mode: {error}") from error
+
+    @property
+    def _proxyserver(self) -> proxyserver.Proxyserver:
+        return self.addons.get("proxyserver")  # type: ignore[no-any-return]
+
+    def listening_on(self) -> str:
+        """The address browsers use, as HOST:PORT; raises StartError when nothing listens."""
+        addresses = self._proxyserver.listen_addrs()
+        if not addresses:
+            raise StartError(f"cannot listen on {self.options.listen_host}:{self.options.listen_port}")
+        host, port = addresses[0][:2]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    async def serve(self, *, ready: Callable[[], None], in_flight: Callable[[], int], grace_s: float) -> None:
+        """Run until SIGTERM or SIGINT; then take no new connections, let answers under way finish, and end."""
+        loop = asyncio.get_running_loop()
+        # Names are looked up in the loop's default threads: a class that asks for dead hosts may fill many.
+        loop.set_default_executor(ThreadPoolExecutor(_DNS_THREADS, thread_name_prefix="dns"))
+        stop = asyncio.Event()
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signum, stop.set)
+        running = asyncio.create_task(self.run())
+        stopping = asyncio.create_task(self._stop_when(stop, in_flight, grace_s))
+        try:
+            await self._started(running)
+            ready()
+            await running
+        finally:
+            stopping.cancel()
+
+    async def _started(self, running: asyncio.Task[None]) -> None:
+        server = self._proxyserver
+        while not server.is_running and not running.done():
+            await asyncio.sleep(0.01)
+        if running.done():
+            await running
+        try:
+            self.listening_on()
+        except StartError:
+            self.shutdown()
+            await running
+            raise
+
+    async def _stop_when(self, stop: asyncio.Event, in_flight: Callable[[], int], grace_s: float) -> None:
+        await stop.wait()
+        log.info("stopping: %d answers under way", in_flight())
+        await self._proxyserver.servers.update([])
+        await _until(lambda: in_flight() == 0 and not self._unsent(), timeout_s=grace_s)
+        self.shutdown()
+
+    def _unsent(self) -> bool:
+        """Whether bytes of finished answers still wait in a socket's buffer."""
+        return any(
+            io.writer is not None and io.writer.transport.get_write_buffer_size() > 0
+            for handler in self._proxyserver.connections.values()
+            for io in handler.transports.values()
+        )
+
+
+async def _until(is_true: Callable[[], bool], *, timeout_s: float) -> None:
+    """Wait for a condition that nobody signals; polled, since it is only used while stopping."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            while not is_true():
+                await asyncio.sleep(0.02)
+    except TimeoutError:
+        log.warning("gave up on answers under way after %.0f s", timeout_s)

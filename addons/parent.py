@@ -1,0 +1,44 @@
+"""Sends requests through the school's Squid, and reads what Squid says of those it could not fulfil.
+
+http, and https where the parent is squid-openssl, go in absolute form (`GET https://host/path`): Squid then
+caches https too and every failure is an ordinary response with its mark. A plain Squid cannot fetch https for
+us, so there https goes by CONNECT, and a failure ends in the `error` hook like one of a direct connection.
+"""
+
+from mitmproxy import http
+from mitmproxy.connection import Server
+
+from addons.flows import FAILURE, ORIGINAL_URL, header_list, point_at, url_of
+from proxy.failures import parent_failure
+from proxy.settings import ProxySettings, parent_address
+
+_VIA_PARENT = "linkmend_via_parent"
+
+
+class Parent:
+    """Points requests at the parent. It stands after the cache: a hit never reaches it."""
+
+    def __init__(self, settings: ProxySettings) -> None:
+        self.settings = settings
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        if not self.settings.parent or flow.response is not None or ORIGINAL_URL in flow.metadata:
+            return  # no parent, answered already, or pointed at our own body server
+        host, port = parent_address(self.settings.parent)
+        if flow.request.scheme == "https" and self.settings.parent_https == "connect":
+            self._tunnel(flow, host, port)
+        else:
+            flow.metadata[_VIA_PARENT] = True
+            point_at(flow, host, port, url_of(flow))
+
+    def _tunnel(self, flow: http.HTTPFlow, host: str, port: int) -> None:
+        origin = Server(address=(flow.request.host, flow.request.port))
+        origin.via = ("http", (host, port))
+        flow.server_conn = origin
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        if flow.response is None or not flow.metadata.get(_VIA_PARENT):
+            return
+        failure = parent_failure(flow.response.status_code, header_list(flow.response.headers))
+        if failure is not None:
+            flow.metadata[FAILURE] = failure

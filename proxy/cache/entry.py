@@ -1,0 +1,51 @@
+"""The values the cache thinks in: requests, responses, bodies. Header lists are ordered pairs of text.
+
+Header values are latin-1 decoded, so that they go in and out of a store or mitmproxy unchanged.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileBody:
+    """A body that stays on disk because it is too large to hold in memory."""
+
+    path: Path
+    size: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheRequest:
+    """A request as far as a cache looks at it. `url` is absolute, its normal form made by the caller."""
+
+    method: str
+    url: str
+    headers: Headers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredResponse:
+    """One stored response: what was sent, and what is needed to compute its age and to select it (RFC 9111 4.1, 4.2.3).
+
+    `vary` holds the request header fields named by Vary with their normalised values at the time.
+    `requested_at` and `received_at` are seconds since the epoch.
+    """
+
+    status: int
+    reason: str
+    headers: Headers
+    body: bytes | FileBody
+    vary: Headers
+    requested_at: float
+    received_at: float
+    pinned: bool = False
+
+
+def values(headers: Iterable[tuple[str, str]], name: str) -> list[str]:
+    """All field lines of one name, in order, untouched."""
+    wanted = name.lower()
+    return [value for key, value in headers if key.lower() == wanted]

@@ -1,0 +1,101 @@
+"""What went wrong between us and an origin: from an error text or a parent's mark to a kind of miss (pure).
+
+mitmproxy reports failures as text only (no exception, no code on version 11), so the texts of Python's
+socket layer, OpenSSL and mitmproxy are read here, and nowhere else. A text nobody has met yet is
+`unreachable`: the reader is told that the page could not be fetched, which is true of all of them.
+"""
+
+import re
+from dataclasses import dataclass
+
+import http_sf
+
+from proxy.cache.entry import Headers, values
+from repair.model import MissKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A failed fetch: the kind of miss, the error type of RFC 9209 2.3, our status, and the words for a log."""
+
+    kind: MissKind
+    error: str
+    status: int
+    detail: str = ""
+
+
+_BY_TEXT: tuple[tuple[re.Pattern[str], MissKind, str, int], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), kind, error, status)
+    for pattern, kind, error, status in (
+        (r"certificate", MissKind.TLS, "tls_certificate_error", 502),
+        (r"\btls\b|\bssl\b|handshake", MissKind.TLS, "tls_protocol_error", 502),
+        # getaddrinfo: EAI_AGAIN, EAI_FAIL, EAI_NODATA, EAI_NONAME, and idna's complaint about a host name
+        (
+            r"\[Errno -(2|3|4|5)\]|name or service|name resolution|no address|label",
+            MissKind.UNREACHABLE,
+            "dns_error",
+            502,
+        ),
+        (r"\[Errno 111\]|refused", MissKind.UNREACHABLE, "connection_refused", 502),
+        (r"\[Errno 110\]|timed out|timeout", MissKind.TIMEOUT, "connection_timeout", 504),
+        (r"\[Errno (101|113)\]|unreachable|no route", MissKind.UNREACHABLE, "destination_ip_unroutable", 502),
+        (r"closed|reset|eof|incomplete|terminated", MissKind.UNREACHABLE, "connection_terminated", 502),
+        (r"invalid|malformed|protocol|header", MissKind.UNREACHABLE, "http_protocol_error", 502),
+    )
+)
+
+
+def failure_of(message: str, *, timed_out: bool = False) -> Failure:
+    """The failure behind an error text; `timed_out` when we ended the connection ourselves."""
+    detail = message[:300]
+    if timed_out:
+        return Failure(kind=MissKind.TIMEOUT, error="http_response_timeout", status=504, detail=detail)
+    for pattern, kind, error, status in _BY_TEXT:
+        if pattern.search(detail):
+            return Failure(kind=kind, error=error, status=status, detail=detail)
+    return Failure(kind=MissKind.UNREACHABLE, error="destination_unavailable", status=502, detail=detail)
+
+
+_SQUID_ERRORS: dict[str, tuple[MissKind, str]] = {
+    "ERR_ONLY_IF_CACHED_MISS": (MissKind.OFFLINE, "destination_unavailable"),
+    "ERR_CONNECT_FAIL": (MissKind.UNREACHABLE, "connection_refused"),
+    "ERR_DNS_FAIL": (MissKind.UNREACHABLE, "dns_error"),
+    "ERR_READ_ERROR": (MissKind.UNREACHABLE, "destination_unavailable"),
+    "ERR_WRITE_ERROR": (MissKind.UNREACHABLE, "connection_terminated"),
+    "ERR_ZERO_SIZE_OBJECT": (MissKind.UNREACHABLE, "connection_terminated"),
+    "ERR_INVALID_RESP": (MissKind.UNREACHABLE, "http_protocol_error"),
+    "ERR_CANNOT_FORWARD": (MissKind.UNREACHABLE, "destination_unavailable"),
+    "ERR_READ_TIMEOUT": (MissKind.TIMEOUT, "http_response_timeout"),
+    "ERR_LIFETIME_EXP": (MissKind.TIMEOUT, "http_response_timeout"),
+    "ERR_GATEWAY_FAILURE": (MissKind.UNREACHABLE, "destination_unavailable"),
+    "ERR_SECURE_CONNECT_FAIL": (MissKind.TLS, "tls_certificate_error"),
+}
+
+
+def parent_failure(status: int, headers: Headers) -> Failure | None:
+    """What the parent says it could not do, or None when the origin answered or the parent refused by policy.
+
+    Call it only with what came from the configured parent: anybody can write these headers.
+    ERR_ACCESS_DENIED and its like are an admin's decision, not a miss, and are left alone.
+    """
+    marks = values(headers, "x-squid-error")
+    if not marks or status < 500:
+        return None
+    name = marks[-1].split(" ", 1)[0]
+    found = _SQUID_ERRORS.get(name)
+    if found is None:
+        return None
+    # 110 is the system's own word for a connection that timed out (ETIMEDOUT)
+    if name == "ERR_CONNECT_FAIL" and marks[-1].endswith(" 110"):
+        found = (MissKind.TIMEOUT, "connection_timeout")
+    kind, error = found
+    return Failure(kind=kind, error=error, status=504 if kind is MissKind.TIMEOUT else status, detail=name)
+
+
+def proxy_status(failure: Failure) -> str:
+    """The failure as a Proxy-Status field value (RFC 9209)."""
+    details = "".join(char for char in failure.detail if " " <= char <= "~")
+    parameters = {"error": http_sf.Token(failure.error)}
+    if details:
+        parameters["details"] = details  # type: ignore[assignment]
+    return str(http_sf.ser([(http_sf.Token("linkmend"), parameters)]))

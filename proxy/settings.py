@@ -1,0 +1,280 @@
+"""One typed tree of settings out of linkmend.toml, the environment and the command line.
+
+Precedence: command line, then `LINKMEND_SECTION_KEY` in the environment, then the file, then the
+defaults below. A wrong or unknown key is an error that names the file, the key and what was expected.
+"""
+
+import ipaddress
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
+
+from proxy.errors import SettingsError
+from repair.settings import CollectionSettings, RepairSettings
+
+LOCAL_NETWORKS = (
+    "127.0.0.0/8",
+    "10.0.0.0/8",
+    "172.16.0.0/12",
+    "192.168.0.0/16",
+    "100.64.0.0/10",
+    "169.254.0.0/16",
+    "::1/128",
+    "fc00::/7",
+    "fe80::/10",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxySettings:
+    """How the proxy listens, whom it serves and how it reaches the web: `[proxy]`."""
+
+    listen: str = "0.0.0.0:8080"
+    """Address and port for browsers."""
+    mode: str = "regular"
+    """regular, transparent, reverse:URL or upstream:URL, as mitmproxy writes them."""
+    parent: str = ""
+    """A Squid to send every request to, such as http://127.0.0.1:3128; empty for none."""
+    parent_https: str = "absolute"
+    """How https goes to the parent: absolute (squid-openssl, cached there) or connect (plain squid)."""
+    offline: bool = False
+    """Serve only what is held; ask nobody."""
+    clients: tuple[str, ...] = LOCAL_NETWORKS
+    """Networks whose clients are served."""
+    http2: bool = False
+    """Offer HTTP/2 to browsers and origins; costs memory on large downloads, gains little on a LAN."""
+    verify_origins: bool = True
+    """Check the certificates of https sites."""
+    trusted_ca: str = ""
+    """A PEM file of further certificate authorities to trust, such as a filter's; empty for none."""
+    connect_timeout_s: float = 10.0
+    """How long a name may take to resolve and a connection to open."""
+    first_byte_timeout_s: float = 30.0
+    """How long a site may take to begin its answer."""
+    stop_grace_s: float = 10.0
+    """How long answers under way may take to finish when linkmend is stopped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheSettings:
+    """The shared HTTP cache: `[cache]`."""
+
+    max_bytes: int = 10 * 1024**3
+    """Size on disk past which the least recently used responses go; pinned ones never."""
+    memory_bytes: int = 64 * 1024**2
+    """Size of the most used small responses kept in memory as well; 0 for none."""
+    stream_over_bytes: int = 1024**2
+    """Bodies larger than this are passed on as they come and never held in memory."""
+    max_body_bytes: int = 512 * 1024**2
+    """Bodies larger than this are passed on but not stored."""
+    heuristic_fraction: float = 0.1
+    """Without explicit freshness: fresh for this part of the time since Last-Modified."""
+    heuristic_max_s: int = 86_400
+    """... but no longer than this."""
+    collapse_wait_s: float = 20.0
+    """How long a request waits for an identical one that is under way."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarvestSettings:
+    """What passing pages feed the collection: `[harvest]`."""
+
+    enabled: bool = True
+    """Read shareable pages that pass into the collection."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissesSettings:
+    """The log of missed pages: `[misses]`."""
+
+    retention_days: int = 90
+    """How long a miss is kept."""
+    log_bytes: int = 50 * 1024**2
+    """Size at which misses.jsonl is rotated; one older file is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogSettings:
+    """Operational logging: `[log]`."""
+
+    level: str = "info"
+    """debug, info, warning or error."""
+    format: str = "text"
+    """text or json, one event a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """The whole tree; every part is handed its own section."""
+
+    proxy: ProxySettings = field(default_factory=ProxySettings)
+    cache: CacheSettings = field(default_factory=CacheSettings)
+    collection: CollectionSettings = field(default_factory=CollectionSettings)
+    harvest: HarvestSettings = field(default_factory=HarvestSettings)
+    repair: RepairSettings = field(default_factory=RepairSettings)
+    misses: MissesSettings = field(default_factory=MissesSettings)
+    log: LogSettings = field(default_factory=LogSettings)
+
+
+def load(
+    path: Path | None = None,
+    *,
+    environment: Mapping[str, str] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Settings:
+    """Read the file (if any), lay the environment and then `overrides` (`{"proxy.listen": ...}`) over it.
+
+    Raises SettingsError for an unreadable file and for any unknown or wrong key.
+    """
+    settings = Settings()
+    if path is not None:
+        settings = _merged(settings, _read(path), where=path.name)
+    settings = _merged(
+        settings, _from_environment(os.environ if environment is None else environment), "environment"
+    )
+    for dotted, value in (overrides or {}).items():
+        section, _, key = dotted.partition(".")
+        settings = _merged(settings, {section: {key: value}}, where="command line")
+    _check(settings)
+    return settings
+
+
+def default_path(environment: Mapping[str, str] | None = None) -> Path | None:
+    """The settings file used when none is named: the user's own, else the system's; None without either."""
+    env = os.environ if environment is None else environment
+    home = Path(env.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    for candidate in (home / "linkmend" / "linkmend.toml", Path("/etc/linkmend/linkmend.toml")):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+def default_data(environment: Mapping[str, str] | None = None) -> Path:
+    """Where data is kept when no place is named: systemd's state directory, else the user's own."""
+    env = os.environ if environment is None else environment
+    if state := env.get("STATE_DIRECTORY"):
+        return Path(state.split(":")[0])
+    return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "linkmend"
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        with path.open("rb") as file:
+            return tomllib.load(file)
+    except OSError as error:
+        raise SettingsError(f"{path.name}: cannot be read: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise SettingsError(f"{path.name}: not UTF-8 at byte {error.start}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path.name}: not TOML: {error}") from error
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """`LINKMEND_PROXY_LISTEN=...` as `{"proxy": {"listen": ...}}`; values as in TOML, strings may be bare."""
+    tree: dict[str, Any] = {}
+    for name, text in environment.items():
+        if not name.startswith("LINKMEND_"):
+            continue
+        section, _, key = name.removeprefix("LINKMEND_").lower().partition("_")
+        tree.setdefault(section, {})[key] = _toml_value(text)
+    return tree
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _merged(settings: Settings, tree: Mapping[str, Any], where: str) -> Settings:
+    sections = {part.name for part in fields(Settings)}
+    for name, values in tree.items():
+        if name not in sections:
+            raise SettingsError(
+                f"{where}: {name}: unknown section, expected one of {', '.join(sorted(sections))}"
+            )
+        if not isinstance(values, Mapping):
+            raise SettingsError(f"{where}: {name}: expected a section, got {values!r}")
+        section = getattr(settings, name)
+        settings = replace(settings, **{name: _merged_section(section, values, f"{where}: {name}")})
+    return settings
+
+
+def _merged_section(section: Any, values: Mapping[str, Any], where: str) -> Any:
+    expected = get_type_hints(type(section))
+    changes = {}
+    for key, value in values.items():
+        if key not in expected:
+            raise SettingsError(f"{where}.{key}: unknown key, expected one of {', '.join(sorted(expected))}")
+        changes[key] = _converted(value, expected[key], f"{where}.{key}")
+    return replace(section, **changes)
+
+
+def _converted(value: Any, expected: Any, where: str) -> Any:
+    """`value` as the type a setting is declared with; bool is not an int here, a whole number is a float."""
+    if isinstance(expected, UnionType) or get_origin(expected) not in (None, tuple):
+        raise AssertionError(f"{where}: settings are plain types or tuples of them")
+    if get_origin(expected) is tuple:
+        if not isinstance(value, list | tuple):
+            raise SettingsError(f"{where}: expected a list, got {value!r}")
+        return tuple(_converted(part, get_args(expected)[0], where) for part in value)
+    if expected is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value) is not expected:
+        raise SettingsError(f"{where}: expected {expected.__name__}, got {value!r}")
+    return value
+
+
+def _check(settings: Settings) -> None:
+    """Values whose type is right but whose content is not."""
+    proxy = settings.proxy
+    split_address(proxy.listen)
+    for network in proxy.clients:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as error:
+            raise SettingsError(
+                f"proxy.clients: expected networks such as 10.0.0.0/8, got {network!r}"
+            ) from error
+    if proxy.parent:
+        parent_address(proxy.parent)
+    _one_of("proxy.parent_https", proxy.parent_https, ("absolute", "connect"))
+    _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
+    _one_of("log.format", settings.log.format, ("text", "json"))
+    for section in fields(settings):
+        part = getattr(settings, section.name)
+        for key in fields(part):
+            value = getattr(part, key.name)
+            if isinstance(value, int | float) and value < 0:
+                raise SettingsError(f"{section.name}.{key.name}: expected 0 or more, got {value!r}")
+
+
+def _one_of(key: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise SettingsError(f"{key}: expected one of {', '.join(choices)}, got {value!r}")
+
+
+def split_address(text: str) -> tuple[str, int]:
+    """`HOST:PORT` as its parts; an IPv6 address stands in brackets. Raises SettingsError."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise SettingsError(f"proxy.listen: expected HOST:PORT, got {text!r}")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def parent_address(url: str) -> tuple[str, int]:
+    """Host and port of a parent given as http://HOST:PORT. Raises SettingsError."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host = port = None
+    if host is None or port is None or parts.scheme != "http" or parts.path not in ("", "/") or parts.query:
+        raise SettingsError(f"proxy.parent: expected http://HOST:PORT, got {url!r}")
+    return host, port

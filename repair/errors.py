@@ -1,0 +1,18 @@
+"""What can go wrong in `repair` so that the caller cannot go on.
+
+    RepairError
+    ├── CollectionError    the local collection cannot be opened, read or written
+    └── ImportFailed       a file or folder to import is not what it claims to be
+"""
+
+
+class RepairError(Exception):
+    """The root: its message says what, where, and what was found."""
+
+
+class CollectionError(RepairError):
+    """The local collection cannot be opened, read or written."""
+
+
+class ImportFailed(RepairError):
+    """A file or folder to import is not what it claims to be."""

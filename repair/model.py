@@ -1,0 +1,182 @@
+"""The words linkmend thinks in: values that flow from a broken link to what is offered instead.
+
+    BrokenLink -> Evidence -> Query -> Candidates -> RankedAlternatives
+
+Every stage takes such values and returns new ones. Nothing here does I/O.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+
+class MissKind(StrEnum):
+    """Why the reader did not get the page; the values are part of the contract (`Linkmend-Miss`)."""
+
+    NOT_FOUND = "not_found"
+    GONE = "gone"
+    SOFT_404 = "soft_404"
+    UNREACHABLE = "unreachable"
+    TIMEOUT = "timeout"
+    TLS = "tls"
+    SERVER_ERROR = "server_error"
+    OFFLINE = "offline"
+    PARKED = "parked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """One fetched representation of a URL, whoever fetched it; the body is as sent, content-coded or not."""
+
+    url: str
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+    fetched_at: datetime
+
+    def header(self, name: str) -> str | None:
+        """The values of a header joined by commas, or None when it is absent."""
+        wanted = name.lower()
+        values = [value for key, value in self.headers if key.lower() == wanted]
+        return ", ".join(values) if values else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link:
+    """A link as its author wrote it, with up to twenty terms of text on each side."""
+
+    target_url: str
+    anchor: str
+    before: str = ""
+    after: str = ""
+    nav: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What a page says, taken out of its bytes: the form in which pages are held, indexed and linked."""
+
+    url: str
+    title: str
+    text: str
+    headings: tuple[str, ...] = ()
+    description: str = ""
+    keywords: tuple[str, ...] = ()
+    language: str = ""
+    links: tuple[Link, ...] = ()
+    canonical_url: str | None = None
+    noindex: bool = False
+    nofollow: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldPage:
+    """A page of the local collection, without its links and its copy."""
+
+    url: str
+    title: str
+    text: str
+    language: str
+    fetched_at: datetime
+    pinned: bool
+    has_copy: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldCopy:
+    """The representation we kept of a page: identity-coded bytes and the type they were sent with."""
+
+    url: str
+    content_type: str
+    body: bytes
+    fetched_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InLink:
+    """A link of a held page that leads to some URL, held or not."""
+
+    source_url: str
+    link: Link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenLink:
+    """A URL that no longer leads where its author meant, and what is known of the click on it.
+
+    `source_url` is the page the click came from, as the browser told or as we inferred it.
+    """
+
+    url: str
+    kind: MissKind
+    source_url: str | None = None
+    anchor: str = ""
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """One thing known of the lost page: words with weights, and the source that says so."""
+
+    source: str
+    terms: tuple[tuple[str, float], ...]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is asked of the index: weighted terms, the words a person could edit, the evidence behind them."""
+
+    terms: tuple[tuple[str, float], ...]
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A held page that may be the answer, its score, and which evidence found it."""
+
+    url: str
+    score: float
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A piece of a snippet; `marked` pieces are the words that matched."""
+
+    text: str
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alternative:
+    """One line of what is offered. `reasons` are codes (`anchor`, `url`, `title`) that the page puts in words."""
+
+    url: str
+    title: str
+    snippet: tuple[Span, ...] = ()
+    score: float = 0.0
+    confidence: float = 0.0
+    source: str = "local"
+    reasons: tuple[str, ...] = ()
+    held: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankedAlternatives:
+    """What we offer for a broken link, best first; any part of it may be empty.
+
+    `copy_at` is when the copy we hold of the page itself was fetched, None when there is none;
+    `shortened` are shorter addresses of the same site that are held; `query` is what a person may edit.
+    """
+
+    link: BrokenLink
+    alternatives: tuple[Alternative, ...] = ()
+    copy_at: datetime | None = None
+    shortened: tuple[str, ...] = ()
+    query: str = ""
+    queries: Mapping[str, str] = field(default_factory=dict)
+    keywords: tuple[str, ...] = ()

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Installs what the tests need and runs them all: format, lint, types, unit and integration tests.
+#   sh tests/run.sh [PYTEST ARGUMENTS]
+set -eu
+cd "$(dirname "$0")/.."
+. deploy/environment.sh
+
+missing=
+command -v squid >/dev/null 2>&1 || [ -x /usr/sbin/squid ] || missing="$missing squid-openssl"
+command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+command -v certutil >/dev/null 2>&1 || missing="$missing libnss3-tools"
+if [ -n "$missing" ]; then
+    say "installing Debian packages:$missing"
+    apt_install $missing || say "cannot install$missing without root or sudo; the tests that need them will be skipped"
+fi
+make_environment '.[test]'
+
+strict=
+[ "${CI:-}" = true ] && strict=--require-real
+PATH="$PATH:/usr/sbin"
+export PATH
+.venv/bin/ruff format --check .
+.venv/bin/ruff check .
+.venv/bin/mypy
+exec .venv/bin/python -m pytest $strict "$@"

@@ -1,0 +1,83 @@
+"""proxy.failures: error texts and a parent's marks, put into kinds of miss."""
+
+import http_sf
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.failures import Failure, failure_of, parent_failure, proxy_status
+from repair.model import MissKind
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "error"),
+    [
+        ("[Errno -2] Name or service not known", MissKind.UNREACHABLE, "dns_error"),
+        ("[Errno -3] Temporary failure in name resolution", MissKind.UNREACHABLE, "dns_error"),
+        ("[Errno 111] Connect call failed ('127.0.0.1', 1)", MissKind.UNREACHABLE, "connection_refused"),
+        (
+            "[Errno 113] Connect call failed ('10.0.0.9', 80)",
+            MissKind.UNREACHABLE,
+            "destination_ip_unroutable",
+        ),
+        ("[Errno 101] Network is unreachable", MissKind.UNREACHABLE, "destination_ip_unroutable"),
+        ("[Errno 110] Connect call failed ('10.0.0.9', 80)", MissKind.TIMEOUT, "connection_timeout"),
+        ("timed out", MissKind.TIMEOUT, "connection_timeout"),
+        ("Certificate verify failed: self-signed certificate", MissKind.TLS, "tls_certificate_error"),
+        ("The remote server does not speak TLS.", MissKind.TLS, "tls_protocol_error"),
+        ("server closed connection", MissKind.UNREACHABLE, "connection_terminated"),
+        ("HTTP/1 protocol error: Invalid header", MissKind.UNREACHABLE, "http_protocol_error"),
+        ("something never met before", MissKind.UNREACHABLE, "destination_unavailable"),
+    ],
+)
+def test_an_error_text_is_put_into_its_kind(message, kind, error):
+    failure = failure_of(message)
+    assert (failure.kind, failure.error) == (kind, error)
+
+
+def test_a_connection_we_ended_ourselves_is_a_timeout_whatever_its_text():
+    assert failure_of("server closed connection", timed_out=True).kind is MissKind.TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("status", "mark", "kind"),
+    [
+        (504, "ERR_ONLY_IF_CACHED_MISS 0", MissKind.OFFLINE),
+        (503, "ERR_CONNECT_FAIL 111", MissKind.UNREACHABLE),
+        (503, "ERR_CONNECT_FAIL 110", MissKind.TIMEOUT),
+        (502, "ERR_READ_ERROR 0", MissKind.UNREACHABLE),
+        (503, "ERR_DNS_FAIL 0", MissKind.UNREACHABLE),
+        (504, "ERR_READ_TIMEOUT 0", MissKind.TIMEOUT),
+        (503, "ERR_SECURE_CONNECT_FAIL 0", MissKind.TLS),
+    ],
+)
+def test_a_parents_mark_says_what_it_could_not_do(status, mark, kind):
+    failure = parent_failure(status, (("X-Squid-Error", mark),))
+    assert failure is not None
+    assert failure.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("status", "headers"),
+    [
+        (404, ()),
+        (503, ()),
+        (403, (("X-Squid-Error", "ERR_ACCESS_DENIED 0"),)),
+        (503, (("X-Squid-Error", "ERR_SOMETHING_NEW 0"),)),
+        (200, (("X-Squid-Error", "ERR_DNS_FAIL 0"),)),
+    ],
+)
+def test_an_origins_own_error_and_an_admins_refusal_are_no_failure_of_the_parent(status, headers):
+    assert parent_failure(status, headers) is None
+
+
+@given(st.text())
+def test_any_error_text_makes_a_proxy_status_that_others_can_read(message):
+    name, parameters = http_sf.parse(proxy_status(failure_of(message)).encode(), tltype="list")[0]
+    assert str(name) == "linkmend"
+    assert "error" in parameters
+
+
+def test_a_failure_without_details_says_only_its_error():
+    failure = Failure(kind=MissKind.TIMEOUT, error="connection_timeout", status=504)
+    assert proxy_status(failure) == "linkmend;error=connection_timeout"
