@@ -6,12 +6,14 @@ school.test's name. Where the two differ, `named_truly` is False and nothing may
 """
 
 from datetime import UTC, datetime
+from http import HTTPStatus
 
 from mitmproxy import http
 from mitmproxy.connection import Server
 from mitmproxy.net.http.url import parse_authority
 
 from proxy.cache.entry import CacheRequest, Headers
+from proxy.render import RenderedPage
 from repair.model import Page
 
 ORIGINAL_URL = "linkmend_url"
@@ -101,13 +103,20 @@ def make_response(*, status: int, reason: str = "", headers: Headers, body: byte
     return http.Response(
         http_version=b"HTTP/1.1",
         status_code=status,
-        reason=reason.encode("latin-1", "replace"),
+        reason=(reason or _reason(status)).encode("latin-1", "replace"),
         headers=mitm_headers(headers),
         content=body,
         trailers=None,
         timestamp_start=now,
         timestamp_end=now,
     )
+
+
+def _reason(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return ""
 
 
 def page_of(flow: http.HTTPFlow) -> Page:
@@ -120,3 +129,24 @@ def page_of(flow: http.HTTPFlow) -> Page:
         body=(response.raw_content or b"") if response else b"",
         fetched_at=datetime.now(UTC),
     )
+
+
+def write_page(
+    flow: http.HTTPFlow,
+    page: RenderedPage,
+    *,
+    ours: str,
+    keep: frozenset[str] = frozenset(),
+    also: Headers = (),
+) -> None:
+    """Answer the flow with a page of ours; of what the response said before, the headers in `keep` stay."""
+    before = header_list(flow.response.headers) if flow.response else ()
+    kept = tuple((name, value) for name, value in before if name.lower() in keep)
+    length: Headers = () if page.status in (204, 304) else (("Content-Length", str(len(page.body))),)
+    stated = tuple((name, value) for name, value in page.headers if name.lower() != "content-length")
+    flow.response = make_response(
+        status=page.status,
+        headers=(*stated, *length, *kept, *also),
+        body=b"" if flow.request.method == "HEAD" else page.body,
+    )
+    flow.metadata[OURS] = ours

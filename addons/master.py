@@ -25,6 +25,19 @@ log = logging.getLogger(__name__)
 _DNS_THREADS = 64
 
 
+def mitmproxy_options(settings: ProxySettings) -> dict[str, Any]:
+    """mitmproxy's options, set from ours, besides where it listens."""
+    return {
+        # A dead https host must reach our hooks as a request, not fail at CONNECT.
+        "connection_strategy": "lazy",
+        "http2": settings.http2,
+        "http3": False,
+        "ssl_insecure": not settings.verify_origins,
+        "ssl_verify_upstream_trusted_ca": settings.trusted_ca or None,
+        "client_replay_concurrency": -1,
+    }
+
+
 class LeanAddons(AddonManager):
     """An addon manager that remembers which handlers each hook has."""
 
@@ -82,16 +95,7 @@ class LeanMaster(master.Master):
         host, port = split_address(settings.listen)
         try:
             self.options.update(
-                listen_host=host,
-                listen_port=port,
-                mode=[settings.mode],
-                # A dead https host must reach our hooks as a request, not fail at CONNECT.
-                connection_strategy="lazy",
-                http2=settings.http2,
-                http3=False,
-                ssl_insecure=not settings.verify_origins,
-                ssl_verify_upstream_trusted_ca=settings.trusted_ca or None,
-                client_replay_concurrency=-1,
+                listen_host=host, listen_port=port, mode=[settings.mode], **mitmproxy_options(settings)
             )
         except exceptions.OptionsError as error:
             raise StartError(f"proxy.mode: {error}") from error
@@ -148,7 +152,7 @@ class LeanMaster(master.Master):
     def _unsent(self) -> bool:
         """Whether bytes of finished answers still wait in a socket's buffer."""
         return any(
-            io.writer is not None and io.writer.transport.get_write_buffer_size() > 0
+            isinstance(io.writer, asyncio.StreamWriter) and io.writer.transport.get_write_buffer_size() > 0
             for handler in self._proxyserver.connections.values()
             for io in handler.transports.values()
         )

@@ -7,6 +7,7 @@ socket layer, OpenSSL and mitmproxy are read here, and nowhere else. A text nobo
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import http_sf
 
@@ -95,7 +96,8 @@ def parent_failure(status: int, headers: Headers) -> Failure | None:
 def proxy_status(failure: Failure) -> str:
     """The failure as a Proxy-Status field value (RFC 9209)."""
     details = "".join(char for char in failure.detail if " " <= char <= "~")
-    parameters = {"error": http_sf.Token(failure.error)}
+    parameters: dict[str, Any] = {"error": http_sf.Token(failure.error)}
     if details:
-        parameters["details"] = details  # type: ignore[assignment]
-    return str(http_sf.ser([(http_sf.Token("linkmend"), parameters)]))
+        parameters["details"] = details
+    member: Any = (http_sf.Token("linkmend"), parameters)
+    return str(http_sf.ser([member]))

@@ -1,0 +1,56 @@
+"""Questions of our own to an origin, asked behind or ahead of a reader's request; mitmproxy's replay sends them.
+
+They pass through the same hooks as any request, so that storing and merging are done in one place. Other addons
+tell them by `flow.is_replay`.
+"""
+
+import logging
+from collections.abc import Callable
+
+from mitmproxy import ctx, exceptions, http
+
+from addons.flows import OURS
+from proxy.cache.entry import Headers
+from proxy.cache.validating import CONDITIONS
+
+log = logging.getLogger(__name__)
+
+VIA = ("Via", "1.1 linkmend")
+
+Replay = Callable[[http.HTTPFlow], None]
+
+
+def replay_in_mitmproxy(flow: http.HTTPFlow) -> None:
+    """Queue the flow with mitmproxy's ClientPlayback addon. Raises CommandError when that is not loaded."""
+    ctx.master.commands.call("replay.client", [flow])
+
+
+def question(flow: http.HTTPFlow, conditions: Headers) -> http.HTTPFlow:
+    """A copy of a reader's request that asks for the whole page under our conditions."""
+    copy: http.HTTPFlow = flow.copy()  # type: ignore[no-untyped-call]
+    copy.response = None
+    copy.metadata.pop(OURS, None)
+    copy.request.method = "GET"
+    copy.request.headers.pop("range", None)
+    copy.request.headers.pop("if-range", None)
+    send_on(copy.request, conditions)
+    return copy
+
+
+def send_on(request: http.Request, conditions: Headers | None) -> None:
+    """Make a request ready for the origin; our conditions, unless None, take the place of the client's."""
+    if conditions is not None:
+        for name in CONDITIONS:
+            request.headers.pop(name, None)
+    for name, value in (*(conditions or ()), VIA):
+        request.headers.fields += ((name.encode("latin-1"), value.encode("latin-1")),)
+
+
+def try_replay(replay: Replay, flow: http.HTTPFlow) -> bool:
+    """Send it; False when this mitmproxy cannot, which costs no more than the work in the background."""
+    try:
+        replay(flow)
+    except exceptions.CommandError as error:
+        log.warning("no requests in the background: %s", error)
+        return False
+    return True

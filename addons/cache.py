@@ -1,0 +1,381 @@
+"""The shared cache in the proxy's path: flows become values, `proxy.cache` decides, the answer is written back.
+
+A request is answered from the store, sent on with our conditions, or sent on as it is. The first of several for the
+same thing leads, and the others wait until its headers show whether the answer can be theirs too. Small bodies
+are buffered by mitmproxy and stored when they are whole; large ones, and those of unknown length, are passed on as
+they come with a copy to a spool, and stored when the last byte has passed.
+
+A large body in doubt is asked about ahead of the request, by a request of our own: once a 304 has come to the
+reader's own, it would be too late to stream the stored body.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from weakref import WeakKeyDictionary
+
+from mitmproxy import http
+
+from addons.answers import answer, answer_in_memory, mark, pass_file, refuse
+from addons.background import Replay, question, replay_in_mitmproxy, send_on, try_replay
+from addons.flows import FAILURE, OURS, header_list, named_truly, request_of
+from addons.passage import Passage, Verdict
+from proxy.cache.bodyserver import BodyServer
+from proxy.cache.decide import (
+    Decision,
+    Fetch,
+    GatewayTimeout,
+    Revalidate,
+    Serve,
+    ServeStaleAndRevalidate,
+    answers_others,
+    decide,
+    during_outage,
+    looks_up,
+    may_collapse,
+    may_stand_in,
+)
+from proxy.cache.entry import CacheRequest, FileBody, StoredResponse
+from proxy.cache.fields import content_length
+from proxy.cache.flights import Flights
+from proxy.cache.freshness import ttl_s
+from proxy.cache.invalidating import invalidated
+from proxy.cache.outages import Outages
+from proxy.cache.spool import Spool
+from proxy.cache.status import write_cache_status
+from proxy.cache.store import ResponseStore
+from proxy.cache.storing import may_store, to_stored
+from proxy.cache.unshared import Unshared
+from proxy.cache.validating import freshened, updated_by_head
+from proxy.cache.vary import select
+from proxy.navigation import asks_for_repair
+from proxy.settings import CacheSettings
+
+
+class Cache:
+    """The hooks. It stands after what may answer by itself and before the parent, the harvest and the repair."""
+
+    def __init__(
+        self,
+        settings: CacheSettings,
+        store: ResponseStore,
+        flights: Flights,
+        body_server: BodyServer,
+        *,
+        offline: Callable[[], bool],
+        clock: Callable[[], float] = time.time,
+        replay: Replay = replay_in_mitmproxy,
+    ) -> None:
+        self.settings = settings
+        self._store = store
+        self._flights = flights
+        self._body_server = body_server
+        self._offline = offline
+        self._clock = clock
+        self._replay = replay
+        self._unshared = Unshared()
+        self._outages = Outages()
+        self._passages: WeakKeyDictionary[http.HTTPFlow, Passage] = WeakKeyDictionary()
+
+    # The hooks
+
+    async def request(self, flow: http.HTTPFlow) -> None:
+        if flow.response is not None or flow in self._passages:
+            return  # answered by another addon, or a question of our own
+        passage = Passage(request=request_of(flow), requested_at=self._clock())
+        self._passages[flow] = passage
+        if named_truly(flow):
+            decision = self._outlast(passage, await self._decide(passage.request))
+            decision = await self._collapse(passage, decision)
+            decision = await self._ask_ahead(flow, passage, decision)
+        else:
+            decision = GatewayTimeout(forward="bypass") if self._offline() else Fetch(forward="bypass")
+        await self._carry_out(flow, passage, decision)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        passage, response = self._passages.get(flow), flow.response
+        if passage is None or response is None or response.status_code < 200:
+            return
+        if OURS in flow.metadata:
+            if passage.file_headers is not None:
+                pass_file(response, passage.file_headers)
+            return
+        self._outages.over(passage.request.url)
+        passage.received_at = self._clock()
+        passage.forward_status = response.status_code
+        passage.headers = header_list(response.headers)
+        if passage.verdict is not None and response.status_code != 304:
+            passage.conclude(response.status_code)
+            flow.kill()  # type: ignore[no-untyped-call]  # the reader's own request will fetch what has changed
+        elif not (passage.conditional and response.status_code == 304):
+            self._take(flow, passage, response)
+
+    async def response(self, flow: http.HTTPFlow) -> None:
+        passage = self._passages.pop(flow, None)
+        if passage is None or flow.response is None:
+            return
+        try:
+            if OURS not in flow.metadata and flow.response.status_code >= 200:
+                await self._settle(flow, passage, flow.response)
+            elif OURS in flow.metadata and "cache-status" not in flow.response.headers:
+                told = write_cache_status(passage.status())
+                flow.response.headers["Cache-Status"] = told
+        finally:
+            self._release(passage)
+            passage.conclude(None)
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        """The origin failed, or the client went away. What is set as response here is sent (addons/failures.py)."""
+        passage = self._passages.get(flow)
+        if passage is None:
+            return
+        if passage.spool is not None:
+            passage.spool.abandon()
+        passage.detail, passage.storable = "unreachable", False
+        self._release(passage)
+        passage.conclude(None)
+        if flow.response is not None or flow.error is None or flow.error.msg == flow.error.KILLED_MESSAGE:
+            return
+        if flow.server_conn.timestamp_tcp_setup is None and OURS not in flow.metadata:
+            self._outages.note(passage.request.url, self._clock())
+        self._stand_in(flow, passage, status=None)
+
+    # Before the origin is asked
+
+    async def _decide(self, request: CacheRequest) -> Decision:
+        offline = self._offline()
+        variants = await self._variants(request.url) if offline or looks_up(request) else ()
+        return decide(request, variants, now=self._clock(), settings=self.settings, offline=offline)
+
+    async def _variants(self, key: str) -> tuple[StoredResponse, ...]:
+        held = self._store.recall(key)
+        return await self._store.lookup(key) if held is None else held
+
+    def _outlast(self, passage: Passage, decision: Decision) -> Decision:
+        """The decision while the origin is known to be out of reach."""
+        if not self._outages.ongoing(passage.request.url, self._clock()):
+            return decision
+        stored = during_outage(passage.request, decision, now=self._clock(), settings=self.settings)
+        if stored is None:
+            return decision
+        passage.forward, passage.detail = "stale", "unreachable"
+        return Serve(stored=stored)
+
+    async def _collapse(self, passage: Passage, decision: Decision) -> Decision:
+        """The decision after waiting for whoever already fetches the same."""
+        request, key = passage.request, passage.request.url
+        if not may_collapse(request, decision) or self._unshared.remembers(key, self._clock()):
+            return decision
+        passage.leads = self._flights.lead(key)
+        if passage.leads:
+            return decision
+        await self._flights.wait(key, self.settings.collapse_wait_s)
+        passage.requested_at = self._clock()
+        after = await self._decide(request)
+        if isinstance(after, Serve) and isinstance(decision, Fetch | Revalidate):
+            passage.collapsed, passage.forward = True, decision.forward
+        elif may_collapse(request, after):
+            passage.leads = self._flights.lead(key)  # waiting once is enough, whoever else was quicker
+        return after
+
+    async def _ask_ahead(self, flow: http.HTTPFlow, passage: Passage, decision: Decision) -> Decision:
+        """The decision after asking about a large body in doubt."""
+        if not isinstance(decision, Revalidate) or not isinstance(decision.stored.body, FileBody):
+            return decision
+        verdict = await self._verdict(flow, passage.request, decision)
+        passage.requested_at = self._clock()
+        if isinstance(verdict, StoredResponse):
+            passage.forward, passage.forward_status = decision.forward, 304
+            # Storing the merged headers may have given the body's file another name.
+            held = select(passage.request, await self._variants(passage.request.url))
+            return Serve(stored=held or verdict)
+        if decision.matches and self._stands_in(passage.request, decision.stored, verdict):
+            passage.forward, passage.forward_status = decision.forward, verdict
+            return Serve(stored=decision.stored)
+        return Fetch(forward=decision.forward)
+
+    async def _verdict(self, flow: http.HTTPFlow, request: CacheRequest, decision: Revalidate) -> Verdict:
+        asked = question(flow, decision.conditions)
+        passage = self._question_passage(request, decision.stored)
+        passage.verdict = asyncio.get_running_loop().create_future()
+        self._passages[asked] = passage
+        if not try_replay(self._replay, asked):
+            return 0  # no answer that would excuse a stale one
+        try:
+            async with asyncio.timeout(self.settings.collapse_wait_s):
+                return await passage.verdict
+        except TimeoutError:
+            return None
+
+    def _revalidate_behind(
+        self, flow: http.HTTPFlow, request: CacheRequest, decision: ServeStaleAndRevalidate
+    ) -> None:
+        if not self._flights.lead(request.url):
+            return  # somebody is at it
+        asked = question(flow, decision.conditions)
+        passage = self._question_passage(request, decision.stored)
+        passage.leads, passage.conditional = True, bool(decision.conditions)
+        self._passages[asked] = passage
+        if not try_replay(self._replay, asked):
+            self._release(passage)
+
+    def _question_passage(self, request: CacheRequest, stored: StoredResponse) -> Passage:
+        return Passage(
+            request=request, requested_at=self._clock(), forward="stale", stored=stored, conditional=True
+        )
+
+    async def _carry_out(self, flow: http.HTTPFlow, passage: Passage, decision: Decision) -> None:
+        if isinstance(decision, GatewayTimeout):
+            refuse(flow, decision.forward)
+            return
+        if isinstance(decision, ServeStaleAndRevalidate):
+            self._revalidate_behind(flow, passage.request, decision)
+        if isinstance(decision, Serve | ServeStaleAndRevalidate):
+            if await self._answer(flow, passage, decision.stored):
+                return
+            decision = Fetch(forward="uri-miss")  # its file is gone
+        passage.forward, passage.stored = decision.forward, decision.stored
+        if isinstance(decision, Revalidate):
+            passage.conditional, passage.matches = True, decision.matches
+        send_on(flow.request, decision.conditions if isinstance(decision, Revalidate) else None)
+
+    async def _answer(self, flow: http.HTTPFlow, passage: Passage, stored: StoredResponse) -> bool:
+        now = self._clock()
+        status = passage.status(ttl_s=ttl_s(stored, now, self.settings))
+        return await answer(flow, passage, stored, now=now, status=status, body_server=self._body_server)
+
+    # After the origin was asked
+
+    def _take(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
+        """Look at the origin's headers: may it be stored, do others wait in vain, is it to be streamed?"""
+        request, status = passage.request, response.status_code
+        passage.storable = named_truly(flow) and may_store(
+            request, status, passage.headers, received_at=passage.received_at, settings=self.settings
+        )
+        length = content_length(passage.headers)
+        if passage.storable and length is not None and length > self.settings.max_body_bytes:
+            passage.storable = False
+        if passage.storable and self._keeps_pinned(passage, status):
+            passage.storable = False
+        self._note_shared(passage, response)
+        mark(response, passage.headers, passage.status(), received_at=passage.received_at)
+        if self._streams(passage, status, length):
+            passage.spool = self._store.spool() if passage.storable else None
+            response.stream = _tee(passage.spool) if passage.spool is not None else True
+
+    def _keeps_pinned(self, passage: Passage, status: int) -> bool:
+        """Whether an imported copy would be lost to an error page."""
+        return passage.stored is not None and passage.stored.pinned and status != 200
+
+    def _note_shared(self, passage: Passage, response: http.Response) -> None:
+        shared = passage.storable and answers_others(
+            self._stored(passage, response, b""), now=self._clock(), settings=self.settings
+        )
+        if shared:
+            self._unshared.forget(passage.request.url)
+        elif passage.leads:
+            self._unshared.note(passage.request.url, self._clock())
+            self._release(passage)
+
+    def _streams(self, passage: Passage, status: int, length: int | None) -> bool:
+        if passage.request.method == "HEAD":
+            return False
+        if length is not None:
+            return length > self.settings.stream_over_bytes
+        if passage.stored is not None and status >= 500:
+            return False  # what is stored may stand in for it
+        return not asks_for_repair(passage.request.method, passage.request.headers)
+
+    async def _settle(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
+        """The origin's answer is whole."""
+        if passage.conditional and response.status_code == 304:
+            await self._validated(flow, passage)
+            return
+        if not response.stream:
+            failed = FAILURE in flow.metadata  # the parent's word that it could not reach the origin
+            if self._stand_in(flow, passage, status=None if failed else response.status_code):
+                return
+        for url in invalidated(passage.request, response.status_code, passage.headers):
+            await self._store.remove(url)
+        if passage.storable:
+            await self._put(passage, response)
+        elif passage.request.method == "HEAD" and response.status_code == 200:
+            await self._updated_by_head(passage)
+
+    async def _put(self, passage: Passage, response: http.Response) -> None:
+        body = await passage.spool.finish() if passage.spool is not None else response.raw_content
+        if body is not None:
+            await self._store.put(passage.request.url, self._stored(passage, response, body))
+
+    def _stored(self, passage: Passage, response: http.Response, body: bytes | FileBody) -> StoredResponse:
+        return to_stored(
+            passage.request,
+            status=response.status_code,
+            reason=response.reason,
+            headers=passage.headers,
+            body=body,
+            requested_at=passage.requested_at,
+            received_at=passage.received_at,
+        )
+
+    async def _validated(self, flow: http.HTTPFlow, passage: Passage) -> None:
+        """The origin says 304 to our conditions."""
+        if passage.stored is None:
+            return
+        request, key = passage.request, passage.request.url
+        times = {"requested_at": passage.requested_at, "received_at": passage.received_at}
+        stored = freshened(request, passage.stored, passage.headers, **times)
+        passage.storable = stored is not None and may_store(
+            request, 200, stored.headers, received_at=passage.received_at, settings=self.settings
+        )
+        if stored is not None and passage.storable:
+            await self._store.put(key, stored)
+        else:
+            await self._store.remove(key)
+        now, held = self._clock(), stored or passage.stored
+        passage.conclude(held)
+        status = passage.status(ttl_s=ttl_s(held, now, self.settings))
+        answer_in_memory(flow, passage, held, now=now, status=status)
+
+    async def _updated_by_head(self, passage: Passage) -> None:
+        if passage.stored is None:
+            return
+        times = {"requested_at": passage.requested_at, "received_at": passage.received_at}
+        stored = updated_by_head(passage.request, passage.stored, passage.headers, **times)
+        if stored is None:
+            await self._store.remove(passage.request.url)
+        else:
+            await self._store.put(passage.request.url, stored)
+
+    # When the origin fails
+
+    def _stand_in(self, flow: http.HTTPFlow, passage: Passage, *, status: int | None) -> bool:
+        """Answer with what is stored although it is stale, if that is allowed."""
+        stored = passage.stored
+        if stored is None or not passage.matches or not self._stands_in(passage.request, stored, status):
+            return False
+        passage.storable = False
+        passage.detail = "unreachable" if status is None else "error"
+        now = self._clock()
+        told = passage.status(ttl_s=ttl_s(stored, now, self.settings))
+        answered = answer_in_memory(flow, passage, stored, now=now, status=told)
+        if answered and status is None and flow.response is not None and flow.request.is_http11:
+            # mitmproxy remembers a failed connection as long as the client's lasts (see addons/failures.py).
+            flow.response.headers["connection"] = "close"
+        return answered
+
+    def _stands_in(self, request: CacheRequest, stored: StoredResponse, status: int | None) -> bool:
+        return may_stand_in(request, stored, status=status, now=self._clock(), settings=self.settings)
+
+    def _release(self, passage: Passage) -> None:
+        if passage.leads:
+            passage.leads = False
+            self._flights.land(passage.request.url)
+
+
+def _tee(spool: Spool) -> Callable[[bytes], bytes]:
+    def through(chunk: bytes) -> bytes:
+        spool.write(chunk)
+        return chunk
+
+    return through

@@ -1,0 +1,59 @@
+"""Lets pages that pass feed the collection, behind the answer, when nothing about them is private."""
+
+import hashlib
+
+from mitmproxy import http
+from proxy.navigation import is_navigation
+from proxy.privacy import SeenContent, may_harvest
+
+from addons.flows import OURS, header_list, named_truly, page_of, request_of
+from proxy.clients import ClientHasher
+from proxy.settings import HarvestSettings
+from proxy.visitors import Visitors
+from repair.harvest import Harvester
+
+
+class Harvest:
+    """Offers shareable documents to the harvester, and remembers what each client opened.
+
+    It stands after the cache and before the repair: what it sees is what the origin said.
+    """
+
+    def __init__(
+        self,
+        settings: HarvestSettings,
+        harvester: Harvester,
+        *,
+        visitors: Visitors,
+        hasher: ClientHasher,
+        max_bytes: int,
+    ) -> None:
+        self.settings = settings
+        self._harvester = harvester
+        self._visitors = visitors
+        self._hasher = hasher
+        self._max_bytes = max_bytes
+        self._seen = SeenContent()
+
+    def response(self, flow: http.HTTPFlow) -> None:
+        if flow.response is None or flow.response.status_code != 200 or flow.response.stream:
+            return
+        request = request_of(flow)
+        if not is_navigation(request.method, request.headers) or not named_truly(flow):
+            return
+        self._visitors.opened(self._hasher.hash(flow.client_conn.peername[0]), request.url)
+        if self.settings.enabled and OURS not in flow.metadata and request.method == "GET":
+            self._offer(flow)
+
+    def _offer(self, flow: http.HTTPFlow) -> None:
+        page = page_of(flow)
+        if len(page.body) > self._max_bytes:
+            return
+        request = request_of(flow)
+        headers = header_list(flow.request.headers)
+        # Whoever signs in by Authorization is as personal as by cookie: neither vouches that a page is everybody's.
+        secrets = ("cookie", "authorization")
+        cookie = "; ".join(value for name, value in headers if name.lower() in secrets) or None
+        shared = self._seen.note(page.url, hashlib.blake2b(page.body, digest_size=16).digest(), cookie)
+        if may_harvest(request, page.headers, status=page.status, seen_without_cookie=shared).allowed:
+            self._harvester.offer(page)

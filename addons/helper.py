@@ -1,0 +1,106 @@
+"""Answers what is asked of linkmend itself: the helper paths on any host, and http://linkmend.internal/."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding
+from mitmproxy import http
+
+from addons.flows import header_list, url_of, write_page
+from proxy import pages
+from proxy.copies import copy_page
+from proxy.helper import (
+    Certificate,
+    Chose,
+    Copy,
+    HelperCall,
+    Portal,
+    Refused,
+    Search,
+    Static,
+    ToPortal,
+    route,
+)
+from proxy.language import Catalogue, choose
+from proxy.misses import MissStore
+from proxy.render import RenderedPage
+from repair.pipeline import Repairer
+from repair.reader import Reader
+
+_RESULTS = 20
+
+
+class Helper:
+    """It stands first, so that nobody else takes such a request for one to a site."""
+
+    def __init__(
+        self,
+        repairer: Repairer,
+        reader: Reader,
+        misses: MissStore,
+        *,
+        ca: Path,
+        retention_days: int,
+        deadline_s: float,
+        portal: Callable[[], bool],
+    ) -> None:
+        self._repairer = repairer
+        self._reader = reader
+        self._misses = misses
+        self._ca = ca
+        self._portal = portal
+        self.retention_days = retention_days
+        self.deadline_s = deadline_s
+
+    async def request(self, flow: http.HTTPFlow) -> None:
+        call = route(
+            flow.request.method,
+            url_of(flow),
+            header_list(flow.request.headers),
+            portal_reachable=self._portal(),
+        )
+        if call is not None:
+            texts = choose(flow.request.headers.get("accept-language"))
+            write_page(flow, await self._answer(call, texts), ours="helper")
+
+    async def _answer(self, call: HelperCall, texts: Catalogue) -> RenderedPage:
+        match call:
+            case Portal():
+                held = await self._reader.count()
+                return pages.portal_page(texts, held_pages=held, retention_days=self.retention_days)
+            case Search(query=query):
+                return await self._search(query, texts)
+            case Copy(url=url):
+                return await self._copy(url, texts)
+            case Chose(miss_id=miss_id, number=number):
+                self._misses.chosen(miss_id, number)
+                return pages.noted()
+            case Certificate(der=der):
+                return pages.certificate_page(await asyncio.to_thread(self._certificate, der), der=der)
+            case Static(name=name):
+                return pages.static_page(name) or pages.refused_page(404, texts, portal=self._portal())
+            case ToPortal(url=url):
+                return pages.redirect(url)
+            case Refused(status=status):
+                return pages.refused_page(status, texts, portal=self._portal())
+
+    async def _search(self, query: str, texts: Catalogue) -> RenderedPage:
+        async with asyncio.timeout(self.deadline_s):
+            results = await self._repairer.search(query, _RESULTS) if query.strip() else ()
+        return pages.search_page(query, results, texts, portal=self._portal())
+
+    async def _copy(self, url: str, texts: Catalogue) -> RenderedPage:
+        copy = await self._reader.copy(url)
+        if copy is not None:
+            return copy_page(copy, texts)
+        page = await self._reader.page(url)
+        if page is not None:
+            return pages.reading_page(page, texts, portal=self._portal())
+        return pages.missing_copy_page(url, texts, portal=self._portal())
+
+    def _certificate(self, der: bool) -> bytes:
+        # The file also exists with its key (mitmproxy-ca.pem): only the certificate is ever read here.
+        pem = self._ca.read_bytes()
+        return x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER) if der else pem

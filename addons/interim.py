@@ -1,0 +1,50 @@
+"""Interim responses (103 Early Hints, 102, 100) go to the client, and the final one is waited for (RFC 9110 15.2).
+
+mitmproxy takes an HTTP/1 interim response for the final one: the client then waits for ever. So its reader of
+response heads is wrapped: interim responses are sent to an HTTP/1.1 client at once, past hooks and cache, and dropped
+for other clients. `install` checks the internals this relies on.
+"""
+
+import re
+from collections.abc import Generator
+from typing import Any
+
+from mitmproxy.net.http import http1
+from mitmproxy.proxy import events
+from mitmproxy.proxy.layers import http as http_layers
+from mitmproxy.proxy.layers.http._events import ResponseHeaders
+from mitmproxy.proxy.layers.http._http1 import Http1Client
+
+from proxy.errors import StartError
+
+# 101 is final: the protocol changes.
+_INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)[0-9][0-9][ \r\n]")
+_read_headers = Http1Client.read_headers
+
+
+def install() -> None:
+    """Have mitmproxy pass interim responses on. Raises StartError when its internals have changed."""
+    if not callable(getattr(http_layers, "SendHttp", None)):
+        raise StartError("this mitmproxy is not supported: no SendHttp")
+    Http1Client.read_headers = _read_past_interim  # type: ignore[method-assign]
+
+
+def _read_past_interim(self: Http1Client, event: events.ConnectionEvent) -> Generator[Any, Any, None]:
+    while isinstance(event, events.DataReceived) and self.request and _INTERIM.match(bytes(self.buf)):
+        head = self.buf.maybe_extract_lines()
+        if head is None:
+            return  # the rest of it is on its way
+        yield from _pass_on(self, [bytes(line) for line in head])
+    yield from _read_headers(self, event)
+
+
+def _pass_on(self: Http1Client, head: list[bytes]) -> Generator[Any, Any, None]:
+    if self.request is None or self.stream_id is None or not self.request.is_http11:
+        return  # HTTP/1.0 knows no interim responses
+    try:
+        response = http1.read_response_head(head)
+    except ValueError:
+        return
+    yield http_layers.SendHttp(
+        ResponseHeaders(self.stream_id, response, end_stream=False), self.context.client
+    )

@@ -1,0 +1,52 @@
+"""linkmend inside a stock mitmproxy: `mitmdump -s addons/linkmend.py`.
+
+`linkmend serve` is twice as fast, since it leaves out what a proxy does not need; this is for those who want
+mitmproxy's own interfaces or further addons beside it. The settings file and the data folder are named with
+`--set linkmend_config=FILE` and `--set linkmend_data=DIR`.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from mitmproxy import addonmanager, ctx, exceptions
+
+# mitmproxy puts a script's own folder first on the path, where `repair` would be addons/repair.py.
+_ROOT = Path(__file__).resolve().parent.parent
+sys.path[:] = [str(_ROOT), *(entry for entry in sys.path if Path(entry).resolve() != _ROOT / "addons")]
+
+from addons.master import mitmproxy_options  # noqa: E402
+from addons.parts import Parts  # noqa: E402
+from proxy import settings as tree  # noqa: E402 - a `load` at this level would be taken for mitmproxy's hook
+from proxy.errors import LinkmendError  # noqa: E402
+from repair.errors import RepairError  # noqa: E402
+
+
+class Linkmend:
+    """Holds the real addons as its children, opened once mitmproxy's options are known."""
+
+    def __init__(self) -> None:
+        self.addons: list[Any] = []
+        self._parts: Parts | None = None
+
+    def load(self, loader: addonmanager.Loader) -> None:
+        loader.add_option("linkmend_config", str, "", "linkmend's settings file.")
+        loader.add_option("linkmend_data", str, "", "Where linkmend keeps pages, cache and logs.")
+
+    async def running(self) -> None:
+        config, data = ctx.options.linkmend_config, ctx.options.linkmend_data
+        try:
+            settings = tree.load(Path(config) if config else tree.default_path())
+            self._parts = Parts(settings, Path(data) if data else tree.default_data())
+        except (LinkmendError, RepairError) as error:
+            raise exceptions.OptionsError(f"linkmend: {error}") from error
+        await self._parts.start()
+        ctx.options.update(**mitmproxy_options(settings.proxy))
+        self.addons = self._parts.addons()
+
+    async def done(self) -> None:
+        if self._parts is not None:
+            await self._parts.close()
+
+
+addons = [Linkmend()]

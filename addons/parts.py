@@ -1,0 +1,133 @@
+"""Everything that is open while linkmend runs, and the addons over it: built once, closed in the right order."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from addons.cache import Cache
+from addons.clients import Clients
+from addons.deadlines import Deadlines
+from addons.failures import Failures, install
+from addons.harvest import Harvest
+from addons.helper import Helper
+from addons.parent import Parent
+from addons.repair import Repair
+from addons.underway import UnderWay
+from proxy.cache.bodyserver import BodyServer
+from proxy.cache.flights import Flights
+from proxy.cache.store import ResponseStore
+from proxy.clients import ClientHasher
+from proxy.misses import MissStore
+from proxy.settings import Settings
+from proxy.visitors import Visitors
+from repair.collection import Collection
+from repair.harvest import Harvester
+from repair.pipeline import Repairer
+from repair.reader import Reader
+
+CA_FILE = "mitmproxy-ca-cert.pem"
+_REPAIR_THREADS = 4
+
+
+class Parts:
+    """The stores of one data folder and the addons that use them, under one set of settings."""
+
+    def __init__(self, settings: Settings, data: Path) -> None:
+        """Open everything; raises LinkmendError or RepairError when a store cannot be opened."""
+        install()
+        self.settings = settings
+        self._threads = ThreadPoolExecutor(_REPAIR_THREADS, thread_name_prefix="repair")
+        self.responses = ResponseStore.open(data / "cache", settings.cache)
+        self.collection = Collection.open(data / "collection", settings.collection)
+        self.misses = MissStore(data / "misses", settings.misses)
+        self.harvester = Harvester(self.collection, settings.collection)
+        self._bodies = BodyServer()
+        self.under_way = UnderWay()
+        self._build(data)
+
+    def _build(self, data: Path) -> None:
+        settings = self.settings
+        visitors = Visitors()
+        hasher = ClientHasher(data / "client-salt")
+        repairer = Repairer(self.collection, settings.repair, self._threads)
+        reader = Reader(self.collection, self._threads)
+        self._clients = Clients(settings.proxy.clients)
+        self._helper = Helper(
+            repairer,
+            reader,
+            self.misses,
+            ca=data / "ca" / CA_FILE,
+            retention_days=settings.misses.retention_days,
+            deadline_s=settings.repair.deadline_s,
+            portal=self._portal_reachable,
+        )
+        self._cache = Cache(
+            settings.cache,
+            self.responses,
+            Flights(),
+            self._bodies,
+            offline=lambda: self.settings.proxy.offline,
+        )
+        self._parent = Parent(settings.proxy)
+        self._deadlines = Deadlines(settings.proxy)
+        self._harvest = Harvest(
+            settings.harvest,
+            self.harvester,
+            visitors=visitors,
+            hasher=hasher,
+            max_bytes=settings.collection.max_document_bytes,
+        )
+        self._repair = Repair(
+            repairer,
+            reader,
+            self.misses,
+            deadline_s=settings.repair.deadline_s,
+            visitors=visitors,
+            hasher=hasher,
+            offline=lambda: self.settings.proxy.offline,
+            portal=self._portal_reachable,
+        )
+
+    def addons(self) -> list[Any]:
+        """In the order that addons/__init__.py explains."""
+        return [
+            self._clients,
+            self.under_way,
+            self._helper,
+            self._cache,
+            self._parent,
+            self._deadlines,
+            Failures(),
+            self._harvest,
+            self._repair,
+        ]
+
+    def apply(self, settings: Settings) -> None:
+        """Take over new settings while running. Sizes of stores and queues wait for the next start."""
+        self.settings = settings
+        self._clients.allow(settings.proxy.clients)
+        self._parent.settings = self._deadlines.settings = settings.proxy
+        self._cache.settings = settings.cache
+        self._harvest.settings = settings.harvest
+        self._repair.deadline_s = self._helper.deadline_s = settings.repair.deadline_s
+        self._helper.retention_days = settings.misses.retention_days
+
+    async def start(self) -> None:
+        await self._bodies.start()
+
+    async def close(self) -> None:
+        """Write what waits and close every store; called once nothing is under way any more."""
+        await self._bodies.stop()
+        await self.responses.close()
+        await asyncio.to_thread(self._close_stores)
+
+    def _close_stores(self) -> None:
+        self.harvester.close()
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        self.collection.close()
+        self.misses.close()
+
+    def _portal_reachable(self) -> bool:
+        """Where browsers do not know of the proxy, http://linkmend.internal/ leads nowhere."""
+        return self.settings.proxy.mode.split(":")[0].split("@")[0] in ("regular", "upstream")

@@ -1,0 +1,160 @@
+"""Answers a miss with a repair page: what we hold of the page, and what we hold that is like it.
+
+It stands last, after the cache and the harvest have seen the origin's own answer. Whatever fails here, the
+reader gets that answer: the flow is touched only when the page is ready.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from mitmproxy import http
+from proxy.navigation import asks_for_repair
+from repair.detect import broken
+
+from addons.flows import FAILURE, OURS, header_list, page_of, url_of, write_page
+from proxy.cache.entry import Headers
+from proxy.clients import ClientHasher
+from proxy.copies import copy_page
+from proxy.failures import Failure, proxy_status
+from proxy.language import Catalogue, choose
+from proxy.misses import MissStore
+from proxy.missrecord import MissRecord, new_miss_id
+from proxy.repairpage import PageContext, render
+from proxy.visitors import Visitors
+from repair.model import BrokenLink, MissKind, RankedAlternatives
+from repair.pipeline import Repairer
+from repair.reader import Reader
+
+log = logging.getLogger(__name__)
+
+# What the reader's browser would have got from the origin beside the page, and still gets.
+_KEPT = frozenset({"cache-status", "connection", "date", "retry-after", "set-cookie", "via", "age"})
+
+
+class Repair:
+    """Notices a miss where a person (or a machine that asks for JSON) waits for a page, and answers it."""
+
+    def __init__(
+        self,
+        repairer: Repairer,
+        reader: Reader,
+        misses: MissStore,
+        *,
+        deadline_s: float,
+        visitors: Visitors,
+        hasher: ClientHasher,
+        offline: Callable[[], bool],
+        portal: Callable[[], bool],
+    ) -> None:
+        self.deadline_s = deadline_s
+        self._repairer = repairer
+        self._reader = reader
+        self._misses = misses
+        self._visitors = visitors
+        self._hasher = hasher
+        self._offline = offline
+        self._portal = portal
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        """A request for what was offered on a repair page is a reader's choice."""
+        url = url_of(flow)
+        miss_id = self._visitors.chose(self._client(flow), url)
+        if miss_id is not None:
+            self._misses.chosen(miss_id, url)
+
+    async def response(self, flow: http.HTTPFlow) -> None:
+        kind = miss_of(flow)
+        if kind is None or not asks_for_repair(flow.request.method, header_list(flow.request.headers)):
+            return
+        started = time.perf_counter()
+        texts = choose(flow.request.headers.get("accept-language"))
+        if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
+            return
+        found = await self._found(flow, kind)
+        record = self._record(flow, found, texts, (time.perf_counter() - started) * 1000)
+        self._write(flow, found, record.id, texts)
+        self._misses.record(record)
+        self._visitors.offered(record.client, record.id, (*record.offered, found.link.url))
+
+    async def _served_copy(self, flow: http.HTTPFlow, texts: Catalogue) -> bool:
+        """Off the line there is nothing newer than the copy we hold, so it is the answer."""
+        copy = await self._reader.copy(url_of(flow))
+        if copy is None:
+            return False
+        write_page(flow, copy_page(copy, texts), ours="copy", keep=_KEPT)
+        return True
+
+    async def _found(self, flow: http.HTTPFlow, kind: MissKind) -> RankedAlternatives:
+        link = BrokenLink(url=url_of(flow), kind=kind)
+        try:
+            async with asyncio.timeout(self.deadline_s):
+                link = await self._placed(flow, link)
+                return await self._repairer.repair(link)
+        except TimeoutError:
+            log.warning("no repair within %.1f s: %s", self.deadline_s, link.url)
+            return RankedAlternatives(link=link)
+
+    async def _placed(self, flow: http.HTTPFlow, link: BrokenLink) -> BrokenLink:
+        """The link with the page it stands on and the words its author gave it, as far as we can tell."""
+        source_url, stated = await self._repairer.infer_source(
+            link.url,
+            referrer=flow.request.headers.get("referer"),
+            recent=self._visitors.recent(self._client(flow)),
+        )
+        if stated is None:
+            return replace(link, source_url=source_url)
+        return replace(
+            link, source_url=source_url, anchor=stated.anchor, before=stated.before, after=stated.after
+        )
+
+    def _record(
+        self, flow: http.HTTPFlow, found: RankedAlternatives, texts: Catalogue, latency_ms: float
+    ) -> MissRecord:
+        return MissRecord(
+            id=new_miss_id(),
+            at=datetime.now(UTC),
+            url=found.link.url,
+            kind=found.link.kind,
+            source_url=found.link.source_url,
+            client=self._client(flow),
+            offered=(*(item.url for item in found.alternatives), *found.shortened),
+            status=flow.response.status_code if flow.response else 0,
+            latency_ms=latency_ms,
+            query=found.query,
+            language=texts.code,
+        )
+
+    def _write(self, flow: http.HTTPFlow, found: RankedAlternatives, miss_id: str, texts: Catalogue) -> None:
+        failure = flow.metadata.get(FAILURE)
+        context = PageContext(
+            texts=texts,
+            status=flow.response.status_code if flow.response else 502,
+            accept=flow.request.headers.get("accept", "text/html"),
+            miss_id=miss_id,
+            offline=self._offline(),
+            error_detail=failure.error if isinstance(failure, Failure) else "",
+            portal=self._portal(),
+        )
+        also: Headers = (("Proxy-Status", proxy_status(failure)),) if isinstance(failure, Failure) else ()
+        write_page(flow, render(found, context), ours="repair", keep=_KEPT, also=also)
+
+    def _client(self, flow: http.HTTPFlow) -> str:
+        return self._hasher.hash(flow.client_conn.peername[0])
+
+
+def miss_of(flow: http.HTTPFlow) -> MissKind | None:
+    """Why the flow's response is not the page that was asked for; None when it is, or is ours to keep."""
+    if flow.response is None or flow.response.stream or flow.is_replay is not None:
+        return None
+    failure = flow.metadata.get(FAILURE)
+    if isinstance(failure, Failure) and flow.metadata.get(OURS) in (None, "failure"):
+        return failure.kind
+    if flow.metadata.get(OURS) == "offline":
+        return MissKind.OFFLINE
+    if flow.metadata.get(OURS) in (None, "hit"):
+        return broken(page_of(flow))
+    return None

@@ -1,0 +1,85 @@
+"""Cache-Control, read leniently where that is harmless and strictly where it decides how long a page is believed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from proxy.cache.entry import Headers, values
+from proxy.cache.fields import LARGEST_DELTA_S, seconds, split_list
+
+_REMEMBERED_LENGTH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Directives:
+    """The directives of one message by lower-case name, each with its arguments in order ("" for none)."""
+
+    by_name: Mapping[str, tuple[str, ...]]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.by_name
+
+    def delta(self, name: str) -> int | None:
+        """The seconds a directive gives; None when it is absent.
+
+        Malformed is 0, and of several the smallest counts: RFC 9111 4.2.1 would rather have such a response stale.
+        """
+        arguments = self.by_name.get(name)
+        if arguments is None:
+            return None
+        return min(seconds(argument) or 0 for argument in arguments)
+
+    def unqualified(self, name: str) -> bool:
+        """Whether a directive stands without a list of fields at least once (`no-cache`, not `no-cache="a"`)."""
+        return any(not split_list(argument) for argument in self.by_name.get(name, ()))
+
+    def field_names(self, name: str) -> frozenset[str]:
+        """The lower-case field names that a directive such as `no-cache="a, b"` lists."""
+        arguments = self.by_name.get(name, ())
+        return frozenset(field.lower() for argument in arguments for field in split_list(argument))
+
+
+def response_directives(headers: Headers) -> Directives:
+    """The Cache-Control of a response."""
+    return _directives(", ".join(values(headers, "cache-control")))
+
+
+def request_directives(headers: Headers) -> Directives:
+    """The Cache-Control of a request; without one, `Pragma: no-cache` counts (RFC 9111 5.4)."""
+    lines = values(headers, "cache-control")
+    if lines:
+        return _directives(", ".join(lines))
+    pragma = [part.lower() for line in values(headers, "pragma") for part in split_list(line)]
+    return _directives("no-cache" if "no-cache" in pragma else "")
+
+
+def max_stale_s(asked: Directives) -> int:
+    """How stale a response the client accepts: without an argument, any (RFC 9111 5.2.1.2)."""
+    if "max-stale" not in asked:
+        return 0
+    if asked.unqualified("max-stale"):
+        return LARGEST_DELTA_S
+    return asked.delta("max-stale") or 0
+
+
+def _directives(text: str) -> Directives:
+    return _remembered(text) if len(text) <= _REMEMBERED_LENGTH else _parse(text)
+
+
+def _parse(text: str) -> Directives:
+    by_name: dict[str, tuple[str, ...]] = {}
+    for part in split_list(text):
+        name, _, argument = part.partition("=")
+        key = name.strip(" \t").lower()
+        by_name[key] = (*by_name.get(key, ()), _unquoted(argument.strip(" \t")))
+    return Directives(by_name=by_name)
+
+
+# The same few values come with nearly every response.
+_remembered = lru_cache(maxsize=1024)(_parse)
+
+
+def _unquoted(argument: str) -> str:
+    if len(argument) >= 2 and argument[0] == argument[-1] == '"':
+        return argument[1:-1]
+    return argument

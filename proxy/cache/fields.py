@@ -1,0 +1,123 @@
+"""Reading header fields the way hostile or careless senders write them: nothing here raises, all of it is linear.
+
+Dates are accepted in the three forms of RFC 9110 5.6.7 and in no other: what a cache takes for a date decides
+how long a page is believed, so a form that only looks like one is worth nothing.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.utils import formatdate
+
+from proxy.cache.entry import Headers, values
+
+LARGEST_DELTA_S = 2**31
+"""RFC 9111 1.2.2: what a number of seconds too large to hold is taken for."""
+
+_DIGITS = re.compile(r"[0-9]+")
+_DAYS = "mon|tue|wed|thu|fri|sat|sun"
+_LONG_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = "(?P<month>" + "|".join(_MONTHS) + ")"
+_TIME = "(?P<hour>[0-9]{2}):(?P<minute>[0-9]{2}):(?P<second>[0-9]{2})"
+_DATE_FORMS = tuple(
+    re.compile(form, re.IGNORECASE | re.ASCII)
+    for form in (
+        f"(?:{_DAYS}), (?P<day>[0-9]{{2}}) {_MONTH} (?P<year>[0-9]{{4}}) {_TIME} GMT",
+        f"(?:{_LONG_DAYS}), (?P<day>[0-9]{{2}})-{_MONTH}-(?P<year>[0-9]{{2}}) {_TIME} GMT",
+        f"(?:{_DAYS}) {_MONTH} (?P<day>[0-9]{{2}}| [0-9]) {_TIME} (?P<year>[0-9]{{4}})",
+    )
+)
+
+
+def members(headers: Iterable[tuple[str, str]], name: str) -> list[str]:
+    """The members of a list field over all its lines, trimmed, empty ones left out."""
+    return [member for value in values(headers, name) for member in split_list(value)]
+
+
+def split_list(text: str) -> list[str]:
+    """Split at the commas that are not within a quoted string."""
+    parts = text.split(",") if '"' not in text else _split_quoted(text)
+    return [trimmed for part in parts if (trimmed := part.strip(" \t"))]
+
+
+def _split_quoted(text: str) -> list[str]:
+    parts: list[str] = []
+    start, position, quoted = 0, 0, False
+    while position < len(text):
+        character = text[position]
+        if character == "\\" and quoted:
+            position += 1
+        elif character == '"':
+            quoted = not quoted
+        elif character == "," and not quoted:
+            parts.append(text[start:position])
+            start = position + 1
+        position += 1
+    parts.append(text[start:])
+    return parts
+
+
+def seconds(text: str) -> int | None:
+    """A delta-seconds (RFC 9111 1.2.2), or None when it is anything else."""
+    if not _DIGITS.fullmatch(text):
+        return None
+    significant = text.lstrip("0") or "0"
+    # Python itself refuses to read numbers of thousands of digits.
+    return LARGEST_DELTA_S if len(significant) > 10 else min(int(significant), LARGEST_DELTA_S)
+
+
+def parse_date(text: str, *, now: float) -> float | None:
+    """Seconds since the epoch, or None when the text is not an HTTP date. `now` settles two-digit years."""
+    for form in _DATE_FORMS:
+        found = form.fullmatch(text.strip(" \t"))
+        if found:
+            return _instant(found, now)
+    return None
+
+
+def _instant(found: re.Match[str], now: float) -> float | None:
+    year = int(found["year"])
+    if len(found["year"]) == 2:
+        this_year = datetime.fromtimestamp(now, UTC).year
+        year += this_year // 100 * 100
+        if year > this_year + 50:  # RFC 9110 5.6.7
+            year -= 100
+    month = _MONTHS.index(found["month"].lower()) + 1
+    second = min(int(found["second"]), 59)  # a leap second is no reason to distrust the date
+    try:
+        moment = datetime(
+            year, month, int(found["day"]), int(found["hour"]), int(found["minute"]), second, tzinfo=UTC
+        )
+    except ValueError:
+        return None
+    return moment.timestamp()
+
+
+def date_field(headers: Headers, name: str, *, now: float) -> float | None:
+    """The date in a field that may occur once; None when absent, malformed, or given twice with two values."""
+    lines = {value.strip(" \t") for value in values(headers, name)}
+    return parse_date(lines.pop(), now=now) if len(lines) == 1 else None
+
+
+def write_date(instant: float) -> str:
+    """An instant as HTTP writes it."""
+    return formatdate(instant, usegmt=True)
+
+
+def has(headers: Headers, name: str) -> bool:
+    """Whether a field is there at all."""
+    wanted = name.lower()
+    return any(key.lower() == wanted for key, _ in headers)
+
+
+def without(headers: Headers, *names: str) -> Headers:
+    """The headers but those of these (lower-case) names."""
+    return tuple((key, value) for key, value in headers if key.lower() not in names)
+
+
+def content_length(headers: Headers) -> int | None:
+    """The length of the body, or None when it is not told or not to be believed."""
+    lengths = {value.strip(" \t") for value in values(headers, "content-length")}
+    text = lengths.pop() if len(lengths) == 1 else ""
+    return int(text) if _DIGITS.fullmatch(text) and len(text) <= 18 else None

@@ -1,0 +1,54 @@
+"""The most recently used small responses, held in memory within a number of bytes."""
+
+from collections import OrderedDict
+
+from proxy.cache.entry import FileBody, StoredResponse
+
+_OVERHEAD_BYTES = 1024
+"""What one response costs beside its text: tuples, strings and the entry itself, roughly."""
+_LARGEST_PART = 16
+"""No key may take more than this part of the whole, or one page would push out all the others."""
+
+
+class Memory:
+    """Least recently used first out. One thread only: the event loop's."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self.used_bytes = 0
+        self._held: OrderedDict[str, tuple[tuple[StoredResponse, ...], int]] = OrderedDict()
+
+    def get(self, key: str) -> tuple[StoredResponse, ...] | None:
+        held = self._held.get(key)
+        if held is None:
+            return None
+        self._held.move_to_end(key)
+        return held[0]
+
+    def put(self, key: str, responses: tuple[StoredResponse, ...]) -> None:
+        """Keeps them if they are small; those whose bodies stay on disk are looked up there each time."""
+        self.pop(key)
+        if any(isinstance(response.body, FileBody) for response in responses):
+            return
+        cost = sum(_cost(response) for response in responses)
+        if cost > self.limit_bytes // _LARGEST_PART:
+            return
+        self._held[key] = (responses, cost)
+        self.used_bytes += cost
+        while self.used_bytes > self.limit_bytes:
+            _, (_, freed) = self._held.popitem(last=False)
+            self.used_bytes -= freed
+
+    def pop(self, key: str) -> None:
+        held = self._held.pop(key, None)
+        if held is not None:
+            self.used_bytes -= held[1]
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+
+def _cost(response: StoredResponse) -> int:
+    body = 0 if isinstance(response.body, FileBody) else len(response.body)
+    fields = sum(len(name) + len(value) for name, value in (*response.headers, *response.vary))
+    return body + fields + _OVERHEAD_BYTES

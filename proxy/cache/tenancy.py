@@ -1,0 +1,57 @@
+"""Who else uses a store's directory: only a process that is alone there may clean up after a killed one.
+
+Every process holds the lock file shared for as long as it runs. Whoever gets it exclusively is alone: what lies
+about then belongs to nobody. A process that is not alone may remove only what has not been touched for a day.
+"""
+
+import fcntl
+import shutil
+from pathlib import Path
+from time import time as now
+
+ABANDONED_AFTER_S = 86_400.0
+
+
+class Tenancy:
+    """The lock on one directory. Made alone, it stays exclusive until `share` lets others in."""
+
+    def __init__(self, directory: Path) -> None:
+        self._file = open(directory / "lock", "ab")  # noqa: SIM115  held open: closing it releases the lock
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self.alone = True
+        except BlockingIOError:
+            fcntl.flock(self._file, fcntl.LOCK_SH)
+            self.alone = False
+        except OSError:
+            self._file.close()
+            raise
+
+    def abandoned_before(self) -> float:
+        """Files that nothing refers to and whose status changed before this moment are nobody's."""
+        return float("inf") if self.alone else now() - ABANDONED_AFTER_S
+
+    def share(self) -> None:
+        """Lets other processes in, after the cleaning."""
+        self.alone = False
+        fcntl.flock(self._file, fcntl.LOCK_SH)
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def sweep_spools(directory: Path, *, own: Path, before: float) -> None:
+    """Removes what killed processes left of bodies half received."""
+    for spool in directory.iterdir():
+        if spool == own or not spool.is_dir():
+            continue
+        if changed_before(spool, before) and all(changed_before(file, before) for file in spool.iterdir()):
+            shutil.rmtree(spool, ignore_errors=True)
+
+
+def changed_before(path: Path, moment: float) -> bool:
+    """By ctime, which linking and renaming set too; False when the file is gone."""
+    try:
+        return path.stat().st_ctime < moment
+    except OSError:
+        return False

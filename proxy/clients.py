@@ -1,0 +1,65 @@
+"""Who a client is, without saying who: addresses hashed with a salt that is thrown away every day."""
+
+import hashlib
+import json
+import os
+import secrets
+import threading
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+_SALT_BYTES = 32
+
+
+class ClientHasher:
+    """The same code for the same address all day (UTC), another the next day, and no way back from either.
+
+    With a `path` the day's salt outlives a restart in a file only its owner can read; yesterday's is overwritten.
+    Without one, or where the file cannot be written, it lives in memory.
+    """
+
+    def __init__(self, path: Path | None = None, *, clock: Callable[[], datetime] | None = None) -> None:
+        self._path = path
+        self._clock = clock or (lambda: datetime.now(UTC))
+        self._day: date | None = None
+        self._salt = b""
+        self._lock = threading.Lock()
+
+    def hash(self, client_address: str) -> str:
+        """Sixteen hexadecimal digits for a client's address (without its port)."""
+        today = self._clock().date()
+        with self._lock:
+            if self._day != today:
+                self._salt = self._kept_salt(today) or self._new_salt(today)
+                self._day = today
+            salt = self._salt
+        return hashlib.blake2b(client_address.encode("utf-8", "replace"), key=salt, digest_size=8).hexdigest()
+
+    def _kept_salt(self, today: date) -> bytes | None:
+        if self._path is None:
+            return None
+        try:
+            kept = json.loads(self._path.read_text(encoding="ascii"))
+            salt = bytes.fromhex(kept["salt"]) if kept["day"] == today.isoformat() else b""
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return salt if len(salt) == _SALT_BYTES else None
+
+    def _new_salt(self, today: date) -> bytes:
+        salt = secrets.token_bytes(_SALT_BYTES)
+        if self._path is not None:
+            try:
+                _write_private(self._path, json.dumps({"day": today.isoformat(), "salt": salt.hex()}))
+            except OSError:
+                self._path = None
+        return salt
+
+
+def _write_private(path: Path, text: str) -> None:
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(text)
+    fresh.replace(path)

@@ -1,0 +1,38 @@
+"""`linkmend ca` and `linkmend pac`: what a school's devices need to know of the proxy."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from proxy.commands.options import Config, Data, data_from, print_line, settings_from
+from proxy.errors import LinkmendError
+from proxy.pac import pac_file
+from proxy.settings import split_address
+
+
+def ca(
+    path: Annotated[bool, typer.Option("--path", help="Print where the file is instead.")] = False,
+    data: Data = None,
+    config: Config = None,
+) -> None:
+    """Print the certificate that devices must trust (PEM); never its key."""
+    file = data_from(data) / "ca" / "mitmproxy-ca-cert.pem"
+    if not file.is_file():
+        raise LinkmendError("there is no certificate yet: `linkmend serve` makes one when it first starts")
+    print_line(str(file)) if path else sys.stdout.write(file.read_text(encoding="ascii"))
+
+
+def pac(
+    proxy: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="The proxy as devices reach it; default proxy.listen."),
+    ] = None,
+    config: Config = None,
+    data: Data = None,
+) -> None:
+    """Print a proxy auto-configuration file for browsers."""
+    host, port = split_address(proxy or settings_from(config).proxy.listen)
+    if host in ("", "0.0.0.0", "::"):  # noqa: S104 - the address to refuse, not one to bind
+        raise LinkmendError(f"devices cannot reach {host or '*'}: name the proxy with --proxy HOST:{port}")
+    sys.stdout.write(pac_file(host, port))

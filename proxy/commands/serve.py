@@ -1,0 +1,76 @@
+"""`linkmend serve`: the proxy itself."""
+
+import asyncio
+import logging
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from proxy import logs
+from proxy.commands.options import Config, Data, data_from, settings_from
+from proxy.errors import LinkmendError
+from proxy.settings import Settings
+
+log = logging.getLogger(__name__)
+
+
+def serve(
+    config: Config = None,
+    data: Data = None,
+    listen: Annotated[
+        str | None, typer.Option(metavar="HOST:PORT", help="Where browsers find the proxy.")
+    ] = None,
+    mode: Annotated[
+        str | None, typer.Option(metavar="MODE", help="regular, transparent, reverse:URL or upstream:URL.")
+    ] = None,
+    parent: Annotated[
+        str | None, typer.Option(metavar="URL", help="A Squid to send every request to, http://HOST:PORT.")
+    ] = None,
+    offline: Annotated[bool | None, typer.Option("--offline", help="Serve only what is held.")] = None,
+) -> None:
+    """Run the proxy until it is told to stop (SIGTERM, Ctrl-C); SIGHUP reads the settings again."""
+    overrides = {
+        "proxy.listen": listen,
+        "proxy.mode": mode,
+        "proxy.parent": parent,
+        "proxy.offline": offline,
+    }
+    settings = settings_from(config, overrides)
+    logs.set_up(settings.log)
+    asyncio.run(_serve(settings, data_from(data), lambda: settings_from(config, overrides)))
+
+
+async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Settings]) -> None:
+    # Half a second of imports that no other command needs.
+    from addons.master import LeanMaster
+    from addons.parts import Parts
+
+    parts = Parts(settings, data)
+    try:
+        master = LeanMaster(settings.proxy, str(data / "ca"), parts.addons())
+        await parts.start()
+
+        def reload() -> None:
+            try:
+                fresh = read_settings()
+                master.apply(fresh.proxy)
+            except LinkmendError as error:
+                log.error("settings not reloaded, the old ones stay: %s", error)
+                return
+            logs.set_up(fresh.log)
+            parts.apply(fresh)
+            log.info("settings reloaded")
+
+        def ready() -> None:
+            sys.stdout.write(f"linkmend ready on http://{master.listening_on()}\n")
+            sys.stdout.flush()
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+        grace_s = settings.proxy.stop_grace_s
+        await master.serve(ready=ready, in_flight=lambda: len(parts.under_way), grace_s=grace_s)
+    finally:
+        await parts.close()

@@ -1,0 +1,184 @@
+"""Which of our own addresses a request is for, and whether it may be answered there (pure).
+
+Two families: `/.well-known/linkmend/...` on any host, so that an https page needs no mixed content, and the portal
+http://linkmend.internal/. Search and copies show the collection, which a script of the visited site must not read:
+
+- Where the browser says how a request came about (Sec-Fetch-*; https and localhost only), only a person's
+  navigation of a whole window is answered, never fetch(), XHR or a frame.
+- On plain http it says nothing, and a script can imitate every header that is left. There the reader is sent on to
+  the portal: another origin, whose pages the browser does not let the script read.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+PORTAL_HOST = "linkmend.internal"
+PORTAL = f"http://{PORTAL_HOST}"
+PREFIX = "/.well-known/linkmend/"
+SEARCH_PATH = PREFIX + "search"
+COPY_PATH = PREFIX + "copy"
+CHOSE_PATH = PREFIX + "chose"
+
+_MAX_QUERY = 200
+_MAX_URL = 4_000
+_MAX_CHOICE = 99
+_MISS_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
+_STATIC_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portal:
+    """The start page."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certificate:
+    """The certificate authority, as PEM or (`der`) in the binary form phones want."""
+
+    der: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A search over the held pages; the query may be empty."""
+
+    query: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """The held copy of a page."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chose:
+    """A reader opened what was offered for a miss: 0 the copy, n the nth alternative."""
+
+    miss_id: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Static:
+    """A file of proxy/static."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToPortal:
+    """The same page at the portal, to be sent as a 303."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """Ours, but not like this: 400 malformed, 403 not a person's navigation, 404 no such page, 405 wrong method."""
+
+    status: int
+
+
+HelperCall = Portal | Certificate | Search | Copy | Chose | Static | ToPortal | Refused
+
+
+def route(
+    method: str, url: str, headers: Iterable[tuple[str, str]], *, portal_reachable: bool = True
+) -> HelperCall | None:
+    """What a request asks of linkmend itself; None when it is not for us.
+
+    `portal_reachable` is False where browsers do not know the proxy (transparent and reverse mode), so that
+    http://linkmend.internal/ leads nowhere. Then plain http is answered in place: the lesser evil, and documented.
+    """
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").rstrip(".")
+    except ValueError:
+        return None
+    at_portal = host == PORTAL_HOST
+    if not at_portal and not parts.path.startswith(PREFIX):
+        return None
+    name = _page_name(parts.path, at_portal)
+    wanted = _call(name, parts.query)
+    if isinstance(wanted, Refused):
+        return wanted
+    if method not in (("POST",) if isinstance(wanted, Chose) else ("GET", "HEAD")):
+        return Refused(status=405)
+    if isinstance(wanted, Search | Copy):
+        return _guarded(wanted, dict(headers), in_the_open=at_portal or not portal_reachable)
+    return wanted
+
+
+def _page_name(path: str, at_portal: bool) -> str:
+    if path.startswith(PREFIX):
+        return path.removeprefix(PREFIX)
+    return "/" if path in ("", "/") else path.removeprefix("/") if at_portal else ""
+
+
+def _call(name: str, query: str) -> HelperCall:
+    if name == "/":
+        return Portal()
+    if name in ("ca.pem", "ca.cer"):
+        return Certificate(der=name == "ca.cer")
+    if name.startswith("static/") and _STATIC_NAME.fullmatch(name.removeprefix("static/")):
+        return Static(name=name.removeprefix("static/"))
+    try:
+        fields = parse_qs(query, max_num_fields=20)
+    except ValueError:
+        return Refused(status=400)
+    if name == "search":
+        return Search(query=_first(fields, "q")[:_MAX_QUERY])
+    if name == "copy":
+        wanted = _first(fields, "url")
+        return Copy(url=wanted) if 0 < len(wanted) <= _MAX_URL else Refused(status=400)
+    if name == "chose":
+        return _chose(_first(fields, "miss"), _first(fields, "n"))
+    return Refused(status=404)
+
+
+def _chose(miss_id: str, number: str) -> Chose | Refused:
+    if not _MISS_ID.fullmatch(miss_id) or not re.fullmatch(r"[0-9]{1,2}", number):
+        return Refused(status=400)
+    return Chose(miss_id=miss_id, number=min(int(number), _MAX_CHOICE))
+
+
+def _guarded(wanted: Search | Copy, headers: dict[str, str], *, in_the_open: bool) -> HelperCall:
+    told = navigation(headers.items())
+    if told is False:
+        return Refused(status=403)
+    if told is None and not in_the_open:
+        path = search_path(wanted.query) if isinstance(wanted, Search) else copy_path(wanted.url)
+        return ToPortal(url=PORTAL + path)
+    return wanted
+
+
+def navigation(headers: Iterable[tuple[str, str]]) -> bool | None:
+    """Whether a person navigates a whole window there; None when the browser does not say (Fetch Metadata)."""
+    told = {
+        name.lower(): value.strip().lower()
+        for name, value in headers
+        if name.lower().startswith("sec-fetch-")
+    }
+    if not told:
+        return None
+    return told.get("sec-fetch-mode") == "navigate" and told.get("sec-fetch-dest") == "document"
+
+
+def search_path(query: str) -> str:
+    return f"{SEARCH_PATH}?{urlencode({'q': query}, errors='replace')}"
+
+
+def copy_path(url: str) -> str:
+    return f"{COPY_PATH}?{urlencode({'url': url}, errors='replace')}"
+
+
+def chose_path(miss_id: str, number: int) -> str:
+    return f"{CHOSE_PATH}?{urlencode({'miss': miss_id, 'n': number})}"
+
+
+def _first(fields: dict[str, list[str]], name: str) -> str:
+    return fields.get(name, [""])[0]

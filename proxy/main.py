@@ -1,0 +1,43 @@
+"""The roof: the `linkmend` program, its commands, and how its errors end."""
+
+import sys
+
+import typer
+
+from proxy.commands.devices import ca, pac
+from proxy.commands.imports import import_
+from proxy.commands.mend import mend
+from proxy.commands.misses import misses
+from proxy.commands.serve import serve
+from proxy.errors import LinkmendError
+from repair.errors import RepairError
+
+app = typer.Typer(
+    name="linkmend",
+    help="A caching proxy that answers a dead link with the page you meant, or the next best one.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(serve)
+app.command("import")(import_)
+app.command()(mend)
+app.add_typer(misses, name="misses")
+app.command()(ca)
+app.command()(pac)
+
+
+def run() -> None:
+    """The entry point: errors that an operator can put right become one line on stderr and exit code 1."""
+    try:
+        app()
+    except (LinkmendError, RepairError) as error:
+        sys.stderr.write(f"linkmend: {error}\n")
+        sys.exit(1)
+    except BrokenPipeError:
+        sys.exit(1)  # whoever read our output has seen enough
+
+
+if __name__ == "__main__":
+    run()

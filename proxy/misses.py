@@ -1,0 +1,259 @@
+"""The store of miss records: what broke, what was offered, what was opened.
+
+Records go to SQLite (to be asked) and to misses.jsonl (to be read by other programs). One thread of our own writes
+both, from a bounded queue, so that no reader of a page ever waits for a disk. What is committed survives `kill -9`;
+what does not fit in the queue is counted and let go.
+"""
+
+import json
+import logging
+import os
+import queue
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Literal
+
+from proxy.errors import StoreError
+from proxy.misslines import Line, MissLines
+from proxy.missrecord import COLUMNS, MissRecord, cells, csv_line, event_of, iso, new_miss_id, record_of
+from proxy.settings import MissesSettings
+from repair.model import MissKind
+
+__all__ = ["MissRecord", "MissStore", "new_miss_id"]
+
+log = logging.getLogger(__name__)
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS misses (
+    id TEXT PRIMARY KEY, at REAL NOT NULL, url TEXT NOT NULL, site TEXT NOT NULL, kind TEXT NOT NULL,
+    source_url TEXT, rule TEXT NOT NULL, client TEXT NOT NULL, offered TEXT NOT NULL, chosen TEXT,
+    status INTEGER NOT NULL, latency_ms REAL NOT NULL, query TEXT NOT NULL, language TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS misses_at ON misses (at);
+CREATE INDEX IF NOT EXISTS misses_site ON misses (site, at);
+CREATE INDEX IF NOT EXISTS misses_url ON misses (url);
+"""
+_TOP_COLUMNS = {"url": "url", "site": "site", "kind": "kind", "source": "source_url"}
+_BATCH = 500
+_LOOK_AT_CLOCK_S = 900.0
+_PURGE_EVERY = timedelta(days=1)
+
+_Write = Callable[[sqlite3.Connection], Line | None]
+_Job = tuple[_Write, Future[None]]
+
+
+class MissStore:
+    """The store in a directory. `record` and `chosen` never wait; the rest reads the disk: call it in a thread."""
+
+    def __init__(
+        self,
+        directory: Path,
+        settings: MissesSettings,
+        *,
+        queue_length: int = 10_000,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        self._path = directory / "misses.sqlite"
+        self._lines = MissLines(directory / "misses.jsonl", max_bytes=settings.log_bytes)
+        self._retention = timedelta(days=settings.retention_days)
+        self._clock = clock or (lambda: datetime.now(UTC))
+        self._queue: queue.Queue[_Job | None] = queue.Queue(queue_length)
+        self._next_purge = self._clock()
+        self._closed = False
+        self.lost = 0
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
+            self._database = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=NORMAL")
+            self._database.execute("PRAGMA secure_delete=ON")
+            self._database.executescript(_SCHEMA)
+            self._purge()
+        except (OSError, sqlite3.Error) as error:
+            raise StoreError(f"{self._path}: the miss log cannot be opened: {error}") from error
+        self._writer = threading.Thread(target=self._write_all, name="misses", daemon=True)
+        self._writer.start()
+
+    def record(self, record: MissRecord) -> None:
+        """Note a miss; when too many wait to be written it is lost, counted in `lost`."""
+        self._enqueue(lambda database: _insert(database, record))
+
+    def chosen(self, miss_id: str, choice: str | int) -> None:
+        """Note what a reader opened: a URL, or its number (0 the copy, n the nth alternative).
+
+        Telling it twice changes nothing; the last choice counts; what was never offered is ignored.
+        """
+        at = self._clock()
+        self._enqueue(lambda database: _choose(database, miss_id, choice, at))
+
+    def recent(
+        self,
+        limit: int = 50,
+        *,
+        since: datetime | None = None,
+        kind: MissKind | None = None,
+        site: str | None = None,
+    ) -> tuple[MissRecord, ...]:
+        """The newest first."""
+        rows = self._read(
+            "SELECT * FROM misses WHERE at >= ? AND (? IS NULL OR kind = ?) AND (? IS NULL OR site = ?)"
+            " ORDER BY at DESC LIMIT ?",
+            (since.timestamp() if since else 0.0, kind, kind, site, site, limit),
+        )
+        return tuple(record_of(row) for row in rows)
+
+    def top(
+        self, limit: int = 20, *, by: Literal["url", "site", "kind", "source"] = "url"
+    ) -> tuple[tuple[str, int], ...]:
+        """What was missed most often, and how often."""
+        column = _TOP_COLUMNS[by]
+        rows = self._read(
+            f"SELECT {column} AS what, COUNT(*) AS times FROM misses WHERE {column} IS NOT NULL"  # noqa: S608
+            " GROUP BY what ORDER BY times DESC, what LIMIT ?",
+            (limit,),
+        )
+        return tuple((str(row["what"]), int(row["times"])) for row in rows)
+
+    def count(self) -> int:
+        return int(self._read("SELECT COUNT(*) AS times FROM misses", ())[0]["times"])
+
+    def export(self, form: Literal["csv", "jsonl"]) -> Iterator[str]:
+        """Every record as a line of text with its line end, oldest first; for CSV the names of the columns before."""
+        if form == "csv":
+            yield csv_line(COLUMNS)
+        with closing(self._connect()) as database:
+            for row in database.execute("SELECT * FROM misses ORDER BY at, id"):
+                event = event_of(record_of(row))
+                yield csv_line(cells(event)) if form == "csv" else json.dumps(event) + "\n"
+
+    def erase(self, *, client: str | None = None, url: str | None = None) -> int:
+        """Forget all misses of a client (its hash) or of a URL, in the database and the lines; how many they were."""
+        erased: list[str] = []
+
+        def delete(database: sqlite3.Connection) -> None:
+            rows = database.execute(
+                "DELETE FROM misses WHERE client = ? OR url = ? RETURNING id", (client, url)
+            )
+            erased.extend(str(row[0]) for row in rows.fetchall())
+
+        self._enqueue(delete, wait=True)
+        if erased:
+            gone = frozenset(erased)
+            self._lines.keep(lambda event: event.get("id") not in gone)
+            self._read("PRAGMA wal_checkpoint(TRUNCATE)", ())  # or it would linger in the write-ahead log
+        return len(erased)
+
+    def flush(self) -> None:
+        """Return once all that was noted so far is on disk."""
+        self._enqueue(lambda database: None, wait=True)
+
+    def close(self) -> None:
+        """Write what waits, then stop."""
+        if self._closed:
+            return
+        self._closed = True
+        self._queue.put(None)
+        self._writer.join()
+        self._database.close()
+
+    def _enqueue(self, write: _Write, *, wait: bool = False) -> None:
+        if self._closed:
+            return
+        done: Future[None] = Future()
+        try:
+            self._queue.put((write, done), block=wait)
+        except queue.Full:
+            self.lost += 1
+            return
+        if wait:
+            done.result()
+
+    def _write_all(self) -> None:
+        while True:
+            batch, stop = self._next_batch()
+            self._write(batch)
+            if stop:
+                return
+
+    def _next_batch(self) -> tuple[list[_Job], bool]:
+        """All that waits, up to a limit; empty when it is only time to look at the clock; True when closing."""
+        batch: list[_Job] = []
+        try:
+            job = self._queue.get(timeout=_LOOK_AT_CLOCK_S)
+            while job is not None:
+                batch.append(job)
+                if len(batch) == _BATCH:
+                    return batch, False
+                job = self._queue.get_nowait()
+        except queue.Empty:
+            return batch, False
+        return batch, True
+
+    def _write(self, batch: list[_Job]) -> None:
+        failed: StoreError | None = None
+        try:
+            with self._database:
+                events = [event for write, _ in batch if (event := write(self._database)) is not None]
+            if events:
+                self._lines.append(events)
+            if self._clock() >= self._next_purge:
+                self._purge()
+        except (OSError, sqlite3.Error, ValueError, OverflowError) as error:
+            self.lost += len(batch)
+            failed = StoreError(f"{self._path}: {len(batch)} entries were lost: {error}")
+            log.warning("%s", failed)
+        for _, done in batch:
+            if failed is None:
+                done.set_result(None)
+            else:
+                done.set_exception(failed)
+
+    def _purge(self) -> None:
+        """Drop what is older than the retention allows."""
+        now = self._clock()
+        self._next_purge = now + _PURGE_EVERY
+        oldest = now - self._retention
+        with self._database:
+            dropped = self._database.execute(
+                "DELETE FROM misses WHERE at < ?", (oldest.timestamp(),)
+            ).rowcount
+        if dropped:
+            self._lines.keep(lambda event: str(event.get("at", "")) >= iso(oldest))
+
+    def _read(self, query: str, values: tuple[object, ...]) -> list[sqlite3.Row]:
+        with closing(self._connect()) as database:
+            return database.execute(query, values).fetchall()
+
+    def _connect(self) -> sqlite3.Connection:
+        database = sqlite3.connect(self._path, timeout=10)
+        database.row_factory = sqlite3.Row
+        return database
+
+
+def _insert(database: sqlite3.Connection, record: MissRecord) -> Line:
+    event = event_of(record)
+    values = {**event, "at": record.at.timestamp(), "offered": json.dumps(event["offered"])}
+    slots = ", ".join(f":{name}" for name in COLUMNS)
+    database.execute(f"INSERT OR REPLACE INTO misses ({', '.join(COLUMNS)}) VALUES ({slots})", values)  # noqa: S608
+    return {"event": "miss", **event}
+
+
+def _choose(database: sqlite3.Connection, miss_id: str, choice: str | int, at: datetime) -> Line | None:
+    row = database.execute("SELECT url, offered, chosen FROM misses WHERE id = ?", (miss_id,)).fetchone()
+    if row is None:
+        return None
+    offered = [row[0], *json.loads(row[1])]
+    if isinstance(choice, int):
+        url = offered[choice] if 0 <= choice < len(offered) else None
+    else:
+        url = choice if choice in offered else None
+    if url is None or url == row[2]:
+        return None
+    database.execute("UPDATE misses SET chosen = ? WHERE id = ?", (url, miss_id))
+    return {"event": "chosen", "id": miss_id, "at": iso(at), "url": url}

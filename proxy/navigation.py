@@ -1,0 +1,94 @@
+"""Which requests are a person opening a page: only their answers may ever be rewritten (DESIGN, principle 1).
+
+Browsers of today say so themselves (Fetch Metadata, `Sec-Fetch-Dest`). For others the Accept header decides: it must
+name HTML and rate nothing above it. `Accept: */*`, which curl, image loaders and updaters send, names nothing and is
+no navigation: a demonstration with curl adds `-H 'Accept: text/html'`. Programs that ask for JSON get it as JSON.
+"""
+
+from proxy.cache.entry import Headers, values
+
+_DOCUMENTS = frozenset(("document", "iframe", "frame"))
+_HTML = frozenset(("text/html", "application/xhtml+xml"))
+
+
+def is_navigation(method: str, headers: Headers) -> bool:
+    """Whether this is a person opening a page; prefetches, resumed downloads and scripts' requests are not."""
+    if not _may_be_document(method, headers):
+        return False
+    destination = _first(headers, "sec-fetch-dest")
+    if destination:
+        return destination in _DOCUMENTS and _first(headers, "sec-fetch-mode") in ("", "navigate")
+    # Not asked of requests with Sec-Fetch-Dest: Android's web views send X-Requested-With with everything.
+    if values(headers, "x-requested-with"):
+        return False
+    html, _, best = _preferences(headers)
+    return html > 0 and html >= best
+
+
+def wants_json(headers: Headers) -> bool:
+    """Whether JSON is named in Accept and preferred to HTML."""
+    html, json, _ = _preferences(headers)
+    return json > html
+
+
+def asks_for_repair(method: str, headers: Headers) -> bool:
+    """Whether an answer to this request may be rewritten: a navigation, or a program (no browser) that wants JSON.
+
+    A browser's script that wants JSON never is one: it expects its own server's errors.
+    """
+    if is_navigation(method, headers):
+        return True
+    if not _may_be_document(method, headers) or _from_browser(headers):
+        return False
+    _, json, best = _preferences(headers)
+    return wants_json(headers) and json >= best
+
+
+def _may_be_document(method: str, headers: Headers) -> bool:
+    if method.upper() not in ("GET", "HEAD"):
+        return False
+    if values(headers, "range") or values(headers, "upgrade"):
+        return False
+    purposes = (*values(headers, "sec-purpose"), *values(headers, "purpose"), *values(headers, "x-moz"))
+    return not any("prefetch" in purpose.lower() for purpose in purposes)
+
+
+def _from_browser(headers: Headers) -> bool:
+    marks = ("x-requested-with", "origin", "sec-fetch-mode", "sec-fetch-site", "sec-fetch-dest")
+    return any(values(headers, mark) for mark in marks) or _first(headers, "user-agent").startswith(
+        "mozilla/"
+    )
+
+
+def _preferences(headers: Headers) -> tuple[float, float, float]:
+    """The weights Accept gives to HTML, to JSON, and to the best of all other named types; wildcards name none."""
+    html = json = best = 0.0
+    for line in values(headers, "accept"):
+        for item in line[:4000].lower().split(","):
+            kind, *parameters = (part.strip() for part in item.split(";"))
+            weight = _weight(parameters)
+            if kind in _HTML:
+                html = max(html, weight)
+            elif kind == "application/json":
+                json = max(json, weight)
+            elif not kind.endswith("/*"):
+                best = max(best, weight)
+    return html, json, best
+
+
+def _weight(parameters: list[str]) -> float:
+    """The q of RFC 9110 section 12.4.2; 1 when absent, 0 when it cannot be read."""
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                weight = float(value)
+            except ValueError:
+                return 0.0
+            return weight if 0.0 <= weight <= 1.0 else 0.0
+    return 1.0
+
+
+def _first(headers: Headers, name: str) -> str:
+    found = values(headers, name)
+    return found[0].strip().lower() if found else ""

@@ -1,0 +1,139 @@
+"""What may enter the collection that everyone searches: nothing personal (DESIGN, principle 2).
+
+Each rule can only refuse. A document asked for with a Cookie may still be the same for everyone. Two things show it:
+its site says so (`public`, `s-maxage`), or exactly the same bytes were also sent to a request without any Cookie.
+Another Cookie proves nothing: sessions renew their value, and a whole class may share a page that only they may see.
+"""
+
+import re
+import secrets
+from collections import OrderedDict
+from dataclasses import dataclass
+from hashlib import blake2b
+from urllib.parse import unquote, urlsplit
+
+from proxy.cache.entry import CacheRequest, Headers, values
+
+_DIRECTIVE = re.compile(r"([\w\-]+)\s*(?:=\s*(?:\"[^\"]*\"|[^\s,\"]*))?")
+# Names of parameters that carry who somebody is, or a right that came with the address.
+_PERSONAL_PARAMETER = re.compile(
+    r"(?:.*[_.\-])?(?:token|sid|sess|session|sessionid|sessid|session_?key|jsessionid|phpsessid|aspsessionid\w*|cfid|cftoken|"
+    r"auth|authtoken|authorization|authkey|oauth\w*|jwt|bearer|sso|saml\w*|ticket|otp|passw(?:or)?d|passphrase|pwd|"
+    r"secret|api_?key|access_?key|private_?key|signature|sig|hmac|credentials?|invite|magic|reset|nonce|"
+    r"access_?token|id_?token|refresh_?token|code_verifier|user_?name|e?mail|phone)"
+)
+_JSON_WEB_TOKEN = re.compile(r"eyJ[\w\-]{8,}\.[\w\-]{8,}")
+_SESSION_IN_PATH = re.compile(r"(?i)[;/(](?:jsessionid|phpsessid|sessionid|sid|s)[=(][^/;]{8,}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether a document may enter the collection; `reason` is a few words for the log."""
+
+    allowed: bool
+    reason: str
+
+
+def may_harvest(
+    request: CacheRequest, response_headers: Headers, *, status: int, seen_without_cookie: bool
+) -> Verdict:
+    """Whether the answer to this request may enter the collection, as far as its headers and address tell.
+
+    `seen_without_cookie` is what `SeenContent.note` said of its content. `noindex` is the Document's to tell.
+    """
+    refusal = _refusal(request, response_headers, status) or _cookie_refusal(
+        request, response_headers, seen_without_cookie
+    )
+    return Verdict(allowed=False, reason=refusal) if refusal else Verdict(allowed=True, reason="shareable")
+
+
+def _refusal(request: CacheRequest, response_headers: Headers, status: int) -> str:
+    """The first rule that forbids it whatever the cookies, or ""."""
+    said = directives(response_headers)
+    rules = (
+        (request.method != "GET", "method is not GET"),
+        (status != 200, "status is not 200"),
+        (bool(values(request.headers, "authorization")), "request with Authorization"),
+        ("no-store" in directives(request.headers), "request says no-store"),
+        ("private" in said, "response is private"),
+        ("no-store" in said, "response is no-store"),
+        (bool(values(response_headers, "set-cookie")), "response sets a cookie"),
+        ("*" in _varies_on(response_headers), "response varies on everything"),
+        (is_personal_url(request.url), "address carries a session, a token or a name"),
+    )
+    return next((reason for applies, reason in rules if applies), "")
+
+
+def _cookie_refusal(request: CacheRequest, response_headers: Headers, seen_without_cookie: bool) -> str:
+    """Why a document asked for with a Cookie stays out, or "".
+
+    Without a Cookie, `Vary: Cookie` is harmless: this is the answer that everyone without one gets.
+    """
+    if not values(request.headers, "cookie") or seen_without_cookie:
+        return ""
+    if "cookie" in _varies_on(response_headers):
+        return "response varies on the cookie sent"
+    if directives(response_headers) & {"public", "s-maxage"}:
+        return ""
+    return "request with a cookie"
+
+
+def directives(headers: Headers) -> set[str]:
+    """The names of Cache-Control directives, in lower case, whatever their arguments (`private="x"` is private)."""
+    return {
+        found[1].lower()
+        for line in values(headers, "cache-control")
+        for found in _DIRECTIVE.finditer(line[:2000])
+    }
+
+
+def _varies_on(headers: Headers) -> set[str]:
+    return {name.strip().lower() for line in values(headers, "vary") for name in line[:2000].split(",")}
+
+
+def is_personal_url(url: str) -> bool:
+    """Whether an address holds a user name, a session, a token, a signature or the like. One we cannot read does."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return True
+    if (
+        "@" in parts.netloc
+        or _SESSION_IN_PATH.search(unquote(parts.path))
+        or _JSON_WEB_TOKEN.search(unquote(url))
+    ):
+        return True
+    names = (unquote(pair.partition("=")[0]).strip().lower() for pair in re.split("[&;]", parts.query))
+    return any(_PERSONAL_PARAMETER.fullmatch(name[:64]) for name in names)
+
+
+class SeenContent:
+    """A bounded memory of which content of which address was sent to a request without any cookie.
+
+    Only hashes under a key of this process are kept, and nothing of cookies. Not safe in threads.
+    """
+
+    def __init__(self, max_entries: int = 100_000) -> None:
+        self._max_entries = max_entries
+        self._key = secrets.token_bytes(32)
+        self._seen: OrderedDict[bytes, None] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._seen)
+
+    def note(self, url: str, body_digest: bytes, cookie: str | None) -> bool:
+        """Note one sighting; whether this content at this address is known to be sent without cookies too.
+
+        `body_digest` is a digest of all that may enter the collection: of the whole body where copies are kept.
+        `cookie` is the Cookie header; None or "" when there was none.
+        """
+        name = blake2b(
+            url.encode("utf-8", "replace") + b"\0" + body_digest, key=self._key, digest_size=16
+        ).digest()
+        if name in self._seen or not cookie:
+            self._seen[name] = None
+            self._seen.move_to_end(name)
+            if len(self._seen) > self._max_entries:
+                self._seen.popitem(last=False)
+            return True
+        return False

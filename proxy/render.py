@@ -1,0 +1,116 @@
+"""Templates to answers: the headers and the policy that every page of ours for people goes out with.
+
+A page of ours shows what the collection holds, and it is shown under the address of the site that failed. A script of
+that site is then of the same origin as our page and could read it through a frame or `window.open`. So every
+page is sandboxed without `allow-same-origin`: its origin is opaque and no other page can look in.
+Cross-Origin-Opener-Policy must stay away: together with a sandbox the browser refuses the page altogether.
+"""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from proxy.helper import PORTAL, SEARCH_PATH
+from proxy.language import Catalogue
+
+Headers = tuple[tuple[str, str], ...]
+
+_HERE = Path(__file__).parent
+_SANDBOX = "sandbox allow-forms allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads"
+
+_templates = Environment(
+    loader=FileSystemLoader(_HERE / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def _breakable(path: str) -> Markup:
+    """A path that may go on to the next line after a slash, rather than in the middle of a word."""
+    return Markup("/<wbr>").join(path.split("/"))
+
+
+_templates.filters["breakable"] = _breakable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedPage:
+    """An answer ready to be sent; Content-Length is left to whoever sends it."""
+
+    status: int
+    headers: Headers
+    body: bytes
+
+
+def html_page(
+    template: str,
+    texts: Catalogue,
+    *,
+    status: int = 200,
+    headers: Headers = (),
+    framable: bool = False,
+    portal: bool = True,
+    **values: object,
+) -> RenderedPage:
+    """A template filled in. `portal` says whether http://linkmend.internal/ can be reached from where it is read."""
+    body = _templates.get_template(template).render(
+        t=texts,
+        status=status,
+        style=_STYLE,
+        script=_SCRIPT,
+        portal=PORTAL + "/" if portal else "",
+        search_action=SEARCH_PATH,
+        **values,
+    )
+    safety = page_headers(texts.code, policy=_policy(framable), referrer="strict-origin-when-cross-origin")
+    return RenderedPage(
+        status=status,
+        headers=(("Content-Type", "text/html; charset=utf-8"), *safety, *headers),
+        body=body.encode("utf-8", "replace"),
+    )
+
+
+def page_headers(language: str, *, policy: str, referrer: str = "no-referrer") -> Headers:
+    """What all our answers to people carry, besides their type."""
+    return (
+        ("Content-Language", language),
+        ("Cache-Control", "no-store"),
+        ("Vary", "Accept, Accept-Language"),
+        ("Content-Security-Policy", policy),
+        ("X-Content-Type-Options", "nosniff"),
+        ("Referrer-Policy", referrer),
+    )
+
+
+def _policy(framable: bool) -> str:
+    parts = [
+        "default-src 'none'",
+        f"style-src '{_hash(_STYLE)}'",
+        f"script-src '{_hash(_SCRIPT)}'",
+        "img-src data:",
+        "connect-src 'self'",
+        # Browsers apply form-action to redirects too, and a search on a plain http site is sent to the portal.
+        f"form-action 'self' {PORTAL}",
+        "base-uri 'none'",
+        _SANDBOX,
+    ]
+    return "; ".join(parts if framable else [*parts, "frame-ancestors 'none'"])
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def _static(name: str) -> Markup:
+    # Ours, not from outside: goes into the page unescaped, and its hash into the policy.
+    return Markup((_HERE / "static" / name).read_text(encoding="utf-8").strip())  # noqa: S704
+
+
+_STYLE = _static("page.css")
+_SCRIPT = _static("page.js")

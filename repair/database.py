@@ -1,0 +1,150 @@
+"""The SQLite database under the collection: its tables, one connection per thread, transactions.
+
+SQLite is the source of truth; the full-text index can always be made again from it. It runs in WAL mode
+with `synchronous=NORMAL`: readers never wait for the writer, a `kill -9` loses nothing that was committed,
+and a power cut can never damage the file. What a power cut may lose is the last seconds of harvest, which
+the next visit brings back; that is worth a tenth of the cost of an fsync per page. Where work must not be
+lost (the end of an import), `settle` moves the log into the database with an fsync.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from repair.errors import CollectionError
+
+VERSION = 1
+_BUSY_TIMEOUT_S = 30.0
+
+# The long columns come last: SQLite reads a row from its start, so titles never cost the text behind them.
+# AUTOINCREMENT: the number of a removed page is never given to another one while the index still knows it.
+_SCHEMA = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE urls (id INTEGER PRIMARY KEY AUTOINCREMENT, url TEXT NOT NULL UNIQUE);
+CREATE TABLE pages (
+    id INTEGER PRIMARY KEY REFERENCES urls (id),
+    title TEXT NOT NULL,
+    language TEXT NOT NULL,
+    fetched_at REAL NOT NULL,
+    seen_at REAL NOT NULL,
+    pinned INTEGER NOT NULL,
+    digest BLOB NOT NULL,
+    raw_digest BLOB NOT NULL,
+    simhash INTEGER,
+    canonical_url TEXT,
+    headings TEXT NOT NULL,
+    description TEXT NOT NULL,
+    keywords TEXT NOT NULL,
+    text TEXT NOT NULL
+);
+CREATE INDEX pages_seen ON pages (pinned, seen_at);
+CREATE TABLE copies (
+    page INTEGER PRIMARY KEY REFERENCES pages (id),
+    content_type TEXT NOT NULL,
+    fetched_at REAL NOT NULL,
+    body BLOB NOT NULL
+);
+CREATE TABLE links (
+    source INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    target INTEGER NOT NULL,
+    nav INTEGER NOT NULL,
+    anchor TEXT NOT NULL,
+    before TEXT NOT NULL,
+    after TEXT NOT NULL,
+    PRIMARY KEY (source, position)
+) WITHOUT ROWID;
+CREATE INDEX links_target ON links (target, nav, source);
+CREATE TABLE pending (page INTEGER PRIMARY KEY, change INTEGER NOT NULL, due_at REAL NOT NULL);
+CREATE INDEX pending_due ON pending (due_at);
+INSERT INTO meta VALUES ('changes', '0');
+"""
+
+
+class Database:
+    """A connection per thread; `write` makes a transaction, and a `write` inside a `write` joins it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._lock = threading.Lock()
+        self._closed = False
+        with self._translated():
+            self._prepare()
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """This thread's connection; each statement sees what was committed when it began."""
+        with self._translated():
+            yield self._connection()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that is committed at the end of the block, or undone when the block raises."""
+        with self._translated():
+            connection = self._connection()
+            if connection.in_transaction:
+                yield connection
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+            connection.execute("COMMIT")
+
+    def settle(self) -> None:
+        """Put what was committed out of reach of a power cut; does what it can while others read."""
+        with self.read() as connection:
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def close(self) -> None:
+        """Close the connections of all threads; statements still running elsewhere fail."""
+        with self._lock:
+            self._closed = True
+            connections, self._connections = self._connections, []
+        for connection in connections:
+            connection.close()
+
+    def _prepare(self) -> None:
+        connection = self._connection()
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("BEGIN IMMEDIATE")
+        found = connection.execute("PRAGMA user_version").fetchone()[0]
+        if found == 0:
+            for statement in _SCHEMA.strip().removesuffix(";").split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+        connection.execute("COMMIT")
+        if found not in (0, VERSION):
+            self.close()
+            raise CollectionError(f"{self.path}: expected collection version {VERSION}, found {found}")
+
+    def _connection(self) -> sqlite3.Connection:
+        existing: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if self._closed:
+            raise CollectionError(f"{self.path}: the collection is closed")
+        if existing is not None:
+            return existing
+        # Closed by close() from another thread, hence check_same_thread=False; used by its own thread only.
+        connection = sqlite3.connect(
+            self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
+        )
+        connection.execute("PRAGMA synchronous = NORMAL")
+        connection.execute("PRAGMA secure_delete = FAST")  # what is removed is overwritten where that is free
+        connection.execute("PRAGMA cache_size = -16384")
+        self._local.connection = connection
+        with self._lock:
+            self._connections.append(connection)
+        return connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise CollectionError(f"{self.path}: {error}") from error

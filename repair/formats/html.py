@@ -1,0 +1,109 @@
+"""A folder of HTML files, as wget leaves it or as someone's web space looks on disk.
+
+Which URL a file had is told by `base_url`, or by folders that bear the names of hosts (`host.name/path`, also below
+`http` or `https`). An `index.html` is yielded under its own name and under that of its folder. Symbolic links
+are never followed: they may lead anywhere.
+"""
+
+import mimetypes
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote, urljoin
+
+from repair.errors import ImportFailed
+from repair.formats.problems import Problems
+from repair.model import Page
+
+_MAX_FILE_BYTES = 64 * 1024**2
+_INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
+_HOST = re.compile(
+    r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](?:[:+]\d{1,5})?", re.I
+)
+_SAFE = "/%:@!$&'()*+,;=~-._"
+_LOOKS_LIKE_HTML = re.compile(
+    rb"^\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
+
+
+def html_folder(path: Path, base_url: str | None, problems: Problems) -> Iterator[Page]:
+    """The files of a folder as pages, in a stable order; raises ImportFailed when their URLs cannot be told."""
+    bases = {Path(): base_url} if base_url else _host_folders(path)
+    if not bases:
+        raise ImportFailed(
+            f"{path}: expected folders named like hosts (school.example), or a base URL for its files"
+        )
+    for folder, base in bases.items():
+        for file in _files(path / folder):
+            relative = file.relative_to(path / folder).as_posix()
+            yield from _pages(file, relative, base, problems)
+
+
+def is_host(name: str) -> bool:
+    """Whether a folder bears the name of a host, with a port perhaps; `notes.txt` does too, files are not asked."""
+    return len(name) <= 260 and _HOST.fullmatch(name) is not None
+
+
+def _host_folders(path: Path) -> dict[Path, str]:
+    if is_host(path.name):
+        return {Path(): f"http://{path.name.replace('+', ':')}/"}
+    found: dict[Path, str] = {}
+    for scheme, parent in (("http", ""), ("http", "http"), ("https", "https")):
+        if not (path / parent).is_dir():
+            continue
+        for folder in sorted((path / parent).iterdir()):
+            if is_host(folder.name) and folder.is_dir() and not folder.is_symlink():
+                found[folder.relative_to(path)] = f"{scheme}://{folder.name.replace('+', ':')}/"
+    return found
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for parent, folders, names in os.walk(folder, followlinks=False):
+        folders.sort()
+        for name in sorted(names):
+            file = Path(parent) / name
+            if file.is_file() and not file.is_symlink():
+                yield file
+
+
+def _pages(file: Path, relative: str, base: str, problems: Problems) -> Iterator[Page]:
+    try:
+        status = file.stat()
+        if status.st_size > _MAX_FILE_BYTES:
+            problems.tell(str(file), "", f"expected at most {_MAX_FILE_BYTES} bytes, got {status.st_size}")
+            return
+        body = file.read_bytes()
+    except OSError as error:
+        problems.tell(str(file), "", f"cannot be read: {error.strerror}")
+        return
+    fetched_at = datetime.fromtimestamp(status.st_mtime, UTC)
+    headers = (("Content-Type", _content_type(file.name, body)), ("Content-Length", str(len(body))))
+    for address in _addresses(relative):
+        url = urljoin(base, address) if address else base
+        yield Page(url=url, status=200, headers=headers, body=body, fetched_at=fetched_at)
+
+
+def _addresses(relative: str) -> Iterator[str]:
+    """The relative URLs of a file; a `?` in its name is wget's way to keep a query."""
+    # Names that are not UTF-8 come as surrogates; their bytes are what the URL had.
+    path, mark, query = relative.partition("?")
+    address = quote(path, safe=_SAFE, errors="surrogateescape")
+    tail = f"?{quote(query, safe=_SAFE + '?', errors='surrogateescape')}" if mark else ""
+    # "./" keeps a first segment with a colon from being read as a scheme.
+    yield f"./{address}{tail}"
+    parent, _, name = path.rpartition("/")
+    if name.lower() in _INDEX_NAMES and not mark:
+        yield f"./{quote(parent, safe=_SAFE, errors='surrogateescape')}/" if parent else ""
+
+
+def _content_type(name: str, body: bytes) -> str:
+    guessed, coding = mimetypes.guess_type(name.partition("?")[0], strict=False)
+    if (
+        guessed is not None
+        and coding is None
+        and not name.lower().endswith((".php", ".asp", ".aspx", ".jsp", ".cgi"))
+    ):
+        return guessed
+    return "text/html" if _LOOKS_LIKE_HTML.match(body[:2048]) else "application/octet-stream"

@@ -1,0 +1,166 @@
+"""WARC and ARC files, and WACZ, which is a zip of them: every http response as a page.
+
+All content types are yielded: who imports may want the pictures too. Bodies are as sent, without chunking; a
+*revisit* (the same bytes fetched again) gets the bytes of the record it repeats, when the file has that.
+"""
+
+import zipfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from warcio.archiveiterator import ArchiveIterator
+from warcio.bufferedreaders import ChunkedDataReader
+from warcio.exceptions import ArchiveLoadFailed
+
+from repair import urls
+from repair.errors import ImportFailed
+from repair.formats.problems import Problems
+from repair.model import Page
+
+SUFFIXES = (".warc", ".warc.gz", ".arc", ".arc.gz")
+
+_MAX_BODY_BYTES = 64 * 1024**2
+_MAX_REMEMBERED = 1_000_000  # responses that a revisit may refer to
+_MAX_RATIO = 1_000  # deflate cannot do much better on honest data, and a WARC is compressed already
+_HOP_BY_HOP = frozenset({"transfer-encoding", "connection", "keep-alive", "content-length", "trailer"})
+_MAGIC = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
+# What warcio and the readers under it raise on broken input.
+_BROKEN = (ArchiveLoadFailed, OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile)
+
+
+@dataclass(slots=True)
+class _File:
+    """One WARC being read, and where in it each response body was, by its digest."""
+
+    name: str
+    stream: IO[bytes]
+    problems: Problems
+    offsets: dict[str, int] = field(default_factory=dict)
+
+
+def warc(path: Path, problems: Problems) -> Iterator[Page]:
+    """The responses of a WARC or ARC file."""
+    with path.open("rb") as stream:
+        yield from _pages(_File(path.name, stream, problems))
+
+
+def wacz(path: Path, problems: Problems) -> Iterator[Page]:
+    """The responses of all WARC files in a WACZ; raises ImportFailed when it is no zip file."""
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise ImportFailed(f"{path.name}: expected a WACZ (zip) file: {error}") from error
+    with archive:
+        members = [info for info in archive.infolist() if info.filename.lower().endswith(SUFFIXES)]
+        if not members:
+            raise ImportFailed(f"{path.name}: expected WARC files in archive/, found none")
+        for info in members:
+            name = f"{path.name}: {info.filename}"
+            if info.file_size > _MAX_RATIO * max(info.compress_size, 1):
+                problems.tell(name, "", f"expected less than {_MAX_RATIO} times its compressed size")
+                continue
+            try:
+                with archive.open(info) as stream:
+                    yield from _pages(_File(name, stream, problems))
+            except (*_BROKEN, NotImplementedError, RuntimeError) as error:  # the last two: coding, encryption
+                problems.tell(name, "", f"cannot be read: {error}")
+
+
+def _pages(file: _File) -> Iterator[Page]:
+    number = found = 0
+    try:
+        # ARC records are turned into WARC ones by warcio; `number` counts all records, as other tools do.
+        records = ArchiveIterator(file.stream, arc2warc=True)
+        for number, record in enumerate(records, 1):
+            page = _page(file, number, record, records)
+            if page is not None:
+                found += 1
+                yield page
+    except _BROKEN as error:
+        what = " ".join(str(error).split())[:200]
+        file.problems.tell(file.name, f"record {number + 1}", f"cannot be read on: {what}")
+        return
+    if not found:
+        file.problems.tell(file.name, "", f"expected http responses, found none in {number} records")
+
+
+def _page(file: _File, number: int, record: Any, records: Any) -> Page | None:
+    url = record.rec_headers.get_header("WARC-Target-URI") or ""
+    url = url.strip("<>")  # some writers follow the letter of WARC 1.0
+    if record.rec_type not in ("response", "revisit") or not urls.is_web_url(url):
+        return None
+    place = f"record {number}"
+    if record.http_headers is None and record.rec_type == "response":
+        file.problems.tell(file.name, place, "expected an http response")
+        return None
+    if record.rec_type == "revisit":
+        return _revisited(file, place, url, record)
+    digest = record.rec_headers.get_header("WARC-Payload-Digest")
+    if digest and len(file.offsets) < _MAX_REMEMBERED:
+        # Not get_record_offset(), which reads the record to its end first.
+        file.offsets.setdefault(digest, records.offset)
+    return _response(file, place, url, record, record)
+
+
+def _revisited(file: _File, place: str, url: str, record: Any) -> Page | None:
+    offset = file.offsets.get(record.rec_headers.get_header("WARC-Payload-Digest") or "")
+    if offset is None:
+        file.problems.tell(file.name, place, "repeats a record that is not in this file")
+        return None
+    here = file.stream.tell()
+    try:
+        file.stream.seek(offset)
+        original = next(iter(ArchiveIterator(file.stream, arc2warc=True)))
+        return _response(file, place, url, record, original)
+    finally:
+        file.stream.seek(here)
+
+
+def _response(file: _File, place: str, url: str, record: Any, original: Any) -> Page | None:
+    """A page with the time of one record and the body of another, usually the same."""
+    body = _body(original)
+    status = str(original.http_headers.get_statuscode())
+    if body is None or not (status.isascii() and status.isdigit() and len(status) == 3):
+        what = f"more than {_MAX_BODY_BYTES} bytes" if body is None else f"status {status[:20]!r}"
+        file.problems.tell(file.name, place, f"passed over: {what}")
+        return None
+    headers = _headers(original.http_headers.headers, body)
+    fetched_at = _moment(record.rec_headers.get_header("WARC-Date") or "")
+    return Page(url=url, status=int(status), headers=headers, body=body, fetched_at=fetched_at)
+
+
+def _body(record: Any) -> bytes | None:
+    """The body as sent, without chunking; None when it is too large."""
+    coding = (record.http_headers.get_header("transfer-encoding") or "").lower()
+    # The reader passes on what turns out not to be chunked: some crawlers store bodies de-chunked, header and all.
+    stream = ChunkedDataReader(record.raw_stream) if "chunked" in coding else record.raw_stream
+    pieces: list[bytes] = []
+    size = 0
+    while piece := stream.read(1024**2):
+        size += len(piece)
+        if size > _MAX_BODY_BYTES:
+            return None
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+def _headers(fields: list[tuple[str, str]], body: bytes) -> tuple[tuple[str, str], ...]:
+    """The headers that hold for the body as we have it; recorders in browsers store it decoded."""
+    kept = [(name, value) for name, value in fields if name.lower() not in _HOP_BY_HOP]
+    for name, value in tuple(kept):
+        magic = _MAGIC.get(value.strip().lower(), b"")
+        if name.lower() == "content-encoding" and not body.startswith(magic):
+            kept.remove((name, value))
+    return (*kept, ("Content-Length", str(len(body))))
+
+
+def _moment(date: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(date)
+    except ValueError:
+        return datetime.now(UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,75 @@
+"""ZIM files (Kiwix), when the optional package libzim is installed.
+
+A ZIM does not keep the URLs its entries came from. Those made by zimit have the host as the first part of
+the path; for others `base_url`, or the file's own `Source` metadata, says where its paths belong.
+"""
+
+import importlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urljoin
+
+from repair import urls
+from repair.errors import ImportFailed
+from repair.formats.html import is_host
+from repair.formats.problems import Problems
+from repair.model import Page
+
+_MAX_ITEM_BYTES = 64 * 1024**2
+
+
+def zim(path: Path, base_url: str | None, problems: Problems) -> Iterator[Page]:
+    """The entries of a ZIM file; raises ImportFailed without libzim, or when URLs cannot be told."""
+    try:
+        reader = importlib.import_module("libzim.reader")  # optional, so not at the top
+    except ImportError as error:
+        raise ImportFailed(f"{path.name}: reading ZIM files needs the package libzim") from error
+    try:
+        archive = reader.Archive(path)
+    except RuntimeError as error:
+        raise ImportFailed(f"{path.name}: expected a ZIM file: {error}") from error
+    base = base_url or _source(archive)
+    fetched_at = _date(archive)
+    for number in range(archive.all_entry_count):
+        try:
+            page = _page(archive._get_entry_by_id(number), base, fetched_at)
+        except (RuntimeError, KeyError, ValueError) as error:
+            problems.tell(path.name, f"entry {number}", f"cannot be read: {error}")
+            continue
+        if isinstance(page, str):
+            problems.tell(path.name, f"entry {number}", page)
+        elif page is not None:
+            yield page
+
+
+def _page(entry: Any, base: str, fetched_at: datetime) -> Page | str | None:
+    """The page of an entry, None for redirects and the like, or what is wrong with it."""
+    if entry.is_redirect:
+        return None
+    item = entry.get_item()
+    host = entry.path.partition("/")[0]
+    address = quote(entry.path, safe="/%:@!$&'()*+,;=~-._?")
+    url = f"http://{address}" if is_host(host) and "/" in entry.path else urljoin(base, f"./{address}")
+    if not urls.is_web_url(url):
+        return "expected a host in its path, or a base URL for the file"
+    if item.size > _MAX_ITEM_BYTES:
+        return f"expected at most {_MAX_ITEM_BYTES} bytes, got {item.size}"
+    headers = (("Content-Type", item.mimetype), ("Content-Length", str(item.size)))
+    return Page(url=url, status=200, headers=headers, body=bytes(item.content), fetched_at=fetched_at)
+
+
+def _source(archive: Any) -> str:
+    source = (
+        archive.get_metadata("Source").decode("utf-8", "replace") if "Source" in archive.metadata_keys else ""
+    )
+    source = source if "://" in source else f"http://{source}"
+    return f"{source.rstrip('/')}/" if urls.is_web_url(source) else ""
+
+
+def _date(archive: Any) -> datetime:
+    try:
+        return datetime.fromisoformat(archive.get_metadata("Date").decode("ascii")).replace(tzinfo=UTC)
+    except (RuntimeError, ValueError, KeyError):
+        return datetime.now(UTC)

@@ -1,0 +1,39 @@
+"""Ask all sources of evidence at once, and wait for none longer than the deadline."""
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from repair.model import BrokenLink, Evidence
+from repair.sources import Source
+
+log = logging.getLogger(__name__)
+
+
+async def gather(link: BrokenLink, sources: Sequence[Source], *, deadline_s: float) -> tuple[Evidence, ...]:
+    """What the sources know, in their order; one that fails or is late costs its evidence and one logged line."""
+    tasks = [asyncio.ensure_future(source.evidence(link)) for source in sources]
+    if not tasks:
+        return ()
+    try:
+        await asyncio.wait(tasks, timeout=deadline_s)
+    finally:
+        for task in tasks:
+            task.cancel()
+    found = (
+        _result(source.name, task, link, deadline_s) for source, task in zip(sources, tasks, strict=True)
+    )
+    return tuple(evidence for evidence in found if evidence is not None)
+
+
+def _result(
+    name: str, task: "asyncio.Future[Evidence | None]", link: BrokenLink, deadline_s: float
+) -> Evidence | None:
+    if not task.done():
+        log.warning("source %s: nothing within %.1f s for %s", name, deadline_s, link.url)
+        return None
+    error = None if task.cancelled() else task.exception()
+    if task.cancelled() or error is not None:
+        log.warning("source %s failed for %s: %s: %s", name, link.url, type(error).__name__, error)
+        return None
+    return task.result()

@@ -1,0 +1,140 @@
+"""The link graph: who links where and with which words, in the same database as the pages.
+
+URLs are interned in one table, so that a link costs two numbers and its words. Links lead to any URL, held
+or not: what held pages say of a page that was never held is the best evidence of what it was.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+
+from repair.database import Database
+from repair.model import InLink, Link
+
+_CHUNK = 500  # bound variables in one statement; SQLite's default limit was 999 for long
+
+_LINK = "links.anchor, links.before, links.after, links.nav"
+
+
+class LinkGraph:
+    """Links of held pages. URLs are in normal form; the caller sees to that."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def replace(self, source: int, links: Sequence[Link]) -> frozenset[int]:
+        """Let these be the links of a page, in this order; the pages that are now linked with other words."""
+        with self._database.write() as connection:
+            ids = interned(connection, [link.target_url for link in links])
+            before = _words(connection, source)
+            connection.execute("DELETE FROM links WHERE source = ?", (source,))
+            connection.executemany(
+                "INSERT INTO links (source, position, target, nav, anchor, before, after)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (source, position, ids[link.target_url], link.nav, link.anchor, link.before, link.after)
+                    for position, link in enumerate(links)
+                ],
+            )
+            after = {(ids[link.target_url], link.anchor, link.nav) for link in links}
+            changed = frozenset(target for target, _, _ in before ^ after)
+            forget_unused(connection, {target for target, _, _ in before - after})
+            return changed
+
+    def remove(self, source: int) -> frozenset[int]:
+        """Take away the links of a page; the pages it linked to."""
+        return self.replace(source, ())
+
+    def inlinks(self, target_url: str, limit: int) -> tuple[InLink, ...]:
+        """Links that lead to a URL, those of running text before navigation."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT source.url, target.url, {_LINK} FROM urls AS target"  # noqa: S608  (constants)
+                " JOIN links ON links.target = target.id JOIN urls AS source ON source.id = links.source"
+                " WHERE target.url = ? ORDER BY links.nav, links.source, links.position LIMIT ?",
+                (target_url, limit),
+            ).fetchall()
+        return tuple(InLink(source_url=row[0], link=_link(row[1:])) for row in rows)
+
+    def outlinks(self, source_url: str) -> tuple[Link, ...]:
+        """Links of a page in the order in which it has them."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT target.url, {_LINK} FROM urls AS source"  # noqa: S608
+                " JOIN links ON links.source = source.id JOIN urls AS target ON target.id = links.target"
+                " WHERE source.url = ? ORDER BY links.position",
+                (source_url,),
+            ).fetchall()
+        return tuple(_link(row) for row in rows)
+
+    def link_between(self, source_url: str, target_url: str) -> Link | None:
+        """The link from one page to another that says most: in running text, with words, the first of them."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                f"SELECT target.url, {_LINK} FROM urls AS source"  # noqa: S608
+                " JOIN links ON links.source = source.id JOIN urls AS target ON target.id = links.target"
+                " WHERE source.url = ? AND target.url = ?"
+                " ORDER BY links.nav, links.anchor = '', links.position LIMIT 1",
+                (source_url, target_url),
+            ).fetchone()
+        return _link(row) if row else None
+
+    def sources(self, target_url: str, limit: int) -> tuple[str, ...]:
+        """Pages that link to a URL, each once."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT source.url FROM urls AS target JOIN links ON links.target = target.id"
+                " JOIN urls AS source ON source.id = links.source WHERE target.url = ? LIMIT ?",
+                (target_url, limit),
+            ).fetchall()
+        return tuple(url for (url,) in rows)
+
+    def anchors(self, target: int, limit: int) -> tuple[str, ...]:
+        """The words with which running text links to a page, as often as it does."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT anchor FROM links WHERE target = ? AND nav = 0 AND anchor != '' AND source != ? LIMIT ?",
+                (target, target, limit),
+            ).fetchall()
+        return tuple(anchor for (anchor,) in rows)
+
+    def count(self) -> int:
+        """How many links are known."""
+        with self._database.read() as connection:
+            return int(connection.execute("SELECT count(*) FROM links").fetchone()[0])
+
+
+def interned(connection: sqlite3.Connection, urls: Iterable[str]) -> dict[str, int]:
+    """The numbers of URLs, given out where there are none yet; part of the caller's transaction."""
+    wanted = list(dict.fromkeys(urls))
+    ids: dict[str, int] = {}
+    for chunk in _chunks(wanted):
+        marks = ",".join("?" * len(chunk))
+        ids.update(connection.execute(f"SELECT url, id FROM urls WHERE url IN ({marks})", chunk))  # noqa: S608
+    for url in wanted:
+        if url not in ids:
+            ids[url] = int(connection.execute("INSERT INTO urls (url) VALUES (?)", (url,)).lastrowid or 0)
+    return ids
+
+
+def forget_unused(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
+    """Drop those of these URLs that no page has and no link mentions any more."""
+    connection.executemany(
+        "DELETE FROM urls WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM pages WHERE id = ?1)"
+        " AND NOT EXISTS (SELECT 1 FROM links WHERE target = ?1 OR source = ?1)",
+        [(number,) for number in ids],
+    )
+
+
+def _words(connection: sqlite3.Connection, source: int) -> set[tuple[int, str, bool]]:
+    rows = connection.execute("SELECT target, anchor, nav FROM links WHERE source = ?", (source,))
+    return {(target, anchor, bool(nav)) for target, anchor, nav in rows}
+
+
+def _link(row: tuple[str, str, str, str, int]) -> Link:
+    target_url, anchor, before, after, nav = row
+    return Link(target_url=target_url, anchor=anchor, before=before, after=after, nav=bool(nav))
+
+
+def _chunks(values: Sequence[str]) -> Iterator[Sequence[str]]:
+    for start in range(0, len(values), _CHUNK):
+        yield values[start : start + _CHUNK]

@@ -1,0 +1,166 @@
+"""Harvest: pages that pass by, read into the collection behind the reader's back.
+
+`offer` only puts a page in a bounded queue; one thread of our own reads it (markup, links, index), so
+that nothing of it runs on the event loop and a flood of pages costs some of them, never a reader's time.
+Whether a page may be shared at all is decided by the caller; what the page itself forbids (noindex), here.
+"""
+
+import hashlib
+import logging
+import queue
+import threading
+import time
+from dataclasses import dataclass
+
+from repair import decode, markup
+from repair.collection import Addition, Collection
+from repair.model import HeldCopy, Page
+from repair.settings import CollectionSettings
+
+log = logging.getLogger(__name__)
+
+_READABLE = frozenset({200, 203})
+_READING = b"1"  # changes when `repair.markup` reads more out of the same bytes, so that pages are read again
+_SLICE = 100  # pages indexed between two looks at the queue, when the index is far behind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HarvestStats:
+    """What became of the pages offered since the start."""
+
+    waiting: int
+    read: int
+    unchanged: int
+    passed_over: int
+    failed: int
+
+
+class Harvester:
+    """A queue of pages and the thread that reads them into the collection."""
+
+    def __init__(self, collection: Collection, settings: CollectionSettings) -> None:
+        self._collection = collection
+        self._settings = settings
+        self._queue: queue.Queue[Page] = queue.Queue(maxsize=max(1, settings.queue_length))
+        self._closing = threading.Event()
+        self._read = self._unchanged = self._passed_over = self._failed = 0
+        self._worker = threading.Thread(target=self._work, name="harvest", daemon=True)
+        self._worker.start()
+
+    def offer(self, page: Page) -> bool:
+        """Have a page read when its turn comes; False, at once, when too many wait already."""
+        if self._closing.is_set():
+            return False
+        try:
+            self._queue.put_nowait(page)
+        except queue.Full:
+            self._passed_over += 1
+            return False
+        return True
+
+    def stats(self) -> HarvestStats:
+        """What became of the pages offered."""
+        return HarvestStats(
+            waiting=self._queue.qsize(),
+            read=self._read,
+            unchanged=self._unchanged,
+            passed_over=self._passed_over,
+            failed=self._failed,
+        )
+
+    def close(self, timeout_s: float = 10.0) -> bool:
+        """Read what waits, then stop; False when that took longer and the rest was given up."""
+        self._closing.set()
+        self._worker.join(timeout_s)
+        return not self._worker.is_alive()
+
+    def _work(self) -> None:
+        index_at = 0.0
+        while not (self._closing.is_set() and self._queue.empty()):
+            now = time.monotonic()
+            if now >= index_at:
+                behind = self._index()
+                # Far behind (an import, an index made anew): go on at once, but look at the queue in between.
+                index_at = now if behind else now + self._settings.commit_every_s
+            try:
+                page = self._queue.get(timeout=self._patience_s(index_at))
+            except queue.Empty:
+                continue
+            self._take(page)
+        self._index()
+
+    def _patience_s(self, index_at: float) -> float:
+        if self._closing.is_set():
+            return 0.001
+        # Short enough that close() is noticed soon.
+        return min(max(index_at - time.monotonic(), 0.001), 0.2)
+
+    def _index(self) -> bool:
+        """Index a slice of what is due; whether more is left."""
+        try:
+            return self._collection.index_some(_SLICE) == _SLICE
+        except Exception:  # the worker outlives whatever the disk does
+            log.exception("could not index")
+            return False
+
+    def _take(self, page: Page) -> None:
+        try:
+            self._hold(page)
+        except Exception as error:  # noqa: BLE001  (one odd page must not end the harvest)
+            self._failed += 1
+            log.warning("could not read %s: %s: %s", page.url, type(error).__name__, error)
+
+    def _hold(self, page: Page) -> None:
+        if page.status not in _READABLE:
+            return
+        if self._collection.seen_again(page.url, raw_digest(page), seen_at=page.fetched_at):
+            self._unchanged += 1
+            return
+        addition = addition_of(page, self._settings)
+        if addition is None:
+            return
+        if addition.document.noindex:
+            self._forget(page.url)
+        elif self._collection.add_many((addition,)):
+            self._read += 1
+
+    def _forget(self, url: str) -> None:
+        """A page that asks not to be indexed goes, unless the admin put it there."""
+        held = self._collection.get(url)
+        if held is not None and not held.pinned:
+            self._collection.remove(url)
+
+
+def addition_of(page: Page, settings: CollectionSettings, *, pinned: bool = False) -> Addition | None:
+    """A fetched page in the form in which it is held; None when it is not a readable document."""
+    if page.status not in _READABLE:
+        return None
+    document = markup.document(page, max_bytes=settings.max_document_bytes, max_links=settings.max_links)
+    if document is None:
+        return None
+    return Addition(
+        document=document,
+        fetched_at=page.fetched_at,
+        copy=_copy_of(page, settings),
+        pinned=pinned,
+        raw_digest=raw_digest(page),
+    )
+
+
+def raw_digest(page: Page) -> bytes:
+    """The same when the same bytes come by again and would be read the same way."""
+    digest = hashlib.blake2b(_READING, digest_size=16)
+    for name in ("content-type", "content-encoding", "x-robots-tag"):
+        digest.update(f"{page.header(name) or ''}\n".encode("utf-8", "replace"))
+    digest.update(page.body)
+    return digest.digest()
+
+
+def _copy_of(page: Page, settings: CollectionSettings) -> HeldCopy | None:
+    if not settings.keep_copies:
+        return None
+    body = decode.identity_body(page, settings.max_document_bytes)
+    if body is None:
+        return None
+    content_type = page.header("content-type") or "text/html"
+    return HeldCopy(url=page.url, content_type=content_type, body=body, fetched_at=page.fetched_at)

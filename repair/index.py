@@ -1,0 +1,196 @@
+"""The full-text index: terms of pages in, page numbers by BM25 out.
+
+tantivy does the work but none of the thinking: the terms are ours (`repair.words`), joined by spaces
+and cut at spaces, so that the index holds exactly the terms that a query asks for. Its BM25 is Lucene's (k1 1.2,
+b 0.75, idf `ln(1 + (N - df + 0.5) / (df + 0.5))`, which is never negative); the only liberty it takes is that field
+lengths above 40 terms are rounded to what one byte can say. Deleted pages count in N and df until their
+segment is merged.
+
+An `Index` is one directory of one format. Who may write, and when all is made anew, is `repair.indexing`'s affair.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+
+import tantivy
+
+from repair import urls, words
+from repair.errors import CollectionError
+from repair.model import Document
+
+FORMAT = "1"
+"""Changes whenever the fields, or what `repair.words` makes of a text, change: an older index is made anew."""
+
+FIELDS = ("title", "headings", "url", "anchors", "body")
+WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {"title": 3.0, "headings": 0.5, "url": 1.0, "anchors": 1.5, "body": 1.0}
+)
+
+_MAX_CHARACTERS = 400_000  # of a page's text; the rest of a huge page adds cost, hardly meaning
+_MAX_TERMS = 64
+_MAX_TERM_BYTES = 255
+_HEAP_BYTES = 64_000_000
+
+
+class IndexDamaged(CollectionError):
+    """The index directory cannot be read; it is to be made anew from the pages."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A page as it is indexed: its terms by field; without any it is taken out."""
+
+    page: int
+    fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def entry_of(page: int, document: Document, anchors: Iterable[str]) -> Entry:
+    """A page and the words others link to it with, as terms by field."""
+    language = document.language
+    headings = " \n".join((*document.headings, *document.keywords, document.description))
+    telling = " \n".join(anchor for anchor in anchors if not words.is_stop_anchor(anchor))
+    return Entry(
+        page=page,
+        fields={
+            "title": words.terms(document.title, language),
+            "headings": words.terms(headings[:_MAX_CHARACTERS], language),
+            "url": words.terms(" ".join(urls.path_words(document.url)), language),
+            "anchors": words.terms(telling[:_MAX_CHARACTERS], language),
+            "body": words.terms(document.text[:_MAX_CHARACTERS], language),
+        },
+    )
+
+
+class Index:
+    """One index directory. Any number of processes may read it, one may write."""
+
+    def __init__(self, directory: Path, *, create: bool = False) -> None:
+        """Open the index in a directory, or `create` one; raises IndexDamaged when there is none to be read."""
+        self.directory = directory
+        self._schema = _schema()
+        self._writer: tantivy.IndexWriter | None = None
+        with self._guarded():
+            if create:
+                directory.mkdir(parents=True, exist_ok=True)
+            elif not tantivy.Index.exists(str(directory)):
+                raise IndexDamaged(f"{directory}: no index found")
+            self._index = tantivy.Index(self._schema, path=str(directory))
+            self._index.config_reader("manual")
+            self._index.reload()
+
+    def search(
+        self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
+    ) -> tuple[tuple[int, float], ...]:
+        """Page numbers and scores, best first, for weighted terms; any string is a term, most find nothing."""
+        clauses = [
+            (tantivy.Occur.Should, self._clause(name, term, weight * boost))
+            for term, weight in _sound(terms)
+            for name, boost in weights.items()
+            if boost > 0
+        ]
+        if not clauses or limit < 1:
+            return ()
+        with self._guarded():
+            searcher = self._index.searcher()
+            hits = searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
+            pages = searcher.fast_field_values("page", [address for _, address in hits])
+        if None in pages:  # a damaged column
+            raise IndexDamaged(f"{self.directory}: entries without a page number")
+        return tuple(
+            (int(page), score) for page, (score, _) in zip(pages, hits, strict=True) if page is not None
+        )
+
+    def document_frequency(self, term: str, name: str) -> int:
+        """In how many pages a field has a term."""
+        with self._guarded():
+            return int(self._index.searcher().doc_freq(name, term))
+
+    def size(self) -> int:
+        """How many pages the index holds."""
+        with self._guarded():
+            return int(self._index.searcher().num_docs)
+
+    def update(self, entries: Iterable[Entry]) -> None:
+        """Put entries in the place of what the index had of these pages, all at once, for good and for all to see.
+
+        Raises IndexDamaged also when another process is writing.
+        """
+        with self._guarded():
+            if self._writer is None:
+                # One thread: fewer segments to search, and the proxy keeps the other core.
+                self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
+            for entry in entries:
+                self._writer.delete_documents_by_term("page", entry.page)
+                if entry.fields:
+                    self._writer.add_document(_document(entry))
+            self._writer.commit()
+            self._index.reload()
+
+    def reload(self) -> None:
+        """See what another process has committed."""
+        with self._guarded():
+            self._index.reload()
+
+    def close(self) -> None:
+        """Let another process write; what was not committed is lost."""
+        self._writer = None
+
+    def _clause(self, name: str, term: str, boost: float) -> tantivy.Query:
+        query = tantivy.Query.term_query(self._schema, name, term, index_option="freq")
+        return tantivy.Query.boost_query(query, boost)
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            raise IndexDamaged(f"{self.directory}: {_first_line(error)}") from error
+        except BaseException as error:
+            # A flipped byte can make the Rust code panic; that class derives from BaseException and has no address.
+            if type(error).__name__ != "PanicException":
+                raise
+            raise IndexDamaged(f"{self.directory}: {_first_line(error)}") from error
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    # Signed: tantivy-py deletes by an unsigned term without finding it (0.27).
+    builder.add_integer_field("page", indexed=True, fast=True, stored=False)
+    for name in FIELDS:
+        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
+    return builder.build()
+
+
+def _document(entry: Entry) -> tantivy.Document:
+    document = tantivy.Document()
+    document.add_integer("page", entry.page)
+    for name, terms in entry.fields.items():
+        document.add_text(name, " ".join(terms).encode("utf-8", "replace").decode())
+    return document
+
+
+def _sound(terms: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Terms that the index could hold, each once with its weights added, the heaviest first."""
+    weights: dict[str, float] = {}
+    for term, weight in terms:
+        if _is_sound(term) and math.isfinite(weight) and weight > 0:
+            weights[term] = weights.get(term, 0.0) + weight
+    heaviest = sorted(weights.items(), key=lambda pair: -pair[1])
+    return [(term, min(weight, 1e6)) for term, weight in heaviest[:_MAX_TERMS]]
+
+
+def _is_sound(term: str) -> bool:
+    if term.isascii():
+        return 0 < len(term) <= _MAX_TERM_BYTES
+    try:
+        return len(term.encode()) <= _MAX_TERM_BYTES
+    except UnicodeEncodeError:  # half of a surrogate pair, out of a broken page
+        return False
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,199 @@
+"""Keeping the index up with the pages: who writes, what is still to be done, and when all is made anew.
+
+Of the processes that have a collection open, one holds the writer's lock; the others only read the index, and what
+they add waits in `pending` until the writer comes by. The lock is the kernel's: when its holder dies, however, the
+next process to try has it. Each index lives in a directory of its own, named in the database; one that is damaged or
+of another format is left for a new, empty one with every page noted as pending, and readers follow the name.
+"""
+
+import fcntl
+import logging
+import os
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from repair.database import Database
+from repair.graph import LinkGraph
+from repair.index import FORMAT, WEIGHTS, Entry, Index, IndexDamaged, entry_of
+from repair.pages import PageStore
+from repair.pending import Note, Pending
+
+log = logging.getLogger(__name__)
+
+_LOOK_AGAIN_S = 0.5  # how often a reader looks whether the writer has committed
+_SPACE_BYTES = 64 * 1024**2  # with less, a failed write is the disk's fault, and a new index would not help
+_ANCHORS = 200  # links into a page beyond this add nothing to what it is called
+
+
+class Indexing:
+    """The index of a collection, kept up with its pages by whichever process holds the lock."""
+
+    def __init__(self, directory: Path, database: Database, pages: PageStore, graph: LinkGraph) -> None:
+        self._directory = directory
+        self._database = database
+        self._pages = pages
+        self._graph = graph
+        self.pending = Pending(database)
+        self._index: Index | None = None
+        self._lock_file: int | None = None
+        self._writing = threading.RLock()  # held while indexing, which may take long; never by a search
+        self._choosing = threading.RLock()  # held while another index is chosen
+        self._looked_at = 0.0
+        self._directory.mkdir(parents=True, exist_ok=True)
+
+    def search(
+        self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
+    ) -> tuple[tuple[int, float], ...]:
+        """Page numbers and scores, best first; nothing while the index is damaged and being made anew."""
+        index = self._current()
+        if index is None:
+            return ()
+        try:
+            return index.search(terms, limit=limit, weights=weights)
+        except IndexDamaged as error:
+            log.error("the index is damaged and will be made anew: %s", error)
+            self._abandon(index)
+            return ()
+
+    def document_frequency(self, term: str, name: str) -> int:
+        """In how many pages a field has a term; 0 while there is no index."""
+        index = self._current()
+        return index.document_frequency(term, name) if index else 0
+
+    def size(self) -> int:
+        """How many pages can be found; 0 while there is no index."""
+        index = self._current()
+        return index.size() if index else 0
+
+    def catch_up(self, *, limit: int, now: float | None = None) -> int:
+        """Index up to `limit` pending pages, with `now` only those due; how many were. 0 when another writes."""
+        with self._writing:
+            index = self._writable()
+            notes = self.pending.due(limit=limit, now=now) if index else ()
+            if index is None or not notes:
+                return 0
+            entries = [self._entry(note) for note in notes]
+            for recover in (self._reopen, self._start_anew, None):
+                try:
+                    index.update(entries)
+                    break
+                except IndexDamaged as error:
+                    if recover is None or shutil.disk_usage(self._directory).free < _SPACE_BYTES:
+                        raise
+                    log.warning("the index could not be written: %s", error)
+                    index = recover()
+            self.pending.done(notes)
+            return len(notes)
+
+    def close(self) -> None:
+        """Give up the lock; pages still pending are indexed by whoever comes next."""
+        with self._writing, self._choosing:
+            if self._index is not None:
+                self._index.close()
+                self._index = None
+            if self._lock_file is not None:
+                os.close(self._lock_file)
+                self._lock_file = None
+
+    def _entry(self, note: Note) -> Entry:
+        document = self._pages.document(note.page)
+        if document is None:
+            return Entry(page=note.page)
+        try:
+            return entry_of(note.page, document, self._graph.anchors(note.page, _ANCHORS))
+        except Exception:  # one odd page must not keep all others out of the index
+            log.exception("cannot be indexed: %s", document.url)
+            return Entry(page=note.page)
+
+    def _current(self) -> Index | None:
+        """The index as last committed; a reader looks for a newer one now and then."""
+        if self._lock_file is not None:
+            return self._index
+        with self._choosing:
+            if self._index and time.monotonic() - self._looked_at < _LOOK_AGAIN_S:
+                return self._index
+            self._looked_at = time.monotonic()
+            name = self._name()
+            try:
+                if self._index is not None and self._index.directory.name == name:
+                    self._index.reload()
+                else:
+                    self._index = Index(self._directory / name) if name else None
+            except IndexDamaged as error:
+                log.warning("no index to search in: %s", error)
+                self._index = None
+            return self._index
+
+    def _writable(self) -> Index | None:
+        """The index to write to; takes the lock when it is free, None when another process has it."""
+        if self._lock_file is not None and self._index is not None:
+            return self._index
+        with self._choosing:
+            if self._lock_file is None and not self._lock():
+                return None
+            return self._reopen()
+
+    def _reopen(self) -> Index:
+        """Open the index named in the database, or a new one when it is unfit; the lock is held."""
+        with self._choosing:
+            if self._index is not None:
+                self._index.close()
+            name = self._name()
+            try:
+                if name.startswith(f"{FORMAT}-"):
+                    index = Index(self._directory / name)
+                    if self._is_plausible(index):
+                        self._index = index
+                        return index
+            except IndexDamaged as error:
+                log.warning("the index is made anew: %s", error)
+            return self._start_anew()
+
+    def _start_anew(self) -> Index:
+        """Begin an empty index and note every page; the lock is held."""
+        name = f"{FORMAT}-{secrets.token_hex(8)}"
+        with self._choosing:
+            if self._index is not None:
+                self._index.close()
+            self._index = index = Index(self._directory / name, create=True)
+        with self._database.write() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (name,))
+            self.pending.add_all()
+        for other in self._directory.iterdir():
+            if other.is_dir() and other.name != name:
+                shutil.rmtree(other, ignore_errors=True)
+        return index
+
+    def _abandon(self, index: Index) -> None:
+        """Stop using a damaged index; the writer makes another, a reader waits for it."""
+        with self._writing, self._choosing:
+            if self._index is not index:
+                return
+            if self._lock_file is not None or self._lock():
+                self._start_anew()
+            else:
+                self._index = None
+
+    def _lock(self) -> bool:
+        handle = os.open(self._directory / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            return False
+        self._lock_file = handle
+        return True
+
+    def _is_plausible(self, index: Index) -> bool:
+        """Whether the index has about as many pages as it should: not one put back from an old backup."""
+        pending, (pages, _, _) = self.pending.count(), self._pages.counts()
+        return pages - pending <= index.size() <= pages + pending
+
+    def _name(self) -> str:
+        with self._database.read() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = 'index'").fetchone()
+        return str(row[0]) if row else ""

@@ -1,0 +1,190 @@
+"""Repair: a broken link in, ranked alternatives out, stage by stage.
+
+    BrokenLink -> gather -> Evidence -> formulate -> Query -> propose -> rank -> RankedAlternatives
+
+All that blocks runs in the executor given; the event loop only waits. Whatever a stage cannot find, the others do
+without: an empty answer is an answer.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import replace
+from typing import ParamSpec, TypeVar
+
+from repair import urls, words
+from repair.collection import Collection
+from repair.gather import gather
+from repair.model import Alternative, BrokenLink, Link, Query, RankedAlternatives
+from repair.propose import propose
+from repair.query import formulate, keywords, texts
+from repair.rank import PlainRanker, Ranked, Ranker
+from repair.settings import RepairSettings
+from repair.snippets import snippet
+from repair.sources import InExecutor, LocalSource, Source
+from repair.sources.anchors import ClickedAnchor, OtherAnchors
+from repair.sources.context import LinkContext
+from repair.sources.referrer import SourcePage
+from repair.sources.urlwords import UrlWords
+
+_EVIDENCE_SHARE = 0.5  # of the deadline; ranking needs some of it too
+_RECENT = 20
+_INLINKS = 100
+_SEARCH_LIMIT = 100
+_SNIPPET_CHARACTERS = 12_000  # a snippet from further down a long page is not worth the time to find it
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Repairer:
+    """The stages in a line, over one collection."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        settings: RepairSettings,
+        executor: Executor,
+        *,
+        further_sources: Sequence[Source] = (),
+        ranker: Ranker | None = None,
+    ) -> None:
+        self._collection = collection
+        self._settings = settings
+        self._executor = executor
+        self._ranker = ranker or PlainRanker(collection)
+        local = local_sources(collection, settings)
+        self._sources = (*(InExecutor(source, executor) for source in local), *further_sources)
+
+    async def repair(self, link: BrokenLink) -> RankedAlternatives:
+        """What to offer instead of a link's target, best first; never the target itself nor the page it is on."""
+        link = await self._run(self._completed, link)
+        evidence = await gather(link, self._sources, deadline_s=self._settings.deadline_s * _EVIDENCE_SHARE)
+        query = formulate(link, evidence)
+        return await self._run(self._answer, link, query)
+
+    async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]:
+        """Held pages for words that a person typed, best first."""
+        return await self._run(self._search, text, limit)
+
+    async def infer_source(
+        self, url: str, *, referrer: str | None, recent: Sequence[str] = ()
+    ) -> tuple[str | None, Link | None]:
+        """The page a click on a URL came from, and the link there.
+
+        An exact Referer that holds the link; else the first of the client's `recent` pages (latest first) that holds
+        it; else any held page that does. When no page is known to have the link, the Referer, if it names a page.
+        """
+        return await self._run(self._source, url, referrer, recent)
+
+    async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._executor, lambda: work(*args, **kwargs))
+
+    def _completed(self, link: BrokenLink) -> BrokenLink:
+        """The link with the words that its author put on it, looked up in the link graph when the click told none."""
+        if link.anchor or link.before or link.after:
+            return link
+        found = self._collection.link_between(link.source_url, link.url) if link.source_url else None
+        if found is None and not link.source_url:
+            inlink = next(iter(self._collection.inlinks(link.url, 1)), None)
+            found = inlink.link if inlink else None
+        if found is None:
+            return link
+        return replace(link, anchor=found.anchor, before=found.before, after=found.after)
+
+    def _answer(self, link: BrokenLink, query: Query) -> RankedAlternatives:
+        ranked = self._ranker.rank(link, query, propose(self._collection, query))
+        offered = _distinct(ranked, unlike=_addresses(link))[: self._settings.alternatives]
+        held = self._collection.get(link.url)
+        told = keywords(query)
+        return RankedAlternatives(
+            link=link,
+            alternatives=tuple(self._alternative(choice, told) for choice in offered),
+            copy_at=held.fetched_at if held and held.has_copy else None,
+            shortened=tuple(url for url in urls.shortened(link.url) if self._collection.holds(url)),
+            query=query.text,
+            queries=texts(query),
+            keywords=told,
+        )
+
+    def _search(self, text: str, limit: int) -> tuple[Alternative, ...]:
+        terms = words.terms(text)
+        found = self._collection.search([(term, 1.0) for term in terms], limit=_SEARCH_LIMIT)
+        top = found[0].score if found else 1.0
+        ranked = [
+            Ranked(page=hit.page, score=hit.score, confidence=hit.score / top, reasons=()) for hit in found
+        ]
+        return tuple(self._alternative(choice, words.tokens(text)) for choice in _distinct(ranked)[:limit])
+
+    def _alternative(self, ranked: Ranked, shown: Sequence[str]) -> Alternative:
+        page = self._collection.get(ranked.page.url)
+        text = page.text if page else ""
+        return Alternative(
+            url=ranked.page.url,
+            title=ranked.page.title,
+            snippet=snippet(text[:_SNIPPET_CHARACTERS], shown, language=ranked.page.language),
+            score=ranked.score,
+            confidence=ranked.confidence,
+            reasons=ranked.reasons,
+        )
+
+    def _source(
+        self, url: str, referrer: str | None, recent: Sequence[str]
+    ) -> tuple[str | None, Link | None]:
+        for page in ((referrer,) if referrer else ()) + tuple(recent[:_RECENT]):
+            link = self._collection.link_between(page, url)
+            if link is not None:
+                return page, link
+        # Across sites browsers send the origin alone; a page of that origin is the likelier one.
+        inlinks = self._collection.inlinks(url, _INLINKS)
+        there = [inlink for inlink in inlinks if referrer and _origin(inlink.source_url) == _origin(referrer)]
+        for inlink in (*there, *inlinks):
+            return inlink.source_url, inlink.link
+        return (referrer, None) if referrer and _names_a_page(referrer, url) else (None, None)
+
+
+def local_sources(collection: Collection, settings: RepairSettings) -> tuple[LocalSource, ...]:
+    """The sources that need nothing but the collection."""
+    return (
+        ClickedAnchor(settings.stop_anchors),
+        OtherAnchors(collection, settings.stop_anchors),
+        UrlWords(collection),
+        LinkContext(),
+        SourcePage(collection),
+    )
+
+
+def _distinct(ranked: Iterable[Ranked], *, unlike: frozenset[str] = frozenset()) -> list[Ranked]:
+    """The pages without those at the given addresses, and without the second of two that say the same."""
+    kept: list[Ranked] = []
+    seen: set[bytes] = set()
+    for choice in ranked:
+        if choice.page.url in unlike or choice.page.digest in seen:
+            continue
+        seen.add(choice.page.digest)
+        kept.append(choice)
+    return kept
+
+
+def _addresses(link: BrokenLink) -> frozenset[str]:
+    found = set()
+    for url in (link.url, link.source_url):
+        if url is not None and urls.is_web_url(url):
+            found.add(urls.normal(url))
+    return frozenset(found)
+
+
+def _names_a_page(referrer: str, url: str) -> bool:
+    """Whether a Referer is a page; a bare origin is one only for links within that origin."""
+    origin = _origin(referrer)
+    return bool(origin) and (referrer != origin or _origin(url) == origin)
+
+
+def _origin(url: str) -> str:
+    """Scheme and host with a slash behind, as browsers send it for a Referer across sites."""
+    try:
+        parts = urls.parse(url)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.authority}/"

@@ -1,0 +1,63 @@
+"""Evidence to a Query: the terms asked of the index, and the words a person may edit.
+
+Each source has a mass that its terms share: forty words around a link must not outweigh the two words on it.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from repair import words
+from repair.model import BrokenLink, Evidence, Query
+
+STRONG = ("anchor", "inlinks", "url")
+"""Sources that name the lost page; the others only say what is near it."""
+
+# How much one term may weigh, and all terms of the source together.
+MASSES: Mapping[str, tuple[float, float]] = MappingProxyType(
+    {
+        "anchor": (1.0, 6.0),
+        "inlinks": (1.0, 6.0),
+        "url": (0.8, 4.0),
+        "context": (0.15, 1.0),
+        "source": (0.1, 0.6),
+    }
+)
+_KEYWORDS = 12
+
+
+def formulate(link: BrokenLink, evidence: Iterable[Evidence]) -> Query:
+    """One query out of all evidence; its text is the best short name of the lost page, "" when there is none."""
+    kept = tuple(evidence)
+    weights: dict[str, float] = {}
+    for piece in kept:
+        for term, weight in _shared_out(piece):
+            weights[term] = weights.get(term, 0.0) + weight
+    by_source = {piece.source: piece for piece in kept}
+    text = next((by_source[name].text for name in STRONG if name in by_source and by_source[name].text), "")
+    return Query(terms=tuple(weights.items()), text=text, evidence=kept)
+
+
+def keywords(query: Query) -> tuple[str, ...]:
+    """The words of the strong evidence, as written, each once by its term."""
+    found: dict[str, str] = {}
+    for piece in query.evidence:
+        if piece.source not in STRONG:
+            continue
+        telling = {term for term, _ in piece.terms}
+        for word in words.tokens(piece.text):
+            for term in words.terms(word):
+                if term in telling:
+                    found.setdefault(term, word)
+    return tuple(found.values())[:_KEYWORDS]
+
+
+def texts(query: Query) -> dict[str, str]:
+    """What each source says, for people and for the JSON answer."""
+    return {piece.source: piece.text for piece in query.evidence if piece.text}
+
+
+def _shared_out(piece: Evidence) -> list[tuple[str, float]]:
+    each, together = MASSES.get(piece.source, (0.1, 0.5))
+    total = sum(weight for _, weight in piece.terms) * each
+    factor = each * min(1.0, together / total) if total > 0 else 0.0
+    return [(term, weight * factor) for term, weight in piece.terms]

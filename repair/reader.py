@@ -1,0 +1,34 @@
+"""The collection as an event loop may ask it: every question is answered in a thread."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import TypeVar
+
+from repair.collection import Collection
+from repair.model import HeldCopy, HeldPage
+
+T = TypeVar("T")
+
+
+class Reader:
+    """What pages for people need to know of the collection, besides ranking and search."""
+
+    def __init__(self, collection: Collection, executor: Executor) -> None:
+        self._collection = collection
+        self._executor = executor
+
+    async def copy(self, url: str) -> HeldCopy | None:
+        """The copy we keep of a page."""
+        return await self._run(lambda: self._collection.copy(url))
+
+    async def page(self, url: str) -> HeldPage | None:
+        """What we hold of a page, with or without a copy."""
+        return await self._run(lambda: self._collection.get(url))
+
+    async def count(self) -> int:
+        """How many pages are held."""
+        return await self._run(lambda: self._collection.stats().pages)
+
+    async def _run(self, question: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._executor, question)

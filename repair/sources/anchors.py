@@ -1,0 +1,70 @@
+"""Anchor texts: what the author called the lost page on the link clicked, and what other pages call it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Protocol
+
+from repair import words
+from repair.model import BrokenLink, Evidence, InLink
+
+_INLINKS = 100
+_TERMS = 12
+
+
+class Inlinks(Protocol):
+    """Who knows which held pages link to a URL."""
+
+    def inlinks(self, target_url: str, limit: int = 100) -> tuple[InLink, ...]:
+        """Links that lead to a URL."""
+
+
+class ClickedAnchor:
+    """The words of the link itself."""
+
+    name = "anchor"
+
+    def __init__(self, stop_anchors: Sequence[str] = ()) -> None:
+        self._stop_anchors = stop_anchors
+
+    def find(self, link: BrokenLink) -> Evidence | None:
+        """The anchor's terms, each as heavy; None for anchors that say nothing ("click here")."""
+        if not _is_telling(link.anchor, self._stop_anchors):
+            return None
+        terms = dict.fromkeys(words.terms(link.anchor))
+        text = " ".join(link.anchor.split())
+        return Evidence(source=self.name, terms=tuple((term, 1.0) for term in terms), text=text)
+
+
+class OtherAnchors:
+    """The words with which other held pages link to the same URL: the link neighbourhood."""
+
+    name = "inlinks"
+
+    def __init__(self, collection: Inlinks, stop_anchors: Sequence[str] = ()) -> None:
+        self._collection = collection
+        self._stop_anchors = stop_anchors
+
+    def find(self, link: BrokenLink) -> Evidence | None:
+        """Terms weighed by how many of the anchors have them; the text is the anchor used most."""
+        anchors = [
+            " ".join(inlink.link.anchor.split())
+            for inlink in self._collection.inlinks(link.url, _INLINKS)
+            if not inlink.link.nav
+            and inlink.source_url != link.source_url
+            and _is_telling(inlink.link.anchor, self._stop_anchors)
+        ]
+        if not anchors:
+            return None
+        counts = Counter(term for anchor in anchors for term in set(words.terms(anchor)))
+        terms = tuple((term, count / len(anchors)) for term, count in _commonest(counts))
+        # The shortest of the most used: no longer than what everybody says.
+        text = min(Counter(anchors).items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0]))[0]
+        return Evidence(source=self.name, terms=terms, text=text)
+
+
+def _commonest(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:_TERMS]
+
+
+def _is_telling(anchor: str, stop_anchors: Sequence[str]) -> bool:
+    return bool(words.tokens(anchor)) and not words.is_stop_anchor(anchor, stop_anchors)

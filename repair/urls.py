@@ -1,0 +1,266 @@
+"""URLs as values: their normal form, the site they belong to, the words they are made of, their shorter forms.
+
+Hostile input: only `normal` raises, and only ValueError; everything else answers None, "" or nothing. The
+normal form of a URL is what pages are held under and what links are compared by. It follows RFC 3986 section 6.2
+where that changes no meaning, and browsers where authors rely on them (backslashes, stray spaces and newlines).
+User names and passwords are dropped: they have no business in a store.
+"""
+
+import re
+from functools import lru_cache
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin
+
+import idna
+import tldextract
+
+from repair.words import segments
+
+MAX_URL = 8_000
+"""Longer addresses are not addresses of pages."""
+MAX_WORDS = 64
+
+_DEFAULT_PORT = {"http": "80", "https": "443"}
+_SPLIT = re.compile(r"(?is)(https?)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?\Z")
+_HAS_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
+_LINE_NOISE = re.compile(r"[\t\n\r]")
+_EDGES = "".join(map(chr, range(0x21)))
+_PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?|[^!$&'()*+,\-./0-9:;=@A-Z_a-z~?\[\]]")
+_UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+_PLAIN_URL = re.compile(r"(https?)://([a-z0-9\-]+(?:\.[a-z0-9\-]+)+)(/[A-Za-z0-9_~/\-]*(?:\.[a-z0-9]+)?)\Z")
+_HOST = re.compile(r"[^\x00-\x20#%/:<>?@\[\\\]^|\x7f]+\Z")
+_WWW = re.compile(r"www[0-9]?\.")
+# Only as the last file name: elsewhere "html" or "php" is what the pages are about.
+_FILE_BOILERPLATE = re.compile(
+    r"(?i)(?:(?<=/)(?:index|default|welcome))?(?:\.(?:[xs]?html?|php[0-9]?|aspx?|jspx?|cgi|cfm))?\Z"
+)
+_GLUED = re.compile(r"[0-9]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+class Parts(NamedTuple):
+    """A web address in normal form, taken apart. `authority` is the host with a port that is not the default."""
+
+    scheme: str
+    host: str
+    authority: str
+    path: str
+    query: str
+
+
+def parse(url: str) -> Parts:
+    """The parts of a web address in normal form; ValueError when it is none."""
+    if len(url) > MAX_URL:
+        raise ValueError(f"address of {len(url)} characters")
+    found = _SPLIT.match(_LINE_NOISE.sub("", url.strip(_EDGES)).replace("\\", "/"))
+    if found is None:
+        raise ValueError(f"not a web address: {url[:100]!r}")
+    scheme = found[1].lower()
+    host, port = _host_and_port(found[2].rpartition("@")[2])
+    if port and int(port) > 65_535:
+        raise ValueError(f"port of {url[:100]!r}")
+    port = "" if port == _DEFAULT_PORT[scheme] else port
+    path = _without_dots(_PERCENT.sub(_encoded, found[3])) or "/"
+    query = _PERCENT.sub(_encoded, found[4] or "")
+    return Parts(scheme, host, f"{host}:{port}" if port else host, path, query)
+
+
+def normal(url: str) -> str:
+    """The normal form of a web address, without its fragment; ValueError when it is none.
+
+    >>> normal("HTTP://School.Test:80/a/./b/../%7Ec?q=%c3%a9#top")
+    'http://school.test/a/~c?q=%C3%A9'
+    """
+    # Most addresses are plain and normal already: one look instead of the whole procedure.
+    if len(url) <= MAX_URL and _PLAIN_URL.match(url):
+        return url
+    parts = parse(url)
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{parts.authority}{parts.path}{query}"
+
+
+def is_web_url(url: str) -> bool:
+    """Whether `normal` would accept it."""
+    try:
+        parse(url)
+    except ValueError:
+        return False
+    return True
+
+
+def resolve(base: str, href: str) -> str | None:
+    """Where a link on the page `base` leads, in normal form; None when that is no web address."""
+    href = _LINE_NOISE.sub("", href.strip(_EDGES)).replace("\\", "/")
+    if len(href) > MAX_URL:
+        return None
+    try:
+        if _HAS_SCHEME.match(href):
+            return normal(href)
+        return normal(urljoin(base, href))
+    except ValueError:
+        return None
+
+
+def site(url: str) -> str:
+    """The registrable domain (`school.example` of `www.school.example`); addresses and single names as they are.
+
+    Names under which the public registers pages of its own (`github.io`) count as suffixes. "" for no web address.
+    """
+    try:
+        return _site_of_host(parse(url).host)
+    except ValueError:
+        return ""
+
+
+def path_words(url: str) -> tuple[str, ...]:
+    """The words of host, path and query, in order, lower case, each once; no `www`, `index.html` or public suffix.
+
+    Words glued by case or digits come whole and in pieces, since text may write them either way:
+
+    >>> path_words("http://www.school.co.uk/SchoolLibrary/lesson12.html?topic=water%20cycle")
+    ('school', 'schoollibrary', 'library', 'lesson12', 'lesson', '12', 'topic', 'water', 'cycle')
+    """
+    try:
+        parts = parse(url)
+    except ValueError:
+        return ()
+    path = unquote(_FILE_BOILERPLATE.sub("", parts.path))
+    text = f"{_named_host(parts.host)} {path} {unquote(parts.query.replace('+', ' '))}"
+    words: dict[str, None] = {}
+    for chunk in segments(text):
+        for word in (chunk, *_GLUED.findall(chunk)) if chunk.isascii() else (chunk,):
+            lowered = word.lower()
+            if len(lowered) <= 40:
+                words[lowered] = None
+        if len(words) >= MAX_WORDS:
+            break
+    return tuple(words)[:MAX_WORDS]
+
+
+def shortened(url: str) -> tuple[str, ...]:
+    """Shorter addresses of the same host, nearest first: without the query, then each directory up to the root."""
+    try:
+        parts = parse(url)
+    except ValueError:
+        return ()
+    root = f"{parts.scheme}://{parts.authority}"
+    found = [root + parts.path] if parts.query else []
+    path = parts.path.rstrip("/")
+    while path and len(found) < 32:
+        path = path[: path.rindex("/")].rstrip("/")
+        found.append(f"{root}{path}/")
+    return tuple(found)
+
+
+def directory(url: str) -> str:
+    """The address up to the last slash of its path; "" for no web address."""
+    try:
+        parts = parse(url)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.authority}{parts.path[: parts.path.rindex('/') + 1]}"
+
+
+def _encoded(found: re.Match[str]) -> str:
+    """One percent escape or one character that must become one, in the only normal way to write it."""
+    if found[0][0] != "%":
+        return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))
+    if found[1] is None:
+        return "%25"
+    character = chr(int(found[1], 16))
+    return character if character in _UNRESERVED else found[0].upper()
+
+
+def _without_dots(path: str) -> str:
+    """The path without `.` and `..` segments (RFC 3986 section 5.2.4)."""
+    if "/." not in path:
+        return path
+    kept: list[str] = []
+    segments = path.split("/")
+    for segment in segments[1:]:
+        if segment == "..":
+            kept[-1:] = []
+        elif segment != ".":
+            kept.append(segment)
+    if segments[-1] in (".", ".."):
+        kept.append("")
+    return "/" + "/".join(kept)
+
+
+def _host_and_port(authority: str) -> tuple[str, str]:
+    if authority.startswith("["):
+        host, closed, rest = authority.partition("]")
+        if not closed or (rest and not rest.startswith(":")):
+            raise ValueError(f"address in brackets: {authority[:100]!r}")
+        host, port = f"[{_ipv6(host[1:])}]", rest[1:]
+    else:
+        name, _, port = authority.partition(":")
+        host = _host(name)
+    if port and not (port.isascii() and port.isdigit() and len(port) <= 10):
+        raise ValueError(f"port: {port[:20]!r}")
+    return host, str(int(port)) if port else ""
+
+
+def _ipv6(text: str) -> str:
+    try:
+        return IPv6Address(text).compressed
+    except AddressValueError as error:
+        raise ValueError(f"address: {text[:100]!r}") from error
+
+
+@lru_cache(maxsize=4096)
+def _host(name: str) -> str:
+    """The host in lower case ASCII; a name IDNA refuses stays as it was written, in lower case."""
+    if len(name) > 255:  # before IDNA, whose checks are slow on long names
+        raise ValueError(f"host of {len(name)} characters")
+    name = (unquote(name) if "%" in name else name).lower()
+    if not name.isascii():
+        try:
+            name = idna.encode(name, uts46=True, transitional=False).decode("ascii")
+        except (idna.IDNAError, UnicodeError):
+            name = name.encode("utf-8", "replace").decode("utf-8")
+    if not _HOST.match(name) or not name.isprintable():
+        raise ValueError(f"host: {name[:100]!r}")
+    return name
+
+
+def _named_host(host: str) -> str:
+    """What is telling in a host: its labels without the public suffix; nothing of a bare address."""
+    if host.startswith("[") or _is_ipv4(host):
+        return ""
+    suffix = _extract().extract_str(host).suffix if "." in host else ""
+    named = _WWW.sub("", host[: -len(suffix) - 1] if suffix and host != suffix else host)
+    return " ".join(_unicode_label(label) for label in named.split("."))
+
+
+def _unicode_label(label: str) -> str:
+    if not label.startswith("xn--"):
+        return label
+    try:
+        return idna.decode(label)
+    except (idna.IDNAError, UnicodeError):
+        return label
+
+
+@lru_cache(maxsize=4096)
+def _site_of_host(host: str) -> str:
+    if host.startswith("[") or "." not in host or _is_ipv4(host):
+        return host
+    found = _extract().extract_str(host)
+    if found.suffix:
+        return f"{found.domain}.{found.suffix}" if found.domain else host
+    return ".".join(host.rstrip(".").split(".")[-2:])
+
+
+def _is_ipv4(host: str) -> bool:
+    try:
+        IPv4Address(host)
+    except AddressValueError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1)
+def _extract() -> tldextract.TLDExtract:
+    """The list of public suffixes that ships with tldextract: nothing is fetched, nothing written."""
+    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)

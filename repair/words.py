@@ -1,0 +1,200 @@
+"""Text to terms, the same way for pages, anchors, addresses and queries, whatever their language.
+
+A query has no known language, so a term may depend on nothing but the word itself: each word is folded (NFKC, case,
+Latin and Greek accents, vowel points) and stemmed by the Snowball stemmer that its *script* names: English for Latin,
+Russian for Cyrillic, Arabic, Hindi for Devanagari, and so on. For Spanish or Swahili words the English stemmer is
+a crude one, but it is equally crude on both sides, and no wrong guess of a language can part a query from its page.
+The language, where it is known, only adds stop words: dropping a word on one side never makes another word miss.
+
+Scripts written without spaces (and Korean, for its particles) become overlapping pairs of characters.
+"""
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import Stemmer
+import stopwordsiso
+
+from repair.stopwords import ENGLISH, STOP_ANCHORS
+
+MAX_TEXT = 400_000
+"""Characters of one text that are read."""
+MAX_WORD = 64
+"""Longer runs of letters are not words (encoded data, hashes)."""
+
+
+_UNSPACED = (
+    "\u0e01-\u0e3a\u0e40-\u0e4e"  # Thai
+    "\u0e81-\u0ece\u1000-\u109f\u1780-\u17d3"  # Lao, Myanmar, Khmer
+    "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff"  # Japanese syllables
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
+    "\u1100-\u11ff\uac00-\ud7af"  # Hangul
+)
+_JOINERS = "\u00ad\u200c\u200d\u2060\u0640"  # soft hyphen, zero-width joiners, Arabic tatweel
+_RARE_HAN = "\U00020000-\U0003ffff"
+_IS_UNSPACED = re.compile(f"[{_UNSPACED}{_RARE_HAN}]")
+
+
+def _word_characters() -> str:
+    """Letters, digits and combining marks of the scripts with spaces: Python's \\w leaves marks out, and Indic
+    words would fall apart. Only the basic plane: a character class that reaches beyond it is ten times slower."""
+    basic_plane = map(chr, range(0x30, 0x10000))
+    found = (each for each in basic_plane if each.isalnum() or unicodedata.category(each)[0] == "M")
+    return "".join(
+        each for each in found if not _IS_UNSPACED.match(each) and not "\ufe00" <= each <= "\ufe0f"
+    )
+
+
+_WORD = _word_characters() + _JOINERS
+_TAIL = r"(?:['\u2019](?:s|t|d|m|ll|re|ve)\b)?"  # "school's" is a word about schools
+_SEGMENT = re.compile(
+    rf"([{_WORD}]++|[{_UNSPACED}]++|[{_RARE_HAN}]++|(?:(?=\w)[\U00010000-\U0001ffff])++){_TAIL}"
+)
+_ASCII_SEGMENT = re.compile(rf"([A-Za-z0-9]++){_TAIL}")
+_NOT_WORD = re.compile(rf"[^\w{_WORD}]+")
+_DROPPED = dict.fromkeys(map(ord, _JOINERS))
+_PLAIN_LETTER = str.maketrans(
+    {"ø": "o", "đ": "d", "ł": "l", "ı": "i", "ħ": "h", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th"}
+)
+
+_STEMMERS = (
+    # first and last character of the script after folding, Snowball's name
+    ("a", "z", "english"),
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u052f", "russian"),
+    ("\u0531", "\u0587", "armenian"),
+    ("\u0620", "\u06ff", "arabic"),
+    ("\u0900", "\u097f", "hindi"),
+    ("\u0b80", "\u0bff", "tamil"),
+)
+_stemming = threading.Lock()  # a Snowball stemmer is not safe in two threads at once
+
+
+def segments(text: str) -> list[str]:
+    """The words of a text as they are written; runs of scripts without spaces stay whole."""
+    text = text[:MAX_TEXT]
+    return (_ASCII_SEGMENT if text.isascii() else _SEGMENT).findall(text)
+
+
+def tokens(text: str) -> list[str]:
+    """Words in lower case and in order, numbers and identifiers kept, unspaced scripts as pairs of characters.
+
+    >>> tokens("The school's H2O experiment, 3.11")
+    ['the', 'school', 'h2o', 'experiment', '3', '11']
+    """
+    return [token for segment in segments(text) for token, _ in _analysed(segment)]
+
+
+def terms(text: str, language: str = "") -> list[str]:
+    """Stemmed tokens without stop words, in order. A text of nothing but stop words ("The Who") keeps them."""
+    stop = _stop_words(language)
+    pairs = [pair for segment in segments(text) for pair in _analysed(segment)]
+    return [term for token, term in pairs if token not in stop] or [term for _, term in pairs]
+
+
+def located_terms(text: str) -> Iterator[tuple[int, int, str]]:
+    """Every term of a text, stop words too, with where in the text it starts and ends."""
+    for found in (_ASCII_SEGMENT if text.isascii() else _SEGMENT).finditer(text[:MAX_TEXT]):
+        start, end = found.span(1)
+        pairs = _analysed(found[1])
+        if len(pairs) == end - start - 1 and _IS_UNSPACED.match(found[1]):
+            for offset, (_, term) in enumerate(pairs):
+                yield start + offset, start + offset + 2, term
+        else:
+            for _, term in pairs:
+                yield start, end, term
+
+
+def is_stop_anchor(anchor: str, extra: Iterable[str] = ()) -> bool:
+    """Whether an anchor text says nothing of its target: "click here", "more", "»", "[1]", a bare number, nothing.
+
+    `extra` are further such texts, in any case and punctuation.
+    """
+    words = " ".join(tokens(anchor[:200]))
+    return not words.replace(" ", "").strip("0123456789") or words in _stop_anchors(tuple(extra))
+
+
+@lru_cache(maxsize=8)
+def _stop_anchors(extra: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(" ".join(tokens(text)) for text in (*STOP_ANCHORS.split("|"), *extra))
+
+
+def language_of(text: str) -> str:
+    """The language as a two-letter code, guessed from up to a thousand characters; "" when too short to tell."""
+    sample = " ".join(text[:2000].split())[:1000]
+    letters = len("".join(segments(sample)))
+    if letters < 24 and not (letters >= 6 and _IS_UNSPACED.search(sample)):
+        return ""
+    with _identifying:
+        import py3langid  # numpy and a model, 0.3 s: only when first needed
+
+        code = py3langid.classify(sample)[0]
+    return code if isinstance(code, str) else ""
+
+
+_identifying = threading.Lock()
+
+
+def _analysed(segment: str) -> tuple[tuple[str, str], ...]:
+    """The tokens of one segment with their terms: one, or several for unspaced scripts and odd characters.
+
+    Long runs are unspaced text, too large to remember, or no words.
+    """
+    if len(segment) <= MAX_WORD:
+        return _remembered(segment)
+    return _analyse(segment) if _IS_UNSPACED.match(segment) else ()
+
+
+def _analyse(segment: str) -> tuple[tuple[str, str], ...]:
+    folded = segment.lower() if segment.isascii() else _folded(segment)
+    if not _IS_UNSPACED.match(folded):
+        return tuple((token, _stemmed(token)) for token in _NOT_WORD.sub(" ", folded).split())
+    pairs = [folded[at : at + 2] for at in range(max(1, len(folded) - 1))]
+    return tuple((pair, pair) for pair in pairs)
+
+
+_remembered = lru_cache(maxsize=65_536)(_analyse)
+
+
+def _folded(word: str) -> str:
+    """NFKC, case-folded, without the accents and vowel points that writers leave out as often as not.
+
+    Marks of other scripts stay: without them, Indic vowels and the Cyrillic short i would be lost.
+    """
+    folded = unicodedata.normalize("NFKC", word.translate(_DROPPED)).casefold()
+    kept: list[str] = []
+    base = ""
+    for character in unicodedata.normalize("NFD", folded):
+        if not unicodedata.combining(character):
+            base = character
+        elif base < "\u0400" or "\u0590" <= character <= "\u0670":
+            continue
+        kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept)).translate(_PLAIN_LETTER)
+
+
+def _stemmed(token: str) -> str:
+    if len(token) < 3 or any(map(str.isdigit, token)):
+        return token
+    for first, last, name in _STEMMERS:
+        if first <= token[0] <= last:
+            with _stemming:
+                return _stemmer(name).stemWord(token) or token
+    return token
+
+
+@lru_cache(maxsize=16)
+def _stemmer(name: str) -> "Stemmer.Stemmer":
+    return Stemmer.Stemmer(name)
+
+
+@lru_cache(maxsize=64)
+def _stop_words(language: str) -> frozenset[str]:
+    code = language.partition("-")[0].lower()
+    if code in ("", "en") or not stopwordsiso.has_lang(code):
+        return ENGLISH
+    listed = (tokens(word) for word in stopwordsiso.stopwords(code))
+    return frozenset(found[0] for found in listed if len(found) == 1)

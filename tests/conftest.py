@@ -1,0 +1,29 @@
+"""Options of the whole test run."""
+
+import shutil
+
+import pytest
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--require-real",
+        action="store_true",
+        help="fail, rather than skip, when a real program is not installed",
+    )
+
+
+@pytest.fixture(scope="session")
+def program(pytestconfig):
+    """The path of a real program; without it the test skips with the reason, or fails under --require-real."""
+
+    def find(*names):
+        for name in names:
+            if path := shutil.which(name, path="/usr/sbin:/usr/local/bin:/usr/bin:/bin"):
+                return path
+        reason = f"{names[0]} is not installed"
+        if pytestconfig.getoption("--require-real"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+    return find

@@ -1,0 +1,72 @@
+"""The real programs that integration tests run: origins, linkmend, Squid, Chromium. All on loopback."""
+
+import contextlib
+
+import pytest
+
+from tests.integration.browser import chromium
+from tests.integration.origin import Origin, certificate
+from tests.integration.processes import Linkmend
+from tests.integration.squid import Squid
+
+
+@pytest.fixture
+def origin():
+    with Origin() as running:
+        yield running
+
+
+@pytest.fixture
+def secure_origin(tmp_path):
+    """An https origin, and in `.pem` the certificate that makes it trusted."""
+    pem, context = certificate(tmp_path, "127.0.0.1", "localhost")
+    with Origin(tls=context) as running:
+        running.pem = pem
+        yield running
+
+
+@pytest.fixture
+def start_linkmend(tmp_path):
+    """Starts `linkmend serve` as often as asked; what is left running is stopped, and a traceback fails the test."""
+    started = []
+
+    def start(*arguments, settings="", data=None, port=None):
+        running = Linkmend(data or tmp_path / "data", *arguments, settings=settings, port=port)
+        started.append(running)
+        return running
+
+    yield start
+    for running in started:
+        running.stop()
+    for running in started:
+        assert "Traceback" not in running.output, running.output
+
+
+@pytest.fixture
+def start_squid(tmp_path, program):
+    """Starts a real squid-openssl as often as asked."""
+    path = program("squid")
+    started = []
+
+    def start(*, trusted=None, port=None):
+        running = Squid(path, tmp_path / f"squid{len(started)}", trusted=trusted, port=port)
+        started.append(running)
+        return running
+
+    yield start
+    for running in started:
+        running.stop()
+
+
+@pytest.fixture
+def open_browser(tmp_path, program):
+    """Opens a real Chromium behind a running linkmend; closes it when the test ends."""
+    path, certutil = program("chromium"), program("certutil")
+    with contextlib.ExitStack() as stack:
+
+        def open_behind(running, **options):
+            home = tmp_path / "home"
+            context = chromium(path, home, proxy=running.url, certutil=certutil, ca=running.ca, **options)
+            return stack.enter_context(context).new_page()
+
+        yield open_behind

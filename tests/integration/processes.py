@@ -1,0 +1,120 @@
+"""Starting real programs on loopback: a free port, waiting until they answer, their output when they do not."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Running:
+    """A process whose output is collected, so that a failing test can show it."""
+
+    def __init__(self, command: Sequence[str | Path], *, env: dict[str, str] | None = None) -> None:
+        self.process = subprocess.Popen(
+            [str(part) for part in command],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(env or {})},
+            cwd=ROOT,
+            start_new_session=True,
+        )
+        self._lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self._lines.append(line.decode(errors="replace"))
+
+    @property
+    def output(self) -> str:
+        return "".join(self._lines)
+
+    def wait_for_port(self, port: int, *, timeout_s: float = 30.0) -> None:
+        def answers() -> bool:
+            with socket.socket() as probe:
+                return probe.connect_ex(("127.0.0.1", port)) == 0
+
+        self.wait_until(answers, f"nothing answers on port {port}", timeout_s=timeout_s)
+
+    def wait_for_line(self, text: str, *, timeout_s: float = 30.0) -> str:
+        self.wait_until(lambda: text in self.output, f"no line with {text!r}", timeout_s=timeout_s)
+        return next(line for line in self.output.splitlines() if text in line)
+
+    def wait_until(self, is_true, complaint: str, *, timeout_s: float) -> None:
+        end = time.monotonic() + timeout_s
+        while not is_true():
+            if self.process.poll() is not None:
+                self._reader.join(1)
+                raise AssertionError(f"ended with {self.process.returncode}:\n{self.output}")
+            if time.monotonic() > end:
+                raise AssertionError(f"{complaint} after {timeout_s} s:\n{self.output}")
+            time.sleep(0.02)
+
+    def stop(self, signum: int = signal.SIGTERM, *, timeout_s: float = 20.0) -> int:
+        """End the process and return its exit code; its whole group is killed if it does not obey."""
+        if self.process.poll() is None:
+            self.process.send_signal(signum)
+        try:
+            self.process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        self._reader.join(2)
+        return self.process.returncode
+
+    def kill(self) -> None:
+        """`kill -9`, as a power cut would."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        self._reader.join(2)
+
+
+class Linkmend(Running):
+    """The real proxy, as `linkmend serve` runs it."""
+
+    def __init__(self, data: Path, *arguments: str, settings: str = "", port: int | None = None) -> None:
+        self.data = data
+        self.port = port or free_port()
+        self.config = data.with_suffix(".toml")
+        self.config.write_text(settings, encoding="utf-8")
+        super().__init__(
+            [
+                *(sys.executable, "-m", "proxy.main", "serve", "--config", self.config, "--data", data),
+                *("--listen", f"127.0.0.1:{self.port}", *arguments),
+            ]
+        )
+        self.wait_for_line("linkmend ready on ")
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def ca(self) -> Path:
+        return self.data / "ca" / "mitmproxy-ca-cert.pem"
+
+
+def linkmend(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run a `linkmend` command to its end."""
+    return subprocess.run(
+        [sys.executable, "-m", "proxy.main", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=ROOT,
+    )

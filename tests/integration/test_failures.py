@@ -1,0 +1,176 @@
+"""Every way in which a page can fail to come ends in linkmend's page: http and https, direct and behind Squid."""
+
+import json
+
+import pytest
+
+from tests.integration.client import Client
+from tests.integration.origin import Origin, certificate, close, cut, hang, reply
+from tests.integration.processes import free_port
+
+QUICK = "[proxy]\nconnect_timeout_s = 1.0\nfirst_byte_timeout_s = 1.0\n"
+
+BEHAVIOURS = {
+    "/missing": (reply("gone", status="404 Not Found"), 404, "not_found"),
+    "/removed": (reply("gone", status="410 Gone"), 410, "gone"),
+    "/broken": (reply("oops", status="500 Internal Server Error"), 500, "server_error"),
+    "/busy": (reply("busy", status="503 Service Unavailable"), 503, "server_error"),
+    "/hangs": (hang, 504, "timeout"),
+    "/cut": (cut, 502, "unreachable"),
+    "/closes": (close, 502, "unreachable"),
+    "/garbage": (b"\x00\x01\x02 nothing like HTTP\r\n\r\n", 502, "unreachable"),
+    "/two-lengths": (
+        b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        502,
+        "unreachable",
+    ),
+}
+
+
+@pytest.fixture(params=["http", "https"])
+def site(request, tmp_path):
+    """An origin that fails in every way, over http and over https; `.settings` makes linkmend trust it."""
+    if request.param == "http":
+        with Origin() as running:
+            running.settings = QUICK
+            running.pem = None
+            running.pages.update({path: answer for path, (answer, _, _) in BEHAVIOURS.items()})
+            yield running
+        return
+    pem, context = certificate(tmp_path, "127.0.0.1")
+    with Origin(tls=context) as running:
+        running.settings = QUICK + f'trusted_ca = "{pem}"\n'
+        running.pem = pem
+        running.pages.update({path: answer for path, (answer, _, _) in BEHAVIOURS.items()})
+        yield running
+
+
+def test_each_failure_of_an_origin_becomes_a_page_that_names_it(site, start_linkmend):
+    running = start_linkmend(settings=site.settings)
+    client = Client(running.url, running.ca)
+    for path, (_, status, kind) in BEHAVIOURS.items():
+        answer = client.open_page(site.url + path)
+        assert (path, answer.status, answer.miss) == (path, status, kind)
+        assert '<ol id="alternatives">' in answer.text or "linkmend" in answer.text
+        assert "linkmend" in answer.headers["Cache-Status"]
+        assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_the_same_failures_of_a_sub_resource_stay_short_and_honest(site, start_linkmend):
+    running = start_linkmend(settings=site.settings)
+    client = Client(running.url, running.ca)
+    for path, (_, status, _) in BEHAVIOURS.items():
+        answer = client.get(site.url + path, Accept="image/avif,*/*", Sec_Fetch_Dest="image")
+        assert (path, answer.status) == (path, status)
+        assert answer.miss is None or len(answer.body) < 1000
+        assert "<html" not in answer.text
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_host_that_does_not_exist_or_refuses_becomes_a_page(scheme, start_linkmend):
+    running = start_linkmend(settings=QUICK)
+    client = Client(running.url, running.ca)
+    for host in ("no-such-host.invalid", f"127.0.0.1:{free_port()}"):
+        answer = client.open_page(f"{scheme}://{host}/page")
+        assert (answer.status, answer.miss) == (502, "unreachable")
+        assert "error=" in answer.headers["Proxy-Status"]
+
+
+def test_an_origin_whose_certificate_nobody_vouches_for_becomes_a_page_about_that(
+    secure_origin, start_linkmend
+):
+    running = start_linkmend(settings=QUICK)
+    answer = Client(running.url, running.ca).open_page(secure_origin.url + "/page")
+    assert (answer.status, answer.miss) == (502, "tls")
+    assert "tls_certificate_error" in answer.headers["Proxy-Status"]
+
+
+def test_trying_again_on_the_same_connection_works_once_the_origin_is_back(origin, start_linkmend):
+    origin.pages["/page"] = reply("<title>back</title>")
+    running = start_linkmend(settings=QUICK)
+    client = Client(running.url)
+    origin.down()
+    assert client.open_page(origin.url + "/page").miss == "unreachable"
+    origin.up()
+    assert client.open_page(origin.url + "/page").status == 200
+
+
+def test_a_machine_gets_the_same_answer_as_json(origin, start_linkmend):
+    running = start_linkmend()
+    answer = Client(running.url).get(origin.url + "/nothing-here", Accept="application/json")
+    assert answer.headers["Content-Type"] == "application/json"
+    told = json.loads(answer.body)
+    assert set(told) == {"url", "kind", "source_page", "queries", "alternatives", "mementos", "keywords"}
+    assert (told["url"], told["kind"]) == (origin.url + "/nothing-here", "not_found")
+
+
+# Behind a Squid parent
+
+
+def test_each_failure_behind_squid_becomes_the_same_page(site, start_linkmend, start_squid):
+    squid = start_squid(trusted=site.pem)
+    running = start_linkmend("--parent", squid.url, settings="[proxy]\nfirst_byte_timeout_s = 10.0\n")
+    client = Client(running.url, running.ca)
+    for path, (_, _, kind) in BEHAVIOURS.items():
+        if path in ("/cut", "/garbage", "/two-lengths"):
+            continue  # Squid passes these on in its own way: below
+        answer = client.open_page(site.url + path)
+        assert (path, answer.miss) == (path, kind)
+        assert answer.status >= 400
+
+
+def test_an_answer_cut_short_behind_squid_becomes_a_page(site, start_linkmend, start_squid):
+    squid = start_squid(trusted=site.pem)
+    running = start_linkmend("--parent", squid.url, settings=QUICK)
+    answer = Client(running.url, running.ca).open_page(site.url + "/cut")
+    assert answer.miss == "unreachable"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_dead_host_behind_squid_becomes_a_page(scheme, start_linkmend, start_squid):
+    squid = start_squid()
+    running = start_linkmend("--parent", squid.url)
+    client = Client(running.url, running.ca)
+    for host in ("no-such-host.invalid", f"127.0.0.1:{free_port()}"):
+        assert client.open_page(f"{scheme}://{host}/page").miss == "unreachable"
+
+
+def test_a_bad_certificate_behind_squid_becomes_a_page_about_that(secure_origin, start_linkmend, start_squid):
+    squid = start_squid()
+    running = start_linkmend("--parent", squid.url)
+    answer = Client(running.url, running.ca).open_page(secure_origin.url + "/page")
+    assert answer.miss == "tls"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_parent_that_is_down_becomes_a_page(scheme, start_linkmend):
+    running = start_linkmend("--parent", f"http://127.0.0.1:{free_port()}")
+    answer = Client(running.url, running.ca).open_page(f"{scheme}://school.test/page")
+    assert answer.miss == "unreachable"
+
+
+def test_a_page_that_neither_we_nor_squid_hold_is_offline_for_who_wants_it_cached(
+    origin, start_linkmend, start_squid
+):
+    origin.pages["/page"] = reply("<title>hello</title>")
+    squid = start_squid()
+    running = start_linkmend("--parent", squid.url)
+    answer = Client(running.url).open_page(origin.url + "/page", Cache_Control="only-if-cached")
+    assert (answer.status, answer.miss) == (504, "offline")
+
+
+def test_a_site_cannot_forge_the_parents_marks(origin, start_linkmend):
+    """Without a parent, X-Squid-Error is a header like any other: the 503 is the origin's own."""
+    origin.pages["/page"] = reply("busy", status="503 Busy", X_Squid_Error="ERR_SECURE_CONNECT_FAIL 0")
+    running = start_linkmend()
+    assert Client(running.url).open_page(origin.url + "/page").miss == "server_error"
+
+
+def test_https_goes_by_connect_through_a_plain_squid(secure_origin, start_linkmend, start_squid):
+    secure_origin.pages["/page"] = reply("<title>hello</title>")
+    squid = start_squid()
+    settings = f'[proxy]\nparent_https = "connect"\ntrusted_ca = "{secure_origin.pem}"\n'
+    running = start_linkmend("--parent", squid.url, settings=settings)
+    client = Client(running.url, running.ca)
+    assert client.open_page(secure_origin.url + "/page").status == 200
+    assert client.open_page(f"https://127.0.0.1:{free_port()}/page").miss == "unreachable"

@@ -1,0 +1,324 @@
+"""The pages people see, in a real Chromium: axe-core finds nothing, everything works in the sandbox, nobody looks in."""
+
+import shutil
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from proxy import helper, pages
+from proxy.copies import copy_page
+from proxy.language import catalogue
+from proxy.repairpage import render
+from repair.model import HeldCopy, HeldPage, MissKind
+from tests.offers import MISS_ID, SAVED_AT, a_context, an_alternative, found, the_library
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+)
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+
+HOSTILE_COPY = b"""<!doctype html><html lang=en><head><title>An old page</title></head><body><h1>Old</h1>
+<a id=next href="next.html">next</a><script>document.title = "ran"</script><img src=x onerror="document.title='ran'">"""
+
+
+@dataclass
+class Site:
+    """A site on loopback whose pages are rendered like the proxy renders them; remembers every request."""
+
+    port: int = 0
+    language: str = "en"
+    requests: list = field(default_factory=list)
+
+    @property
+    def origin(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def told(self):
+        return [path for method, path, _ in self.requests if method == "POST"]
+
+    def answer(self, method, path, headers):
+        self.requests.append((method, path, headers))
+        texts = catalogue(self.language)
+        call = helper.route(method, self.origin + path, headers.items(), portal_reachable=False)
+        match call:
+            case helper.Search(query=query):
+                return pages.search_page(query, the_library(3), texts)
+            case helper.Copy(url=url):
+                copy = HeldCopy(url=url, content_type="text/html", body=HOSTILE_COPY, fetched_at=SAVED_AT)
+                return copy_page(copy, texts)
+            case helper.Chose():
+                return pages.noted()
+            case helper.Refused(status=status):
+                return pages.refused_page(status, texts)
+        return self.page(path, texts)
+
+    def page(self, path, texts):
+        lost = found(
+            (
+                an_alternative(url=f"{self.origin}/target", title="The target", confidence=0.9),
+                *the_library(7),
+            ),
+            url=f"{self.origin}{path}",
+            copy_at=SAVED_AT,
+            shortened=(f"{self.origin}/",),
+        )
+        kind = path.removeprefix("/kind/")
+        if kind in list(MissKind):
+            lost = found(kind=MissKind(kind), copy_at=SAVED_AT, shortened=("http://a.test/",))
+            return render(lost, a_context(self.language, offline=kind == "timeout", error_detail="dns_error"))
+        held = HeldPage(
+            url="http://a.test/",
+            title="Leaves",
+            text="Green.\n\nAnd sweet.",
+            language="en",
+            fetched_at=SAVED_AT,
+            pinned=False,
+            has_copy=False,
+        )
+        made = {
+            "/nothing": lambda: render(found(()), a_context(self.language)),
+            "/lost": lambda: render(lost, a_context(self.language)),
+            "/portal": lambda: pages.portal_page(texts, held_pages=1_234, retention_days=90),
+            "/reading": lambda: pages.reading_page(held, texts),
+            "/missing-copy": lambda: pages.missing_copy_page("http://a.test/", texts),
+            "/no-results": lambda: pages.search_page("xyz", (), texts),
+            "/empty-search": lambda: pages.search_page("", (), texts),
+        }
+        return made[path]() if path in made else None
+
+
+@pytest.fixture(scope="module")
+def site():
+    made = Site()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            page = made.answer(self.command, self.path, dict(self.headers))
+            status, headers, body = (
+                (page.status, page.headers, page.body)
+                if page
+                else (200, (("Content-Type", "text/html"),), b"<!doctype html><title>plain</title>plain")
+            )
+            self.send_response(status)
+            for name, value in headers:
+                if name != "Content-Length":
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    made.port = server.server_address[1]
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(autouse=True)
+def forget(site):
+    site.requests.clear()
+    site.language = "en"
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def a_tab(chromium, **known):
+    """A tab that collects what the browser complains about."""
+    context = chromium.new_context(**known)
+    page = context.new_page()
+    page.complaints = []
+    page.on("console", lambda message: message.type == "error" and page.complaints.append(message.text))
+    page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    yield page
+    context.close()
+
+
+@pytest.fixture
+def tab(chromium):
+    with a_tab(chromium) as page:
+        yield page
+
+
+EVERY_PAGE = (
+    *(f"/kind/{kind.value}" for kind in MissKind),
+    "/nothing",
+    "/portal",
+    "/reading",
+    "/missing-copy",
+    "/no-results",
+    "/empty-search",
+    "/.well-known/linkmend/search?q=plants",
+    "/.well-known/linkmend/nowhere",
+)
+
+
+@pytest.mark.parametrize("language", ["en", "ar"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_page(chromium, site, language, scheme):
+    site.language = language
+    with a_tab(chromium, color_scheme=scheme, viewport={"width": 360, "height": 700}) as tab:
+        for path in EVERY_PAGE:
+            tab.goto(site.origin + path)
+            if tab.locator("#more").count():
+                tab.locator("#more summary").click()
+            results = axe.Axe().run(tab)
+            assert results.violations_count == 0, f"{path}: {results.generate_report()}"
+
+
+@pytest.mark.parametrize("language", ["en", "ar", "hi"])
+@pytest.mark.parametrize("width", [320, 360, 1280])
+def test_nothing_is_wider_than_the_window(chromium, site, language, width):
+    site.language = language
+    with a_tab(chromium, viewport={"width": width, "height": 700}) as tab:
+        for path in EVERY_PAGE:
+            tab.goto(site.origin + path)
+            assert tab.evaluate("document.documentElement.scrollWidth") <= width, path
+
+
+def test_the_page_needs_nothing_else_and_the_browser_has_no_complaint(tab, site):
+    tab.goto(site.origin + "/kind/unreachable")
+    tab.wait_for_timeout(200)
+    assert [path for _, path, _ in site.requests] == ["/kind/unreachable"]
+    # The status of the page itself is always logged as an error.
+    assert [text for text in tab.complaints if "status of 404" not in text] == []
+
+
+def test_a_search_can_be_made_from_inside_the_sandbox(tab, site):
+    tab.goto(site.origin + "/lost")
+    tab.get_by_role("searchbox").fill("water & light")
+    tab.get_by_role("button", name="Search").click()
+    tab.wait_for_url("**/.well-known/linkmend/search?q=water+%26+light")
+    assert "Results for “water & light”" in tab.content()
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_opening_an_alternative_is_told_once_with_and_without_scripts(chromium, site, scripts):
+    with a_tab(chromium, java_script_enabled=scripts) as tab:
+        tab.goto(site.origin + "/lost")
+        tab.get_by_role("link", name="The target").click()
+        tab.wait_for_url("**/target")
+        tab.wait_for_timeout(300)
+    assert site.told() == [f"/.well-known/linkmend/chose?miss={MISS_ID}&n=1"]
+
+
+def test_the_request_that_follows_says_where_it_came_from(tab, site):
+    tab.goto(site.origin + "/lost")
+    tab.get_by_role("link", name="The target").click()
+    tab.wait_for_url("**/target")
+    (headers,) = [headers for method, path, headers in site.requests if path == "/target"]
+    assert headers["Referer"].startswith(site.origin)
+
+
+def test_an_alternative_opens_in_a_new_tab_free_of_our_sandbox(tab, site):
+    tab.goto(site.origin + "/lost")
+    with tab.context.expect_page() as opened:
+        tab.get_by_role("link", name="The target").click(modifiers=["Control"])
+    opened.value.wait_for_load_state()
+    assert opened.value.evaluate("self.origin") == site.origin
+
+
+def test_trying_again_asks_for_the_same_page(tab, site):
+    tab.goto(site.origin + "/lost")
+    tab.get_by_role("link", name="Try again").click()
+    tab.wait_for_timeout(300)
+    assert [path for _, path, _ in site.requests] == ["/lost", "/lost"]
+
+
+def test_more_pages_open_by_keyboard_and_take_the_focus_there(tab, site):
+    tab.goto(site.origin + "/lost")
+    assert tab.locator("#alternatives > li:visible").count() == 4
+    tab.locator("#more summary").focus()
+    tab.keyboard.press("Enter")
+    assert tab.locator("#alternatives > li:visible").count() == 9
+    tab.wait_for_function("document.activeElement.closest('.later')")
+
+
+def test_more_pages_open_without_scripts_too(chromium, site):
+    with a_tab(chromium, java_script_enabled=False) as tab:
+        tab.goto(site.origin + "/lost")
+        tab.locator("#more summary").click()
+        assert tab.locator("#alternatives > li:visible").count() == 9
+
+
+def test_all_is_printed(tab, site):
+    tab.goto(site.origin + "/lost")
+    tab.emulate_media(media="print")
+    assert tab.locator("#alternatives > li:visible").count() == 9
+
+
+def test_a_held_copy_sleeps_and_its_links_lead_back(tab, site):
+    tab.goto(site.origin + "/.well-known/linkmend/copy?url=http%3A%2F%2Fa.test%2Fb%2Fc.html")
+    assert tab.title() == "An old page"
+    assert tab.evaluate("document.getElementById('next').href") == "http://a.test/b/next.html"
+    assert tab.evaluate("self.origin") == "null"
+    assert tab.get_by_text("Saved copy from 3 May 2026").is_visible()
+    results = axe.Axe().run(
+        tab, options={"rules": {"image-alt": {"enabled": False}, "region": {"enabled": False}}}
+    )
+    assert results.violations_count == 0, results.generate_report()
+
+
+@pytest.mark.parametrize(
+    "path", ["/lost", "/.well-known/linkmend/search?q=a", "/.well-known/linkmend/copy?url=http://a.test/"]
+)
+def test_a_script_of_the_site_cannot_look_into_a_window_it_opens(tab, site, path):
+    tab.goto(site.origin + "/plain")
+    seen = tab.evaluate(
+        """async (path) => {
+            const opened = window.open(path);
+            await new Promise((done) => setTimeout(done, 700));
+            try { return opened.document.body.innerText } catch (error) { return error.name }
+        }""",
+        path,
+    )
+    assert seen == "SecurityError"
+
+
+def test_a_script_of_the_site_cannot_look_into_a_frame(tab, site):
+    tab.goto(site.origin + "/plain")
+    seen = tab.evaluate(
+        """async () => {
+            const frame = document.createElement("iframe");
+            frame.src = "/lost";
+            document.body.append(frame);
+            await new Promise((done) => frame.onload = done);
+            return frame.contentDocument === null;
+        }"""
+    )
+    assert seen is True
+
+
+@pytest.mark.parametrize("page", ["search?q=plants", "copy?url=http://a.test/"])
+def test_a_script_of_the_site_cannot_fetch_the_collection(tab, site, page):
+    tab.goto(site.origin + "/plain")
+    answer = tab.evaluate(
+        """async (page) => {
+            const got = await fetch("/.well-known/linkmend/" + page, {headers: {Accept: "text/html"}});
+            return [got.status, await got.text()];
+        }""",
+        page,
+    )
+    assert answer[0] == 403
+    assert "photosynthesis" not in answer[1]
+    assert "An old page" not in answer[1]

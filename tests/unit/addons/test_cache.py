@@ -1,0 +1,554 @@
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from mitmproxy import exceptions
+from mitmproxy import flow as mitm_flow
+
+from addons.cache import Cache
+from addons.flows import FAILURE, ORIGINAL_URL, OURS, mitm_headers, url_of
+from proxy.cache.entry import FileBody
+from proxy.cache.flights import Flights
+from proxy.settings import CacheSettings
+from tests.caching import NOW, URL, a_request, a_stored, at, cc
+from tests.fakes import FakeBodyServer, FakeClock, FakeStore
+from tests.make import a_flow
+
+TAG = ("ETag", '"a"')
+SETTINGS = CacheSettings(stream_over_bytes=1000, max_body_bytes=5000, collapse_wait_s=5.0)
+NAVIGATION = (("Accept", "text/html"),)
+
+
+class Proxy:
+    """The cache between a made-up client and a made-up origin."""
+
+    def __init__(self, *held, offline=False, replay=None):
+        self.store, self.bodies, self.clock = (
+            FakeStore(file_over_bytes=1000),
+            FakeBodyServer(),
+            FakeClock(NOW),
+        )
+        self.store.held[URL] = held
+        self.replayed = []
+        self.cache = Cache(
+            SETTINGS,
+            self.store,
+            Flights(),
+            self.bodies,
+            offline=lambda: offline,
+            clock=self.clock,
+            replay=replay or self.replayed.append,
+        )
+
+    async def ask(self, *headers, **known):
+        """A client's request, as far as the cache takes it."""
+        flow = a_flow(**known)
+        flow.request.headers = mitm_headers(headers)
+        await self.cache.request(flow)
+        return flow
+
+    async def say(self, flow, status=200, *headers, body=b"hello"):
+        """The origin's answer, whole, or in two parts when it is streamed."""
+        self.begin(flow, status, *headers, body=body)
+        if flow.response.stream:
+            through = flow.response.stream if callable(flow.response.stream) else (lambda chunk: chunk)
+            assert b"".join(through(part) for part in (body[:7], body[7:], b"")) == body
+            flow.response.raw_content = None
+        await self.cache.response(flow)
+
+    def begin(self, flow, status=200, *headers, body=b"hello"):
+        """The head of the origin's answer."""
+        flow.response = a_flow(response=(status, (), body)).response
+        flow.response.headers = mitm_headers(headers)
+        self.cache.responseheaders(flow)
+
+    def fail(self, flow, message="connection refused"):
+        """The origin cannot be reached."""
+        flow.error = mitm_flow.Error(message)
+        flow.server_conn.timestamp_tcp_setup = None
+        self.cache.error(flow)
+
+    async def exchange(self, status=200, *headers, body=b"hello", asked=(), **known):
+        flow = await self.ask(*asked, **known)
+        assert flow.response is None, "answered without the origin"
+        await self.say(flow, status, *headers, body=body)
+        return flow
+
+    @property
+    def held(self):
+        return self.store.held[URL]
+
+
+def told(flow):
+    return flow.response.headers.get("cache-status")
+
+
+def stale(*headers, **known):
+    return a_stored(cc("max-age=10"), *headers, received_s=-60, **known)
+
+
+def large(*headers, **known):
+    return a_stored(*headers, body=FileBody(path=Path("large"), size=2000), **known)
+
+
+async def test_the_second_request_is_answered_from_the_store():
+    proxy = Proxy()
+    first = await proxy.exchange(200, cc("max-age=60"))
+    assert told(first) == "linkmend;fwd=uri-miss;fwd-status=200;stored"
+    proxy.clock.now += 5
+    second = await proxy.ask()
+    assert (second.response.status_code, second.response.raw_content) == (200, b"hello")
+    assert second.response.headers["age"] == "5"
+    assert told(second) == "linkmend;hit;ttl=55"
+    assert second.metadata[OURS] == "hit"
+
+
+async def test_an_answer_of_ours_passes_the_later_hooks_untouched():
+    proxy = Proxy(a_stored(cc("max-age=60")))
+    flow = await proxy.ask()
+    before = flow.response.copy()
+    proxy.cache.responseheaders(flow)
+    await proxy.cache.response(flow)
+    assert flow.response.headers == before.headers
+    assert len(proxy.held) == 1
+
+
+async def test_what_may_not_be_stored_passes_with_our_marks_only():
+    proxy = Proxy()
+    flow = await proxy.exchange(200, cc("private"), ("Set-Cookie", "a=b"), ("Set-Cookie", "c=d"))
+    assert not proxy.held
+    assert told(flow) == "linkmend;fwd=uri-miss;fwd-status=200"
+    assert flow.response.headers["via"] == "1.1 linkmend"
+    assert flow.response.headers.get_all("set-cookie") == ["a=b", "c=d"]
+    assert flow.request.headers["via"] == "1.1 linkmend"
+
+
+async def test_an_answer_without_a_date_gets_one():
+    flow = await Proxy().exchange(200)
+    assert flow.response.headers["date"] == at(0)
+
+
+async def test_marks_of_earlier_caches_stay_in_front_of_ours():
+    flow = await Proxy().exchange(200, ("Cache-Status", "parent;hit"))
+    assert flow.response.headers.get_all("cache-status") == [
+        "parent;hit",
+        "linkmend;fwd=uri-miss;fwd-status=200",
+    ]
+
+
+async def test_a_host_header_that_lies_keeps_its_answer_out_of_the_store():
+    proxy = Proxy(a_stored(cc("max-age=60")))
+    flow = await proxy.exchange(200, cc("max-age=60"), body=b"evil", asked=(("Host", "other.test"),))
+    assert told(flow) == "linkmend;fwd=bypass;fwd-status=200"
+    assert [stored.body for stored in proxy.held] == [b"hello world"]
+
+
+async def test_a_head_is_answered_without_a_body_but_with_its_length():
+    flow = await Proxy(a_stored(cc("max-age=60"))).ask(method="HEAD")
+    assert flow.response.raw_content == b""
+    assert flow.response.headers["content-length"] == "11"
+
+
+async def test_a_304_of_ours_has_no_length():
+    flow = await Proxy(a_stored(cc("max-age=60"), TAG)).ask(("If-None-Match", '"a"'))
+    assert flow.response.status_code == 304
+    assert "content-length" not in flow.response.headers
+
+
+async def test_a_part_of_what_is_stored_is_served():
+    flow = await Proxy(a_stored(cc("max-age=60"))).ask(("Range", "bytes=0-4"))
+    assert (flow.response.status_code, flow.response.raw_content) == (206, b"hello")
+
+
+async def test_a_stale_response_is_asked_about_and_served_when_it_still_holds():
+    proxy = Proxy(stale(TAG))
+    flow = await proxy.ask()
+    assert flow.request.headers["if-none-match"] == '"a"'
+    await proxy.say(flow, 304, cc("max-age=60"), ("A", "new"), body=b"")
+    assert (flow.response.status_code, flow.response.raw_content) == (200, b"hello world")
+    assert flow.response.headers["a"] == "new"
+    assert told(flow) == "linkmend;fwd=stale;fwd-status=304;ttl=60;stored"
+    assert (await proxy.ask()).response is not None
+
+
+async def test_a_client_with_a_good_copy_gets_304_after_it_was_asked_about():
+    proxy = Proxy(stale(TAG))
+    flow = await proxy.ask(("If-None-Match", '"other", "a"'))
+    assert flow.request.headers.get_all("if-none-match") == ['"a"']
+    await proxy.say(flow, 304, TAG, body=b"")
+    assert flow.response.status_code == 304
+
+
+async def test_a_304_to_the_clients_own_condition_is_the_clients():
+    proxy = Proxy()
+    flow = await proxy.exchange(304, TAG, body=b"", asked=(("If-None-Match", '"a"'),))
+    assert flow.response.status_code == 304
+    assert not proxy.held
+
+
+async def test_what_has_changed_takes_the_place_of_what_was_stored():
+    proxy = Proxy(stale(TAG))
+    await proxy.say(await proxy.ask(), 200, cc("max-age=60"), body=b"new")
+    assert [stored.body for stored in proxy.held] == [b"new"]
+
+
+async def test_a_304_that_makes_it_private_ends_the_storing():
+    proxy = Proxy(stale(TAG))
+    await proxy.say(await proxy.ask(), 304, cc("private"), body=b"")
+    assert not proxy.held
+
+
+async def test_another_variant_becomes_this_ones_after_a_304():
+    held = a_stored(cc("max-age=60"), TAG, ("Vary", "Foo"), request=a_request(("Foo", "1")))
+    proxy = Proxy(held)
+    flow = await proxy.ask(("Foo", "2"))
+    await proxy.say(flow, 304, TAG, body=b"")
+    assert flow.response.raw_content == b"hello world"
+    assert {stored.vary for stored in proxy.held} == {(("foo", "1"),), (("foo", "2"),)}
+
+
+async def test_another_variant_never_stands_in_without_a_304():
+    held = a_stored(cc("max-age=60"), TAG, ("Vary", "Foo"), request=a_request(("Foo", "1")))
+    proxy = Proxy(held)
+    flow = await proxy.ask(("Foo", "2"))
+    proxy.fail(flow)
+    assert flow.response is None
+
+
+async def test_a_head_refreshes_the_stored_get():
+    proxy = Proxy(stale(("A", "1")))
+    flow = await proxy.ask(method="HEAD")
+    await proxy.say(flow, 200, cc("max-age=600"), ("A", "2"), body=b"")
+    assert (await proxy.ask()).response.headers["a"] == "2"
+
+
+async def test_a_head_that_shows_a_change_removes_it():
+    proxy = Proxy(stale(TAG))
+    await proxy.say(await proxy.ask(method="HEAD"), 200, ("ETag", '"b"'), body=b"")
+    assert not proxy.held
+
+
+async def test_a_change_removes_what_is_stored_and_a_failed_one_does_not():
+    proxy = Proxy(a_stored(cc("max-age=60")))
+    await proxy.exchange(500, method="POST")
+    assert proxy.held
+    await proxy.exchange(200, method="POST")
+    assert not proxy.held
+
+
+async def test_an_imported_copy_is_not_lost_to_an_error_page():
+    proxy = Proxy(replace(stale(TAG), pinned=True))
+    await proxy.say(await proxy.ask(), 404, cc("max-age=60"))
+    assert [stored.status for stored in proxy.held] == [200]
+
+
+async def test_only_if_cached_is_answered_504_when_nothing_is_held():
+    flow = await Proxy().ask(cc("only-if-cached"))
+    assert flow.response.status_code == 504
+    assert "no-store" in flow.response.headers["cache-control"]
+
+
+async def test_offline_what_is_held_is_served_and_nobody_is_asked():
+    proxy = Proxy(stale(), offline=True)
+    assert (await proxy.ask()).response.status_code == 200
+    missing = await proxy.ask(url="http://school.test/other")
+    assert (missing.response.status_code, missing.metadata[OURS]) == (504, "offline")
+    assert (await proxy.ask(method="POST")).response.status_code == 504
+    assert (await proxy.ask(("Host", "other.test"))).response.status_code == 504
+
+
+# When the origin fails
+
+
+async def test_a_stale_copy_stands_in_for_an_origin_out_of_reach():
+    proxy = Proxy(stale(TAG))
+    flow = await proxy.ask()
+    proxy.fail(flow)
+    assert (flow.response.status_code, flow.response.raw_content) == (200, b"hello world")
+    assert told(flow) == "linkmend;fwd=stale;ttl=-50;detail=unreachable"
+    assert flow.metadata[OURS] == "hit"
+    await proxy.cache.response(flow)
+    assert told(flow) == "linkmend;fwd=stale;ttl=-50;detail=unreachable"
+
+
+async def test_it_does_not_when_the_origin_forbade_it():
+    proxy = Proxy(a_stored(cc("max-age=10, must-revalidate"), TAG, received_s=-60))
+    flow = await proxy.ask()
+    proxy.fail(flow)
+    assert flow.response is None
+
+
+async def test_a_failure_that_another_addon_words_gets_our_mark():
+    proxy = Proxy()
+    flow = await proxy.ask()
+    proxy.fail(flow)
+    flow.metadata[OURS] = "failure"
+    flow.response = a_flow(response=(502, (), b"")).response
+    await proxy.cache.response(flow)
+    assert told(flow) == "linkmend;fwd=uri-miss;detail=unreachable"
+
+
+async def test_the_rest_of_a_page_does_not_wait_for_an_origin_known_to_be_down():
+    proxy = Proxy(stale(TAG))
+    proxy.fail(await proxy.ask(url="http://school.test/other"))
+    assert told(await proxy.ask()) == "linkmend;fwd=stale;ttl=-50;detail=unreachable"
+    reload = await proxy.ask(cc("max-age=0"))
+    assert reload.response is None
+    proxy.fail(reload)
+    proxy.clock.now += 60
+    assert (await proxy.ask()).response is None
+
+
+async def test_an_error_is_replaced_only_where_stale_if_error_allows():
+    proxy = Proxy(stale(TAG))
+    flow = await proxy.ask()
+    await proxy.say(flow, 503)
+    assert flow.response.status_code == 503
+    proxy = Proxy(a_stored(cc("max-age=10, stale-if-error=100"), TAG, received_s=-60))
+    flow = await proxy.ask()
+    await proxy.say(flow, 503)
+    assert (flow.response.status_code, flow.response.raw_content) == (200, b"hello world")
+    assert told(flow) == "linkmend;fwd=stale;fwd-status=503;ttl=-50;detail=error"
+
+
+async def test_a_parents_word_that_the_origin_is_out_of_reach_counts_like_our_own():
+    proxy = Proxy(stale(TAG))
+    flow = await proxy.ask()
+    proxy.begin(flow, 503)
+    flow.metadata[FAILURE] = object()
+    await proxy.cache.response(flow)
+    assert flow.response.status_code == 200
+
+
+async def test_a_client_that_left_gets_nothing():
+    proxy = Proxy(stale(TAG))
+    flow = await proxy.ask()
+    proxy.fail(flow, mitm_flow.Error.KILLED_MESSAGE)
+    assert flow.response is None
+
+
+# Large bodies
+
+
+@pytest.mark.parametrize("length", [(), (("Content-Length", "2000"),)])
+async def test_a_large_body_or_one_of_unknown_length_is_streamed_and_stored_at_the_end(length):
+    proxy = Proxy()
+    flow = await proxy.ask()
+    proxy.begin(flow, 200, cc("max-age=60"), *length)
+    assert callable(flow.response.stream)
+    assert told(flow) == "linkmend;fwd=uri-miss;fwd-status=200;stored"
+    for part in (b"x" * 1500, b"x" * 500, b""):
+        flow.response.stream(part)
+    assert not proxy.held
+    await proxy.cache.response(flow)
+    assert proxy.held[0].body == FileBody(path=Path("spooled"), size=2000)
+    assert ("Content-Length", "2000") in proxy.held[0].headers
+
+
+async def test_a_page_of_unknown_length_that_a_person_opens_is_held_back_for_the_repair():
+    proxy = Proxy()
+    flow = await proxy.ask(*NAVIGATION)
+    proxy.begin(flow, 200)
+    assert not flow.response.stream
+
+
+async def test_a_small_body_is_not_streamed():
+    flow = await Proxy().exchange(200, ("Content-Length", "5"))
+    assert not flow.response.stream
+
+
+async def test_what_cannot_be_stored_is_streamed_without_a_spool():
+    proxy = Proxy()
+    flow = await proxy.exchange(200, cc("no-store"))
+    assert flow.response.stream is True
+    too_long = await proxy.exchange(200, cc("max-age=60"), ("Content-Length", "6000"))
+    assert too_long.response.stream is True
+    assert not proxy.store.spools
+
+
+async def test_a_body_cut_short_is_not_stored():
+    proxy = Proxy()
+    flow = await proxy.ask()
+    proxy.begin(flow, 200, cc("max-age=60"))
+    flow.response.stream(b"half")
+    proxy.fail(flow, "connection closed")
+    assert proxy.store.spools[0].abandoned
+    assert not proxy.held
+
+
+async def test_a_spool_that_gave_up_stores_nothing():
+    proxy = Proxy()
+    flow = await proxy.ask()
+    proxy.begin(flow, 200, cc("max-age=60"))
+    proxy.store.spools[0].abandon()
+    await proxy.cache.response(flow)
+    assert not proxy.held
+
+
+async def test_a_large_hit_is_fetched_from_the_body_server():
+    proxy = Proxy(large(cc("max-age=60"), TAG))
+    flow = await proxy.ask(("Range", "bytes=10-19"))
+    assert flow.response is None
+    assert (flow.request.host, flow.request.port, flow.request.path) == ("127.0.0.1", 4321, "/offer")
+    assert flow.metadata[ORIGINAL_URL] == url_of(flow) == URL
+    assert [offered[1:] for offered in proxy.bodies.offered] == [(206, 10, 20)]
+    proxy.begin(flow, 206, ("Content-Length", "10"), ("Server", "ours"))
+    assert flow.response.stream is True
+    assert "server" not in flow.response.headers
+    assert flow.response.headers["content-range"] == "bytes 10-19/2000"
+    assert told(flow) == "linkmend;hit;ttl=60"
+
+
+async def test_when_its_file_is_gone_the_origin_is_asked():
+    proxy = Proxy(large(cc("max-age=60")))
+    proxy.bodies.gone = True
+    flow = await proxy.ask()
+    assert flow.response is None
+    assert OURS not in flow.metadata
+
+
+async def asked_ahead(proxy, *headers):
+    """A request about a large body in doubt, and the question that goes ahead of it."""
+    waiting = asyncio.create_task(proxy.ask(*headers))
+    while not proxy.replayed:
+        await asyncio.sleep(0)
+    question = proxy.replayed[0]
+    await proxy.cache.request(question)
+    return waiting, question
+
+
+STALE_LARGE = {"received_s": -60}
+
+
+async def test_a_large_body_in_doubt_is_asked_about_ahead():
+    proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
+    waiting, question = await asked_ahead(proxy, ("Range", "bytes=0-9"))
+    assert question.request.headers["if-none-match"] == '"a"'
+    assert "range" not in question.request.headers
+    await proxy.say(question, 304, cc("max-age=60"), body=b"")
+    await waiting
+    assert [offered[1:] for offered in proxy.bodies.offered] == [(206, 0, 10)]
+
+
+async def test_when_it_has_changed_the_question_ends_and_the_request_goes_on():
+    proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
+    waiting, question = await asked_ahead(proxy)
+    question.live = True
+    proxy.begin(question, 200, ("ETag", '"b"'))
+    assert question.error.msg == mitm_flow.Error.KILLED_MESSAGE
+    flow = await waiting
+    assert flow.response is None
+    assert "if-none-match" not in flow.request.headers
+    assert not proxy.bodies.offered
+
+
+async def test_when_nobody_answers_it_stands_in():
+    proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
+    waiting, question = await asked_ahead(proxy)
+    proxy.fail(question)
+    await waiting
+    assert proxy.bodies.offered
+
+
+async def test_without_mitmproxys_replay_the_request_goes_on_by_itself():
+    def refuse(flow):
+        raise exceptions.CommandError("unknown command")
+
+    proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE), replay=refuse)
+    flow = await proxy.ask()
+    assert flow.response is None
+    assert not proxy.bodies.offered
+
+
+# Behind the answer
+
+
+def within_its_window():
+    return a_stored(cc("max-age=10, stale-while-revalidate=100"), TAG, received_s=-60)
+
+
+async def test_a_stale_answer_within_its_window_is_refreshed_behind_it():
+    proxy = Proxy(within_its_window())
+    assert told(await proxy.ask()) == "linkmend;hit;ttl=-50"
+    assert (await proxy.ask()).response is not None
+    (question,) = proxy.replayed
+    assert question.request.headers["if-none-match"] == '"a"'
+    await proxy.cache.request(question)
+    assert question.response is None
+    await proxy.say(question, 304, cc("max-age=60"), body=b"")
+    assert told(await proxy.ask()) == "linkmend;hit;ttl=60"
+
+
+async def test_a_refresh_that_fails_may_be_tried_again():
+    proxy = Proxy(within_its_window())
+    await proxy.ask()
+    proxy.fail(proxy.replayed[0], "reset")
+    await proxy.ask()
+    assert len(proxy.replayed) == 2
+
+
+# Many for the same thing
+
+
+async def crowd(proxy, size=3):
+    """One who leads and some who wait."""
+    leader = await proxy.ask()
+    followers = [asyncio.create_task(proxy.ask()) for _ in range(size)]
+    await asyncio.sleep(0)
+    assert not any(follower.done() for follower in followers)
+    return leader, followers
+
+
+async def test_a_crowd_costs_one_fetch():
+    proxy = Proxy()
+    leader, followers = await crowd(proxy)
+    await proxy.say(leader, 200, cc("max-age=60"))
+    for follower in followers:
+        flow = await follower
+        assert flow.response.raw_content == b"hello"
+        assert told(flow) == "linkmend;fwd=uri-miss;ttl=60;collapsed"
+
+
+@pytest.mark.parametrize("text", ["private", "no-store", "max-age=0", "no-cache"])
+async def test_it_disperses_at_the_first_sign_that_there_is_nothing_to_share(text):
+    proxy = Proxy()
+    leader, followers = await crowd(proxy)
+    proxy.begin(leader, 200, cc(text), TAG)
+    for follower in followers:
+        assert (await follower).response is None
+    assert (await proxy.ask()).response is None
+
+
+async def test_it_disperses_when_the_leader_fails():
+    proxy = Proxy()
+    leader, followers = await crowd(proxy, 1)
+    proxy.fail(leader)
+    assert (await followers[0]).response is None
+
+
+async def test_a_crowd_about_a_stale_page_waits_for_one_304():
+    proxy = Proxy(stale(TAG))
+    leader, followers = await crowd(proxy)
+    await proxy.say(leader, 304, cc("max-age=60"), body=b"")
+    for follower in followers:
+        assert (await follower).response.raw_content == b"hello world"
+
+
+async def test_another_addons_answer_is_left_alone():
+    proxy = Proxy(a_stored(cc("max-age=60")))
+    flow = a_flow(response=(200, (), b"helper"))
+    await proxy.cache.request(flow)
+    await proxy.cache.response(flow)
+    assert flow.response.raw_content == b"helper"
+    assert told(flow) is None
+
+
+async def test_a_change_of_protocol_passes_untouched():
+    proxy = Proxy()
+    flow = await proxy.ask(("Upgrade", "websocket"), ("Connection", "upgrade"))
+    flow.response = a_flow(response=(101, (("Upgrade", "websocket"),), b"")).response
+    before = flow.response.copy()
+    proxy.cache.responseheaders(flow)
+    await proxy.cache.response(flow)
+    assert flow.response.headers == before.headers

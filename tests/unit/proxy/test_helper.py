@@ -1,0 +1,161 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.helper import (
+    Certificate,
+    Chose,
+    Copy,
+    Portal,
+    Refused,
+    Search,
+    Static,
+    ToPortal,
+    chose_path,
+    copy_path,
+    navigation,
+    route,
+    search_path,
+)
+
+SITE = "https://school.test"
+PORTAL = "http://linkmend.internal"
+A_CLICK = (("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Site", "cross-site"))
+MISS_ID = "q3Yd0r0c2ZkXo2l8mB1tPw"
+
+
+def got(url, headers=A_CLICK, method="GET", **known):
+    return route(method, url, headers, **known)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://school.test/",
+        "http://school.test/.well-known/linkmen",
+        "http://school.test/x/.well-known/linkmend/search",
+        "http://school.test/.well-known/linkmend",
+        "http://notlinkmend.internal/search",
+        "http://linkmend.internal.evil.test/",
+        "http://[::1",
+        "",
+    ],
+)
+def test_addresses_of_others_are_not_ours(url):
+    assert got(url) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "call"),
+    [
+        (SITE + "/.well-known/linkmend/search?q=water+cycle", Search(query="water cycle")),
+        (SITE + "/.well-known/linkmend/search", Search(query="")),
+        (SITE + "/.well-known/linkmend/copy?url=http%3A%2F%2Fa.test%2F%3Fb%26c", Copy(url="http://a.test/?b&c")),
+        (SITE + "/.well-known/linkmend/static/page.css", Static(name="page.css")),
+        (PORTAL + "/", Portal()),
+        (PORTAL, Portal()),
+        ("https://LINKMEND.internal./", Portal()),
+        (PORTAL + "/search?q=a", Search(query="a")),
+        (PORTAL + "/copy?url=http://a.test/", Copy(url="http://a.test/")),
+        (PORTAL + "/.well-known/linkmend/search?q=a", Search(query="a")),
+        (PORTAL + "/ca.pem", Certificate(der=False)),
+        (PORTAL + "/ca.cer", Certificate(der=True)),
+        (PORTAL + "/nowhere", Refused(status=404)),
+        (SITE + "/.well-known/linkmend/", Refused(status=404)),
+        (SITE + "/.well-known/linkmend/nowhere", Refused(status=404)),
+        (SITE + "/.well-known/linkmend/static/../../settings.py", Refused(status=404)),
+        (SITE + "/.well-known/linkmend/static/%2e%2e/x", Refused(status=404)),
+        (SITE + "/.well-known/linkmend/copy", Refused(status=400)),
+        (SITE + "/.well-known/linkmend/copy?url=" + "a" * 5_000, Refused(status=400)),
+        (SITE + "/.well-known/linkmend/search?" + "&".join("q=1" for _ in range(99)), Refused(status=400)),
+    ],
+)
+def test_our_own_addresses_are_known(url, call):
+    assert got(url) == call
+
+
+def test_a_query_is_cut_to_what_a_person_would_type():
+    assert got(PORTAL + "/search?q=" + "a" * 5_000) == Search(query="a" * 200)
+
+
+@pytest.mark.parametrize(
+    ("mode", "dest"),
+    [
+        ("cors", "empty"),
+        ("no-cors", "empty"),
+        ("same-origin", "empty"),
+        ("navigate", "iframe"),
+        ("navigate", "frame"),
+        ("navigate", "object"),
+        ("navigate", "embed"),
+        ("no-cors", "script"),
+        ("no-cors", "image"),
+        ("websocket", "empty"),
+        ("navigate", ""),
+    ],
+)
+@pytest.mark.parametrize("page", ["search?q=a", "copy?url=http://a.test/"])
+@pytest.mark.parametrize("host", [SITE, "https://linkmend.internal"])
+def test_a_script_or_a_frame_does_not_get_the_collection(mode, dest, page, host):
+    headers = (("sec-fetch-mode", mode), ("sec-fetch-dest", dest))
+    assert got(f"{host}/.well-known/linkmend/{page}", headers) == Refused(status=403)
+
+
+def test_on_plain_http_the_reader_is_sent_to_the_portal():
+    url = "http://school.test/.well-known/linkmend/search?q=a%26b"
+    assert got(url, ()) == ToPortal(url="http://linkmend.internal/.well-known/linkmend/search?q=a%26b")
+    copy = "http://school.test/.well-known/linkmend/copy?url=http%3A%2F%2Fa.test%2F"
+    assert got(copy, ()) == ToPortal(
+        url="http://linkmend.internal/.well-known/linkmend/copy?url=http%3A%2F%2Fa.test%2F"
+    )
+
+
+def test_the_portal_itself_answers_without_fetch_metadata():
+    assert got(PORTAL + "/search?q=a", ()) == Search(query="a")
+
+
+def test_where_the_portal_cannot_be_reached_the_answer_is_given_in_place():
+    url = "http://school.test/.well-known/linkmend/search?q=a"
+    assert got(url, (), portal_reachable=False) == Search(query="a")
+
+
+def test_a_choice_is_told_by_post_from_any_kind_of_request():
+    url = SITE + f"/.well-known/linkmend/chose?miss={MISS_ID}&n=2"
+    beacon = (("Sec-Fetch-Mode", "no-cors"), ("Sec-Fetch-Dest", "empty"))
+    assert got(url, beacon, "POST") == Chose(miss_id=MISS_ID, number=2)
+    assert got(url, beacon, "GET") == Refused(status=405)
+
+
+@pytest.mark.parametrize(
+    "query", ["", "miss=short&n=1", f"miss={MISS_ID}", f"miss={MISS_ID}&n=-1", f"miss={MISS_ID}&n=1e9", "miss=a/b&n=1"]
+)
+def test_a_malformed_choice_is_refused(query):
+    assert got(SITE + "/.well-known/linkmend/chose?" + query, method="POST") == Refused(status=400)
+
+
+def test_pages_are_only_read():
+    assert got(PORTAL + "/search?q=a", method="POST") == Refused(status=405)
+    assert got(PORTAL + "/", method="HEAD") == Portal()
+
+
+def test_what_the_browser_does_not_say_is_not_known():
+    assert navigation((("Accept", "text/html"),)) is None
+
+
+@given(st.text(max_size=150))
+def test_paths_lead_back_to_what_they_were_made_from(text):
+    sound = text.encode("utf-8", "replace").decode()
+    assert got(PORTAL + search_path(sound)) == Search(query=sound)
+    if sound:
+        assert got(PORTAL + copy_path(sound)) == Copy(url=sound)
+
+
+def test_a_choice_leads_back_to_its_miss():
+    assert got(SITE + chose_path(MISS_ID, 3), method="POST") == Chose(miss_id=MISS_ID, number=3)
+
+
+@given(st.text())
+def test_no_path_breaks_the_routing(text):
+    got(PORTAL + "/" + text)
+    got(SITE + "/.well-known/linkmend/" + text)
+    got(text)

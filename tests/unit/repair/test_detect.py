@@ -1,0 +1,69 @@
+"""Which pages are broken links."""
+
+import pytest
+
+from repair.detect import broken, is_archive_page, miss_kind
+from repair.model import MissKind
+from tests.make import a_page
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (404, MissKind.NOT_FOUND),
+        (410, MissKind.GONE),
+        (500, MissKind.SERVER_ERROR),
+        (502, MissKind.SERVER_ERROR),
+        (503, MissKind.SERVER_ERROR),
+        (504, MissKind.SERVER_ERROR),
+        *((status, None) for status in (200, 204, 301, 304, 400, 401, 403, 429, 451, 511, 600)),
+    ],
+)
+def test_a_status_tells_the_kind_of_miss(status, kind):
+    assert miss_kind(status) is kind
+    assert broken(a_page(status=status)) is kind
+
+
+@pytest.mark.parametrize("content_type", ["image/png", "application/json", "text/css", "application/pdf"])
+def test_an_error_no_person_reads_is_not_a_broken_link(content_type):
+    assert broken(a_page(status=404, content_type=content_type)) is None
+
+
+@pytest.mark.parametrize("content_type", ["text/html", "text/plain; charset=utf-8", ""])
+def test_an_error_as_text_or_without_a_type_is_one(content_type):
+    assert broken(a_page(status=404, content_type=content_type)) is MissKind.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://web.archive.org/web/2020/http://school.test/",
+        "http://archive.local/wayback/20200101000000/http://school.test/",
+        "http://pywb.test/web/20200101000000id_/http:/school.test/",
+    ],
+)
+def test_the_error_of_an_archive_is_not_repaired_by_archives_again(url):
+    assert broken(a_page(url=url, status=404)) is None
+
+
+def test_an_archived_404_is_a_true_copy():
+    page = a_page(status=404, headers=(("Memento-Datetime", "Fri, 01 May 2020 00:00:00 GMT"),))
+    assert broken(page) is None
+
+
+def test_an_address_that_only_mentions_the_web_is_no_archive():
+    assert not is_archive_page(a_page(url="http://school.test/web/wayback/machines.html"))
+    assert not is_archive_page(a_page(url="http://notarchive.org.test/a"))
+
+
+def test_a_soft_detector_is_asked_about_successes_only():
+    asked = []
+
+    def soft(page):
+        asked.append(page.status)
+        return MissKind.SOFT_404
+
+    assert broken(a_page(status=200), soft) is MissKind.SOFT_404
+    assert broken(a_page(status=404), soft) is MissKind.NOT_FOUND
+    assert broken(a_page(status=403), soft) is None
+    assert asked == [200]

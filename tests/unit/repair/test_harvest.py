@@ -1,0 +1,166 @@
+import threading
+import time
+
+import pytest
+
+from repair.collection import Collection
+from repair.harvest import Harvester, addition_of, raw_digest
+from repair.settings import CollectionSettings
+from tests.holdings import SITE, a_collection, a_document, found
+from tests.make import A_MOMENT, a_page
+
+ROME = b"<title>Rome</title><p>The city on the <a href='/tiber'>river Tiber</a> was not built in a day.</p>"
+
+
+def _html(path="/rome", body=ROME, **known):
+    return a_page(url=SITE + path, body=body, **known)
+
+
+def _harvest(collection, *pages, **settings):
+    """Have pages read to the end; the stats of the harvester."""
+    harvester = Harvester(collection, CollectionSettings(**settings))
+    for page in pages:
+        assert harvester.offer(page)
+    assert harvester.close(30.0)
+    return harvester.stats()
+
+
+def test_a_page_offered_is_read_held_linked_and_found(tmp_path):
+    with a_collection(tmp_path) as collection:
+        stats = _harvest(collection, _html())
+        assert found(collection, "rome") == ["/rome"]
+        assert collection.link_between(f"{SITE}/rome", f"{SITE}/tiber").anchor == "river Tiber"
+        assert collection.copy(f"{SITE}/rome").body == ROME
+        assert stats.read == 1
+
+
+def test_a_page_is_found_within_seconds_without_being_asked_for(tmp_path):
+    with a_collection(tmp_path) as collection:
+        harvester = Harvester(collection, CollectionSettings(commit_every_s=0.05))
+        harvester.offer(_html())
+        until = time.monotonic() + 10
+        while not found(collection, "rome") and time.monotonic() < until:
+            time.sleep(0.02)
+        assert found(collection, "rome") == ["/rome"]
+        harvester.close()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        _html(status=404),
+        _html(status=206),
+        _html(body=b"\x89PNG", content_type="image/png"),
+        _html(headers=[("X-Robots-Tag", "noindex")]),
+        _html(body=b"<meta name=robots content=noindex>" + ROME),
+        _html(headers=[("Content-Encoding", "gzip")]),
+    ],
+    ids=["missing", "partial", "picture", "noindex header", "noindex meta", "broken coding"],
+)
+def test_what_is_no_readable_document_or_forbids_it_is_not_held(tmp_path, page):
+    with a_collection(tmp_path) as collection:
+        assert _harvest(collection, page).read == 0
+        assert collection.stats().pages == 0
+
+
+def test_a_page_that_now_asks_not_to_be_indexed_goes_unless_it_is_pinned(tmp_path):
+    with a_collection(tmp_path) as collection:
+        for path, pinned in (("/harvested", False), ("/pinned", True)):
+            collection.add(a_document(path), fetched_at=A_MOMENT, pinned=pinned)
+        _harvest(
+            collection,
+            *(_html(path, headers=[("X-Robots-Tag", "noindex")]) for path in ("/harvested", "/pinned")),
+        )
+        assert not collection.holds(f"{SITE}/harvested")
+        assert collection.holds(f"{SITE}/pinned")
+
+
+def test_the_same_bytes_again_are_not_read_again(tmp_path):
+    with a_collection(tmp_path) as collection:
+        stats = _harvest(collection, _html(), _html(), _html(body=ROME + b"<p>changed"))
+        assert (stats.read, stats.unchanged) == (2, 1)
+
+
+def test_a_canonical_url_is_remembered_but_the_page_keeps_its_own(tmp_path):
+    with a_collection(tmp_path) as collection:
+        _harvest(collection, _html(body=b"<link rel=canonical href='/roma'>" + ROME))
+        assert collection.holds(f"{SITE}/rome")
+        page = collection._pages.number(f"{SITE}/rome")
+        assert collection._pages.document(page).canonical_url == f"{SITE}/roma"
+
+
+class Stuck(Collection):
+    """A collection whose disk hangs until it is told to go on."""
+
+    go_on = threading.Event()
+
+    def seen_again(self, *args, **known):
+        self.go_on.wait(30)
+        return super().seen_again(*args, **known)
+
+
+def test_a_full_queue_refuses_at_once_and_counts(tmp_path):
+    collection = Stuck.open(tmp_path, CollectionSettings())
+    harvester = Harvester(collection, CollectionSettings(queue_length=2))
+    began = time.monotonic()
+    taken = [harvester.offer(_html(f"/{number}")) for number in range(50)]
+    assert time.monotonic() - began < 5
+    assert 2 <= sum(taken) <= 3  # one may already be with the worker
+    assert harvester.stats().passed_over == 50 - sum(taken)
+    Stuck.go_on.set()
+    assert harvester.close(30)
+    assert harvester.stats().read == sum(taken)
+    collection.close()
+
+
+class Odd(Collection):
+    """A collection that cannot take one of the pages."""
+
+    def add_many(self, additions):
+        (addition,) = additions
+        if addition.document.url.endswith("/odd"):
+            raise RuntimeError("cannot take this")
+        return super().add_many([addition])
+
+
+def test_a_page_that_fails_costs_one_line_and_not_the_worker(tmp_path, caplog):
+    with Odd.open(tmp_path, CollectionSettings()) as collection:
+        stats = _harvest(collection, _html("/odd"), _html("/rome"))
+        assert (stats.failed, stats.read) == (1, 1)
+        lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert lines == [f"could not read {SITE}/odd: RuntimeError: cannot take this"]
+
+
+def test_closing_reads_what_waits_and_takes_no_more(tmp_path):
+    with a_collection(tmp_path) as collection:
+        harvester = Harvester(collection, CollectionSettings())
+        for number in range(20):
+            harvester.offer(_html(f"/{number}"))
+        assert harvester.close(30)
+        assert collection.stats().pages == 20
+        assert collection.stats().pending == 0
+        assert not harvester.offer(_html("/late"))
+
+
+def test_closing_does_not_wait_longer_than_told(tmp_path):
+    Stuck.go_on.clear()
+    collection = Stuck.open(tmp_path, CollectionSettings())
+    harvester = Harvester(collection, CollectionSettings())
+    harvester.offer(_html())
+    assert not harvester.close(0.05)
+    Stuck.go_on.set()
+    assert harvester.close(30)
+    collection.close()
+
+
+def test_the_digest_depends_on_the_bytes_and_on_how_they_are_to_be_read():
+    assert raw_digest(_html()) == raw_digest(_html("/elsewhere"))
+    assert raw_digest(_html()) != raw_digest(_html(content_type="text/plain"))
+    assert raw_digest(_html()) != raw_digest(_html(body=ROME + b" "))
+
+
+def test_an_addition_has_the_document_and_its_copy():
+    addition = addition_of(_html(), CollectionSettings(), pinned=True)
+    assert addition.document.title == "Rome"
+    assert addition.copy.body == ROME
+    assert addition.pinned

@@ -1,0 +1,160 @@
+import shutil
+
+import pytest
+
+from repair.indexing import Indexing
+from tests.holdings import a_collection, a_document, a_link, found
+
+
+def _index_folder(tmp_path):
+    (folder,) = [path for path in (tmp_path / "index").iterdir() if path.is_dir()]
+    return folder
+
+
+def test_what_is_added_is_found_after_a_commit(tmp_path):
+    with a_collection(tmp_path, a_document("/rome", title="Rome")) as collection:
+        assert found(collection, "rome") == ["/rome"]
+        assert collection.stats().pending == 0
+
+
+def test_what_a_process_left_pending_is_indexed_by_the_next(tmp_path):
+    a_collection(tmp_path, a_document("/rome", title="Rome"), commit=False).close()
+    with a_collection(tmp_path) as collection:
+        assert found(collection, "rome") == ["/rome"]
+
+
+@pytest.mark.parametrize("damage", ["gone", "empty", "meta", "segments"])
+def test_a_damaged_index_is_made_anew_from_the_pages(tmp_path, damage):
+    a_collection(tmp_path, *(a_document(f"/{number}", title=f"Rome {number}") for number in range(5))).close()
+    folder = _index_folder(tmp_path)
+    if damage in ("gone", "empty"):
+        shutil.rmtree(folder)
+    if damage == "empty":
+        folder.mkdir()
+    if damage == "meta":
+        (folder / "meta.json").write_text("{nonsense")
+    if damage == "segments":
+        for file in folder.glob("*.idx"):
+            file.write_bytes(b"nonsense")
+    with a_collection(tmp_path) as collection:
+        assert len(found(collection, "rome")) == 5
+        assert [path for path in (tmp_path / "index").iterdir() if path.is_dir()] != [folder]
+
+
+def test_an_index_of_another_format_is_made_anew(tmp_path, monkeypatch):
+    a_collection(tmp_path, a_document("/rome", title="Rome")).close()
+    monkeypatch.setattr("repair.indexing.FORMAT", "next")
+    with a_collection(tmp_path) as collection:
+        assert found(collection, "rome") == ["/rome"]
+        assert _index_folder(tmp_path).name.startswith("next-")
+
+
+def test_an_index_from_an_old_backup_is_made_anew(tmp_path):
+    a_collection(tmp_path, a_document("/a", title="Rome")).close()
+    folder = _index_folder(tmp_path)
+    shutil.copytree(folder, tmp_path / "backup")
+    a_collection(tmp_path, a_document("/b", title="Rome again")).close()
+    shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "backup", folder)
+    with a_collection(tmp_path) as collection:
+        assert sorted(found(collection, "rome")) == ["/a", "/b"]
+
+
+def test_damage_met_while_searching_costs_that_search_and_is_mended(tmp_path, monkeypatch, caplog):
+    with a_collection(tmp_path, a_document("/rome", title="Rome")) as collection:
+        index = collection._indexing._index
+        with monkeypatch.context() as patched:
+            patched.setattr(index, "_schema", None)  # stands for a byte that flipped: tantivy raises
+            patched.setattr(type(index), "_clause", _raise_damaged)
+            assert found(collection, "rome") == []
+        collection.commit()
+        assert found(collection, "rome") == ["/rome"]
+        assert "made anew" in caplog.text
+
+
+def _raise_damaged(index, *_):
+    from repair.index import IndexDamaged
+
+    raise IndexDamaged("index: a byte flipped")
+
+
+def test_while_another_holds_the_lock_pages_wait_for_it_to_come_by(tmp_path, monkeypatch):
+    monkeypatch.setattr("repair.indexing._LOOK_AGAIN_S", 0.0)
+    with a_collection(tmp_path, a_document("/a", title="Rome")) as writer, a_collection(tmp_path) as reader:
+        reader.add(a_document("/b", title="Rome"), fetched_at=reader.get("http://school.test/a").fetched_at)
+        reader.commit()
+        assert found(reader, "rome") == ["/a"]
+        assert writer.index_some() == 1
+        assert sorted(found(reader, "rome")) == ["/a", "/b"]
+
+
+def test_the_lock_passes_on_when_its_holder_closes(tmp_path, monkeypatch):
+    monkeypatch.setattr("repair.indexing._LOOK_AGAIN_S", 0.0)
+    writer, reader = a_collection(tmp_path, a_document("/a", title="Rome")), a_collection(tmp_path)
+    writer.close()
+    reader.add(a_document("/b", title="Rome"), fetched_at=reader.get("http://school.test/a").fetched_at)
+    reader.commit()
+    assert sorted(found(reader, "rome")) == ["/a", "/b"]
+    reader.close()
+
+
+def test_readers_follow_when_the_index_is_made_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr("repair.indexing._LOOK_AGAIN_S", 0.0)
+    with a_collection(tmp_path, a_document("/a", title="Rome")) as writer, a_collection(tmp_path) as reader:
+        assert found(reader, "rome") == ["/a"]
+        writer._indexing._start_anew()
+        writer.commit()
+        assert found(reader, "rome") == ["/a"]
+
+
+def test_a_page_is_indexed_again_when_others_link_to_it_with_new_words(tmp_path):
+    with a_collection(tmp_path, a_document("/x", title="Nothing")) as collection:
+        moment = collection.get("http://school.test/x").fetched_at
+        collection.add(a_document("/a", text="", links=[a_link("/x", "Roman aqueducts")]), fetched_at=moment)
+        collection.index_some()
+        assert found(collection, "aqueduct") == []  # not due yet: popular pages gain links all the time
+        collection.commit()
+        assert found(collection, "aqueduct") == ["/x"]
+
+
+def test_one_page_that_cannot_be_indexed_does_not_keep_others_out(tmp_path, monkeypatch, caplog):
+    from repair import indexing
+
+    def picky(page, document, anchors):
+        if document.title == "odd":
+            raise ValueError("odd page")
+        return entry_of(page, document, anchors)
+
+    entry_of = indexing.entry_of
+    monkeypatch.setattr(indexing, "entry_of", picky)
+    with a_collection(
+        tmp_path, a_document("/odd", title="odd"), a_document("/rome", title="Rome")
+    ) as collection:
+        assert found(collection, "rome") == ["/rome"]
+        assert "cannot be indexed: http://school.test/odd" in caplog.text
+
+
+def test_a_write_that_fails_is_tried_again_on_the_index_reopened(tmp_path, monkeypatch):
+    with a_collection(tmp_path, a_document("/a", title="Rome")) as collection:
+        first = collection._indexing._index
+        monkeypatch.setattr(first, "update", lambda entries: _raise_damaged(first))
+        collection.add(
+            a_document("/b", title="Rome"), fetched_at=collection.get("http://school.test/a").fetched_at
+        )
+        collection.commit()
+        assert sorted(found(collection, "rome")) == ["/a", "/b"]
+
+
+def test_with_a_full_disk_the_index_is_left_alone(tmp_path, monkeypatch):
+    with a_collection(tmp_path, a_document("/a", title="Rome")) as collection:
+        first = collection._indexing._index
+        monkeypatch.setattr(first, "update", lambda entries: _raise_damaged(first))
+        monkeypatch.setattr("repair.indexing._SPACE_BYTES", 10**18)
+        collection.add(
+            a_document("/b", title="Rome"), fetched_at=collection.get("http://school.test/a").fetched_at
+        )
+        with pytest.raises(Exception, match="a byte flipped"):
+            collection.commit()
+        assert found(collection, "rome") == ["/a"]
+        assert isinstance(collection._indexing, Indexing)
+        assert collection.stats().pending == 1

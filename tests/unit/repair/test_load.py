@@ -1,0 +1,445 @@
+import gzip
+import io
+import json
+import os
+import zipfile
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from warcio.statusandheaders import StatusAndHeaders
+from warcio.warcwriter import WARCWriter
+
+from repair.errors import ImportFailed
+from repair.formats import folder as folder_format
+from repair.formats import html as html_format
+from repair.formats import warc as warc_format
+from repair.load import load
+from repair.model import Document, Page
+
+ROME = {"url": "http://a.test/rome", "title": "Rome", "text": "The city on the Tiber"}
+LINK = {
+    "source_url": "http://a.test/rome",
+    "target_url": "http://a.test/tiber",
+    "anchor": "Tiber",
+    "context_before": "city on the",
+    "context_after": "and so on",
+    "nav": False,
+}
+
+
+def _write_lines(path, *records):
+    lines = (record if isinstance(record, bytes) else json.dumps(record).encode() for record in records)
+    path.write_bytes(gzip.compress(b"".join(line + b"\n" for line in lines)))
+
+
+def _loaded(path, **known):
+    loading = load(path, **known)
+    return list(loading), loading.problems
+
+
+# A collection folder
+
+
+def test_pages_of_a_collection_folder_come_with_their_links(tmp_path):
+    _write_lines(tmp_path / "pages.jsonl.gz", ROME, {**ROME, "url": "http://a.test/other"})
+    _write_lines(tmp_path / "links.jsonl.gz", LINK, {**LINK, "target_url": "http://a.test/b", "nav": True})
+    (rome, other), problems = _loaded(tmp_path)
+    assert (rome.url, rome.title, rome.text) == tuple(ROME.values())
+    assert [(link.target_url, link.nav) for link in rome.links] == [
+        ("http://a.test/tiber", False),
+        ("http://a.test/b", True),
+    ]
+    assert (rome.links[0].anchor, rome.links[0].before, rome.links[0].after) == (
+        "Tiber",
+        "city on the",
+        "and so on",
+    )
+    assert other.links == ()
+    assert problems == ()
+
+
+def test_a_record_with_html_comes_as_a_page_to_be_read(tmp_path):
+    record = {"url": "http://a.test/x", "html": "<p>é</p>", "fetched": "2026-05-03T12:00:00Z"}
+    _write_lines(tmp_path / "pages.jsonl.gz", record)
+    ((page,), _) = _loaded(tmp_path)
+    assert (page.body, page.fetched_at) == ("<p>é</p>".encode(), datetime(2026, 5, 3, 12, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        (b"{not json", "line 2: expected a JSON object"),
+        (b"[1, 2]", "line 2: expected a JSON object, got list"),
+        (b'"\xff\xfe"', "line 2: expected a JSON object"),
+        (b"[" * 100_000, "line 2: expected a JSON object"),
+        (b'{"url": "http://a.test/' + b"9" * 20_000 + b'"}', "line 2: expected url to be an http(s) URL"),
+        (
+            b'{"url": "file:///etc/passwd", "title": "", "text": ""}',
+            "line 2: expected url to be an http(s) URL",
+        ),
+        (
+            b'{"url": "http://a.test/", "title": 7, "text": ""}',
+            "line 2: expected title and text to be strings",
+        ),
+        (b'{"url": "http://a.test/"}', "line 2: expected title and text to be strings"),
+        (b'{"url": null}', "line 2: expected url to be an http(s) URL, got 'None'"),
+    ],
+)
+def test_a_bad_line_is_told_by_number_and_costs_only_itself(tmp_path, line, complaint):
+    _write_lines(tmp_path / "pages.jsonl.gz", ROME, line, {**ROME, "url": "http://a.test/after"})
+    items, problems = _loaded(tmp_path)
+    assert [item.url for item in items] == ["http://a.test/rome", "http://a.test/after"]
+    (problem,) = problems
+    assert problem.startswith(f"pages.jsonl.gz: {complaint}")
+
+
+def test_a_bad_link_is_told_and_costs_only_itself(tmp_path):
+    _write_lines(tmp_path / "pages.jsonl.gz", ROME)
+    _write_lines(
+        tmp_path / "links.jsonl.gz", {**LINK, "target_url": "mailto:x"}, LINK, {**LINK, "anchor": None}
+    )
+    ((rome,), problems) = _loaded(tmp_path)
+    assert [link.anchor for link in rome.links] == ["Tiber", ""]
+    assert problems == ("links.jsonl.gz: line 1: expected source_url and target_url to be http(s) URLs",)
+
+
+def test_a_line_too_long_is_skipped_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder_format, "_MAX_LINE_BYTES", 200)
+    _write_lines(
+        tmp_path / "pages.jsonl.gz",
+        ROME,
+        {**ROME, "text": "x" * 3_000_000},
+        {**ROME, "url": "http://a.test/b"},
+    )
+    items, problems = _loaded(tmp_path)
+    assert [item.url for item in items] == ["http://a.test/rome", "http://a.test/b"]
+    assert problems == ("pages.jsonl.gz: line 2: expected at most 200 bytes",)
+
+
+def test_what_stands_before_a_cut_in_the_file_is_kept(tmp_path):
+    _write_lines(
+        tmp_path / "pages.jsonl.gz",
+        *({**ROME, "url": f"http://a.test/{n}", "text": os.urandom(200).hex()} for n in range(200)),
+    )
+    whole = (tmp_path / "pages.jsonl.gz").read_bytes()
+    (tmp_path / "pages.jsonl.gz").write_bytes(whole[: len(whole) // 2])
+    items, problems = _loaded(tmp_path)
+    assert 20 < len(items) < 200
+    assert "cannot be read on" in problems[-1]
+
+
+def test_a_folder_of_which_nothing_can_be_used_is_refused(tmp_path):
+    (tmp_path / "pages.jsonl.gz").write_bytes(b"not gzip")
+    with pytest.raises(ImportFailed, match=r"pages.jsonl.gz: line 1: cannot be read on"):
+        _loaded(tmp_path)
+
+
+def test_an_empty_collection_is_no_error(tmp_path):
+    _write_lines(tmp_path / "pages.jsonl.gz")
+    assert _loaded(tmp_path) == ([], ())
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["url", "title", "text", "html"]), inner)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.binary(max_size=60) | _JSON.map(lambda value: json.dumps(value).encode()), max_size=5))
+def test_whatever_the_lines_are_the_good_one_comes_through(tmp_path_factory, lines):
+    path = tmp_path_factory.mktemp("folder")
+    for name in ("pages", "links"):
+        _write_lines(path / f"{name}.jsonl.gz", *(line.replace(b"\n", b" ") for line in lines), ROME)
+    assert "http://a.test/rome" in [item.url for item in load(path)]
+
+
+# A folder of HTML
+
+
+def _write_files(root, *paths, body=b"<html><title>x</title>"):
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(body)
+
+
+def test_folders_named_like_hosts_give_the_urls(tmp_path):
+    _write_files(tmp_path, "school.test/a/b.html", "www.other.test:8080/index.html", "notes/x.html")
+    items, _ = _loaded(tmp_path)
+    assert [page.url for page in items] == [
+        "http://school.test/a/b.html",
+        "http://www.other.test:8080/index.html",
+        "http://www.other.test:8080/",
+    ]
+    assert {page.header("content-type") for page in items} == {"text/html"}
+
+
+def test_scheme_folders_are_understood(tmp_path):
+    _write_files(tmp_path, "https/school.test/a.html", "http/school.test/b.html")
+    assert sorted(page.url for page in load(tmp_path)) == [
+        "http://school.test/b.html",
+        "https://school.test/a.html",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "urls"),
+    [
+        ("a/index.html", ["http://s.test/lib/a/index.html", "http://s.test/lib/a/"]),
+        ("index.htm", ["http://s.test/lib/index.htm", "http://s.test/lib/"]),
+        ("a b/é.html", ["http://s.test/lib/a%20b/%C3%A9.html"]),
+        ("page.php?id=3&x=a b", ["http://s.test/lib/page.php?id=3&x=a%20b"]),
+        ("a%20b.html", ["http://s.test/lib/a%20b.html"]),
+        ("javascript:alert(1).html", ["http://s.test/lib/javascript:alert(1).html"]),
+        ("#top.html", ["http://s.test/lib/%23top.html"]),
+    ],
+)
+def test_a_base_url_and_the_path_give_the_url(tmp_path, path, urls):
+    _write_files(tmp_path, path)
+    items, _ = _loaded(tmp_path, base_url="http://s.test/lib/")
+    assert [page.url for page in items] == urls
+
+
+def test_names_that_are_not_utf8_keep_their_bytes(tmp_path):
+    (tmp_path / os.fsdecode(b"caf\xe9.html")).write_bytes(b"x")
+    assert [page.url for page in load(tmp_path, base_url="http://s.test/")] == ["http://s.test/caf%E9.html"]
+
+
+def test_other_files_come_with_their_type(tmp_path):
+    _write_files(tmp_path, "p.png", "s.css", "page.php", "noext")
+    _write_files(tmp_path, "data", body=b"\x00\x01")
+    types = {
+        page.url.rpartition("/")[2]: page.header("content-type")
+        for page in load(tmp_path, base_url="http://s.test/")
+    }
+    assert types == {
+        "p.png": "image/png",
+        "s.css": "text/css",
+        "page.php": "text/html",
+        "noext": "text/html",
+        "data": "application/octet-stream",
+    }
+
+
+def test_symbolic_links_are_not_followed(tmp_path):
+    (tmp_path / "secret").mkdir()
+    (tmp_path / "secret" / "passwords.html").write_text("secret")
+    root = tmp_path / "root"
+    _write_files(root, "school.test/a.html")
+    (root / "school.test" / "link.html").symlink_to(tmp_path / "secret" / "passwords.html")
+    (root / "school.test" / "folder").symlink_to(tmp_path / "secret")
+    (root / "evil.test").symlink_to(tmp_path / "secret")
+    assert [page.url for page in load(root)] == ["http://school.test/a.html"]
+
+
+def test_a_file_too_large_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(html_format, "_MAX_FILE_BYTES", 100)
+    _write_files(tmp_path, "school.test/big.html", body=b"x" * 101)
+    _write_files(tmp_path, "school.test/small.html")
+    items, problems = _loaded(tmp_path)
+    assert [page.url for page in items] == ["http://school.test/small.html"]
+    assert "big.html: expected at most 100 bytes, got 101" in problems[0]
+
+
+def test_files_whose_urls_cannot_be_told_are_refused_with_a_way_out(tmp_path):
+    _write_files(tmp_path, "pages/a.html")
+    with pytest.raises(ImportFailed, match="base URL"):
+        _loaded(tmp_path)
+
+
+# WARC and WACZ
+
+
+def _warc(path, *records, gzipped=True):
+    """A WARC file of (kind, uri, headers, body) records."""
+    with path.open("wb") as stream:
+        writer = WARCWriter(stream, gzip=gzipped)
+        for kind, uri, headers, body in records:
+            if kind == "revisit":
+                record = writer.create_revisit_record(
+                    uri,
+                    headers,
+                    "http://a.test/first",
+                    "2026-01-01T00:00:00Z",
+                    http_headers=StatusAndHeaders("200 OK", [], protocol="HTTP/1.1"),
+                )
+            else:
+                status = StatusAndHeaders("200 OK", headers, protocol="HTTP/1.1")
+                record = writer.create_warc_record(
+                    uri,
+                    kind,
+                    payload=io.BytesIO(body),
+                    http_headers=status,
+                    warc_headers_dict={"WARC-Date": "2026-05-03T12:00:00Z"},
+                )
+            writer.write_record(record)
+    return path
+
+
+HTML = [("Content-Type", "text/html")]
+
+
+@pytest.mark.parametrize("gzipped", [True, False])
+def test_responses_of_a_warc_come_as_pages(tmp_path, gzipped):
+    records = [
+        ("request", "http://a.test/", HTML, b""),
+        ("response", "http://a.test/", HTML, b"<p>hello"),
+        ("response", "http://a.test/p.png", [("Content-Type", "image/png")], b"\x89PNG"),
+        ("response", "dns:a.test", HTML, b"1.2.3.4"),
+    ]
+    items, problems = _loaded(
+        _warc(tmp_path / ("x.warc.gz" if gzipped else "x.warc"), *records, gzipped=gzipped)
+    )
+    assert [(page.url, page.body) for page in items] == [
+        ("http://a.test/", b"<p>hello"),
+        ("http://a.test/p.png", b"\x89PNG"),
+    ]
+    assert items[0].fetched_at == datetime(2026, 5, 3, 12, tzinfo=UTC)
+    assert problems == ()
+
+
+def test_chunks_are_joined_and_codings_kept(tmp_path):
+    body = gzip.compress(b"<p>hello")
+    chunked = b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body)
+    headers = [*HTML, ("Transfer-Encoding", "chunked"), ("Content-Encoding", "gzip")]
+    ((page,), _) = _loaded(_warc(tmp_path / "x.warc.gz", ("response", "http://a.test/", headers, chunked)))
+    assert page.body == body
+    assert page.header("content-encoding") == "gzip"
+    assert page.header("transfer-encoding") is None
+    assert page.header("content-length") == str(len(body))
+
+
+def test_a_body_stored_decoded_is_not_called_coded(tmp_path):
+    headers = [*HTML, ("Content-Encoding", "gzip"), ("Transfer-Encoding", "chunked")]
+    ((page,), _) = _loaded(
+        _warc(tmp_path / "x.warc.gz", ("response", "http://a.test/", headers, b"<p>hello"))
+    )
+    assert page.body == b"<p>hello"
+    assert page.header("content-encoding") is None
+
+
+def _revisits(tmp_path, digest):
+    return _warc(
+        tmp_path / "x.warc.gz",
+        ("response", "http://a.test/first", HTML, b"<p>same"),
+        ("response", "http://a.test/between", HTML, b"<p>other"),
+        ("revisit", "http://a.test/again", digest, b""),
+        ("response", "http://a.test/last", HTML, b"<p>last"),
+    )
+
+
+def test_a_revisit_gets_the_body_it_repeats(tmp_path):
+    path = _revisits(tmp_path, "sha1:unknown")
+    with path.open("rb") as stream:
+        first = next(iter(warc_format.ArchiveIterator(stream)))
+        digest = first.rec_headers.get_header("WARC-Payload-Digest")
+    items, problems = _loaded(_revisits(tmp_path, digest))
+    assert [(page.url[14:], page.body) for page in items] == [
+        ("first", b"<p>same"),
+        ("between", b"<p>other"),
+        ("again", b"<p>same"),
+        ("last", b"<p>last"),
+    ]
+    assert problems == ()
+
+
+def test_a_revisit_of_something_elsewhere_is_told(tmp_path):
+    items, problems = _loaded(_revisits(tmp_path, "sha1:unknown"))
+    assert len(items) == 3
+    assert problems == ("x.warc.gz: record 3: repeats a record that is not in this file",)
+
+
+def test_a_body_too_large_is_told_and_the_rest_is_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(warc_format, "_MAX_BODY_BYTES", 100)
+    path = _warc(
+        tmp_path / "x.warc.gz",
+        ("response", "http://a.test/big", HTML, b"x" * 101),
+        ("response", "http://a.test/small", HTML, b"x"),
+    )
+    items, problems = _loaded(path)
+    assert [page.url for page in items] == ["http://a.test/small"]
+    assert problems == ("x.warc.gz: record 1: passed over: more than 100 bytes",)
+
+
+def test_a_warc_that_is_cut_short_gives_what_it_has(tmp_path):
+    records = [("response", f"http://a.test/{n}", HTML, os.urandom(2_000)) for n in range(20)]
+    path = _warc(tmp_path / "x.warc.gz", *records)
+    path.write_bytes(path.read_bytes()[:20_000])
+    items, _ = _loaded(path)
+    assert 5 < len(items) < 20
+
+
+def test_a_file_that_is_no_warc_is_refused(tmp_path):
+    (tmp_path / "x.warc.gz").write_bytes(b"this is not a WARC")
+    with pytest.raises(ImportFailed, match=r"x.warc.gz: expected http responses, found none"):
+        _loaded(tmp_path / "x.warc.gz")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=300), st.sampled_from([".warc", ".warc.gz", ".arc", ".wacz"]), st.booleans())
+def test_any_bytes_are_pages_or_refused(tmp_path_factory, data, suffix, headed):
+    path = tmp_path_factory.mktemp("warc") / f"x{suffix}"
+    path.write_bytes(
+        (b"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/\r\n" if headed else b"") + data
+    )
+    try:
+        assert all(isinstance(page, Page) for page in load(path))
+    except ImportFailed as error:
+        assert str(error).startswith("x.")
+
+
+def test_a_wacz_gives_the_pages_of_all_its_warcs(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.wacz", "w") as archive:
+        for name in "ab":
+            _warc(tmp_path / "y.warc.gz", ("response", f"http://{name}.test/", HTML, b"x"))
+            archive.write(tmp_path / "y.warc.gz", f"archive/{name}.warc.gz")
+        archive.writestr("../../outside.txt", "never unpacked")
+    assert [page.url for page in load(tmp_path / "x.wacz")] == ["http://a.test/", "http://b.test/"]
+
+
+def test_a_bomb_in_a_wacz_is_passed_over(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.wacz", "w", zipfile.ZIP_DEFLATED) as archive:
+        _warc(tmp_path / "y.warc", ("response", "http://a.test/", HTML, b"x"))
+        archive.write(tmp_path / "y.warc", "archive/good.warc")
+        archive.writestr("archive/bomb.warc", b"\0" * 50_000_000)
+    items, problems = _loaded(tmp_path / "x.wacz")
+    assert [page.url for page in items] == ["http://a.test/"]
+    assert problems == ("x.wacz: archive/bomb.warc: expected less than 1000 times its compressed size",)
+
+
+@pytest.mark.parametrize("content", [b"no zip", None])
+def test_a_wacz_without_warcs_is_refused(tmp_path, content):
+    if content is None:
+        zipfile.ZipFile(tmp_path / "x.wacz", "w").close()
+    else:
+        (tmp_path / "x.wacz").write_bytes(content)
+    with pytest.raises(ImportFailed, match="x.wacz: expected"):
+        _loaded(tmp_path / "x.wacz")
+
+
+# Others
+
+
+def test_a_zim_without_libzim_says_what_is_needed(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "libzim.reader", None)
+    (tmp_path / "x.zim").write_bytes(b"")
+    with pytest.raises(ImportFailed, match="needs the package libzim"):
+        _loaded(tmp_path / "x.zim")
+
+
+@pytest.mark.parametrize("name", ["missing.warc", "x.txt"])
+def test_what_is_missing_or_of_no_known_kind_is_refused(tmp_path, name):
+    (tmp_path / "x.txt").write_text("hello")
+    with pytest.raises(ImportFailed, match=name):
+        load(tmp_path / name)
+
+
+def test_documents_are_documents(tmp_path):
+    _write_lines(tmp_path / "pages.jsonl.gz", ROME)
+    assert isinstance(next(load(tmp_path)), Document)

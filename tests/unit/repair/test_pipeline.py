@@ -1,0 +1,219 @@
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from repair.model import Evidence, HeldCopy
+from repair.pipeline import Repairer
+from repair.settings import RepairSettings
+from tests.holdings import SITE, a_collection, a_document, a_link
+from tests.make import A_MOMENT, a_broken_link
+
+GONE = f"{SITE}/old/roman-aqueducts.html"
+LIBRARY = (
+    a_document(
+        "/water/aqueducts", title="Roman aqueducts", text="How the Romans brought water to their cities."
+    ),
+    a_document(
+        "/rome",
+        title="Rome",
+        text="The city of Rome. Its aqueducts are famous.",
+        links=[a_link(GONE, "aqueducts")],
+    ),
+    a_document("/cooking", title="Cooking", text="Soup and bread."),
+    a_document("/old/", title="Old pages", text="A list."),
+)
+
+
+@pytest.fixture
+def executor():
+    with ThreadPoolExecutor(2, thread_name_prefix="repair") as executor:
+        yield executor
+
+
+@pytest.fixture
+def collection(tmp_path):
+    with a_collection(tmp_path, *LIBRARY) as collection:
+        yield collection
+
+
+@pytest.fixture
+def repairer(collection, executor):
+    return Repairer(collection, RepairSettings(), executor)
+
+
+def _paths(found):
+    return [alternative.url.removeprefix(SITE) for alternative in found.alternatives]
+
+
+async def test_the_page_that_was_meant_comes_first(repairer):
+    found = await repairer.repair(a_broken_link(GONE, anchor="Roman aqueducts", source_url=f"{SITE}/cooking"))
+    best = found.alternatives[0]
+    assert (best.url, best.title, best.held, best.source) == (
+        f"{SITE}/water/aqueducts",
+        "Roman aqueducts",
+        True,
+        "local",
+    )
+    assert {"anchor", "title", "url", "inlinks", "same_site"} <= set(best.reasons)
+    assert 0.5 < best.confidence <= 1.0
+    assert any(span.marked and span.text.startswith("Roman") for span in best.snippet)
+
+
+async def test_words_for_the_search_box_and_for_machines_are_given(repairer):
+    found = await repairer.repair(a_broken_link(GONE, anchor="The Roman aqueducts", before="as in"))
+    assert found.query == "The Roman aqueducts"
+    assert found.keywords == ("roman", "aqueducts")
+    assert found.queries["anchor"] == "The Roman aqueducts"
+    assert found.queries["url"] == "roman aqueducts"
+    assert found.queries["context"] == "as in The Roman aqueducts"
+
+
+async def test_without_an_anchor_the_words_are_those_of_the_link_graph(repairer):
+    for source in (f"{SITE}/rome", None):
+        found = await repairer.repair(a_broken_link(f"{SITE}/old/roman-aqueducts.html", source_url=source))
+        assert found.link.anchor == "aqueducts"
+
+
+async def test_the_missing_page_and_the_page_of_the_click_are_never_offered(repairer, collection):
+    collection.add(a_document(GONE, title="Roman aqueducts"), fetched_at=A_MOMENT)
+    collection.commit()
+    link = a_broken_link(
+        "HTTP://school.test:80/old/roman-aqueducts.html#part",
+        anchor="Roman aqueducts",
+        source_url=f"{SITE}/water/aqueducts",
+    )
+    assert not {"/old/roman-aqueducts.html", "/water/aqueducts"} & set(_paths(await repairer.repair(link)))
+
+
+async def test_pages_that_say_the_same_are_offered_once(repairer, collection):
+    for path in ("/mirror/aqueducts", "/mirror2/aqueducts"):
+        collection.add(a_document(path, title=LIBRARY[0].title, text=LIBRARY[0].text), fetched_at=A_MOMENT)
+    collection.commit()
+    found = await repairer.repair(a_broken_link(GONE, anchor="Roman aqueducts"))
+    assert [a.title for a in found.alternatives].count("Roman aqueducts") == 1
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        a_broken_link("http://elsewhere.test/quantum-chromodynamics", anchor="Quantum chromodynamics"),
+        a_broken_link("http://127.0.0.1/", anchor="click here"),
+        a_broken_link("http://127.0.0.1/"),
+        a_broken_link("nonsense", anchor="\ud800 *:* AND (", before="\x00", after="'; DROP TABLE pages"),
+        a_broken_link("http://elsewhere.test/" + "x" * 7_000, anchor="y" * 100_000),
+    ],
+)
+async def test_when_nothing_matches_nothing_is_offered(repairer, link):
+    found = await repairer.repair(link)
+    assert found.alternatives == ()
+    assert found.copy_at is None
+
+
+async def test_anchors_that_say_nothing_do_not_count(repairer, collection):
+    collection.add(a_document("/here", title="Click here"), fetched_at=A_MOMENT)
+    collection.commit()
+    found = await repairer.repair(a_broken_link("http://elsewhere.test/7", anchor="Click here"))
+    assert "/here" not in _paths(found)
+
+
+async def test_a_held_copy_is_told_by_its_date_and_a_page_without_one_is_not(repairer, collection):
+    copy = HeldCopy(url=GONE, content_type="text/html", body=b"x", fetched_at=A_MOMENT)
+    collection.add(a_document(GONE), fetched_at=A_MOMENT, copy=copy)
+    assert (await repairer.repair(a_broken_link(GONE))).copy_at == A_MOMENT
+    assert (await repairer.repair(a_broken_link(f"{SITE}/rome"))).copy_at is None
+
+
+async def test_shorter_addresses_are_offered_when_they_are_held(repairer):
+    assert (await repairer.repair(a_broken_link(GONE))).shortened == (f"{SITE}/old/",)
+
+
+async def test_no_more_than_the_settings_ask_for_are_listed(collection, executor):
+    for number in range(6):
+        collection.add(a_document(f"/{number}", title=f"Roman aqueducts {number}"), fetched_at=A_MOMENT)
+    collection.commit()
+    repairer = Repairer(collection, RepairSettings(alternatives=3), executor)
+    assert len((await repairer.repair(a_broken_link(GONE, anchor="Roman aqueducts"))).alternatives) == 3
+
+
+async def test_an_empty_collection_gives_an_empty_answer(tmp_path, executor):
+    with a_collection(tmp_path / "empty") as collection:
+        found = await Repairer(collection, RepairSettings(), executor).repair(a_broken_link(anchor="Rome"))
+        assert found.alternatives == ()
+        assert found.query == "Rome"
+
+
+async def test_nothing_blocking_runs_on_the_event_loop(collection, executor, monkeypatch):
+    threads = set()
+    for name in ("search", "inlinks", "get", "holds", "document_frequency", "link_between"):
+        method = getattr(collection, name)
+
+        def watched(*args, _method=method, **known):
+            threads.add(threading.current_thread().name.rpartition("_")[0])
+            return _method(*args, **known)
+
+        monkeypatch.setattr(collection, name, watched)
+    repairer = Repairer(collection, RepairSettings(), executor)
+    await repairer.repair(a_broken_link(GONE, source_url=f"{SITE}/rome"))
+    await repairer.search("rome", 5)
+    await repairer.infer_source(GONE, referrer=None, recent=())
+    assert threads == {"repair"}
+
+
+async def test_further_sources_are_asked_and_may_fail(collection, executor, caplog):
+    class Archive:
+        name = "inlinks"
+
+        async def evidence(self, link):
+            return Evidence(source="inlinks", terms=(("cook", 1.0),), text="cooking")
+
+    class Broken:
+        name = "broken"
+
+        async def evidence(self, link):
+            raise OSError("no network")
+
+    repairer = Repairer(collection, RepairSettings(), executor, further_sources=(Broken(), Archive()))
+    assert "/cooking" in _paths(await repairer.repair(a_broken_link("http://127.0.0.1/1")))
+    assert "source broken failed" in caplog.text
+
+
+async def test_people_may_search_the_held_pages(repairer):
+    found = await repairer.search("Aqueducts!", 5)
+    assert [alternative.title for alternative in found] == ["Roman aqueducts", "Rome"]
+    assert found[0].confidence == 1.0
+    assert any(span.marked for span in found[1].snippet)
+    assert await repairer.search("", 5) == ()
+    assert len(await repairer.search("rome romans cooking", 1)) == 1
+
+
+async def test_the_source_is_the_exact_referer_that_has_the_link(repairer):
+    source, link = await repairer.infer_source(GONE, referrer=f"{SITE}/rome", recent=())
+    assert (source, link.anchor) == (f"{SITE}/rome", "aqueducts")
+
+
+async def test_else_the_source_is_the_latest_page_of_the_client_that_has_it(repairer, collection):
+    collection.add(a_document("/second", links=[a_link(GONE, "here it is")]), fetched_at=A_MOMENT)
+    recent = (f"{SITE}/cooking", f"{SITE}/second", f"{SITE}/rome")
+    source, link = await repairer.infer_source(GONE, referrer="http://school.test/", recent=recent)
+    assert (source, link.anchor) == (f"{SITE}/second", "here it is")
+
+
+async def test_else_it_is_any_page_that_links_there_of_the_origin_told_if_there_is_one(repairer, collection):
+    collection.add(
+        a_document("http://other.test/page", links=[a_link(GONE, "from afar")]), fetched_at=A_MOMENT
+    )
+    assert (await repairer.infer_source(GONE, referrer=None))[0] == f"{SITE}/rome"
+    assert (await repairer.infer_source(GONE, referrer="http://other.test/"))[0] == "http://other.test/page"
+
+
+async def test_else_it_is_the_referer_if_that_names_a_page(repairer):
+    unknown = "http://elsewhere.test/x"
+    assert await repairer.infer_source(unknown, referrer="http://a.test/page") == ("http://a.test/page", None)
+    assert await repairer.infer_source(unknown, referrer="http://a.test/") == (None, None)
+    assert await repairer.infer_source(unknown, referrer="http://elsewhere.test/") == (
+        "http://elsewhere.test/",
+        None,
+    )
+    assert await repairer.infer_source(unknown, referrer="nonsense") == (None, None)
+    assert await repairer.infer_source(unknown, referrer=None) == (None, None)

@@ -1,0 +1,124 @@
+"""Text to terms: the same for pages, anchors, addresses and queries."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repair.words import is_stop_anchor, language_of, located_terms, segments, terms, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The school's H2O, 3.11", ["the", "school", "h2o", "3", "11"]),
+        ("snake_case and kebab-case", ["snake", "case", "and", "kebab", "case"]),
+        ("l’école", ["l", "ecole"]),
+        ("Straße ŒUVRE Øre", ["strasse", "oeuvre", "ore"]),
+        ("ＦＵＬＬ ﬁsh", ["full", "fish"]),
+        ("हिन्दी पुस्तकालय", ["हिन्दी", "पुस्तकालय"]),
+        ("図書館", ["図書", "書館"]),
+        ("本", ["本"]),
+        ("ABC図書", ["abc", "図書"]),
+        ("도서관", ["도서", "서관"]),
+        ("co\u00adop\u200ceration", ["cooperation"]),
+        ("مُعَلِّم", ["معلم"]),
+        ("... !! —", []),
+        ("x" * 65, []),
+    ],
+)
+def test_a_text_falls_into_words(text, expected):
+    assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("libraries", "library"),
+        ("Écoles", "ecole"),
+        ("bibliotecas", "biblioteca"),
+        ("библиотеки", "библиотека"),
+        ("المدرسة", "مدرسة"),
+        ("विद्यालयों", "विद्यालय"),
+    ],
+)
+def test_forms_of_a_word_become_one_term(one, other):
+    assert terms(one) == terms(other)
+
+
+@given(st.text(max_size=60), st.sampled_from(["", "en", "fr", "ar", "hi", "sw", "zh", "xx", "pt-BR"]))
+def test_a_language_may_drop_words_but_never_changes_one(text, language):
+    assert set(terms(text, language)) <= {term for _, _, term in located_terms(text)}
+
+
+def test_stop_words_are_dropped():
+    assert terms("the history of the volcano") == ["histori", "volcano"]
+    assert terms("l'histoire du volcan", "fr") == ["histoir", "volcan"]
+
+
+def test_a_title_of_stop_words_keeps_them():
+    assert terms("The Who") == ["the", "who"]
+
+
+@given(st.text(max_size=200))
+def test_any_text_falls_into_lower_case_words_at_their_places(text):
+    assert all(word and word == word.lower() for word in tokens(text) if word.isascii())
+    assert all(0 <= start < end <= len(text) for start, end, _ in located_terms(text))
+    assert all(segment in text for segment in segments(text))
+
+
+@pytest.mark.parametrize(
+    "hostile", ["a" * 1_000_000, "学" * 400_000, "e" + "\u0301" * 1_000_000, "a' " * 300_000]
+)
+def test_a_huge_text_is_read_in_time_proportional_to_its_size(hostile):
+    started = time.perf_counter()
+    terms(hostile)
+    assert time.perf_counter() - started < 3
+
+
+@pytest.mark.parametrize(
+    "anchor",
+    [
+        "",
+        "»",
+        "[1]",
+        "42",
+        "Click here!",
+        "READ MORE…",
+        "leer más",
+        "En savoir plus",
+        "clique aqui",
+        "soma zaidi",
+        "اقرأ المزيد",
+        "और पढ़ें",
+        "weiterlesen",
+        "続きを読む",
+    ],
+)
+def test_an_anchor_that_says_nothing_is_a_stop_anchor(anchor):
+    assert is_stop_anchor(anchor)
+
+
+@pytest.mark.parametrize("anchor", ["Volcanoes", "here be dragons", "1984 (novel)", "http://school.test/"])
+def test_an_anchor_that_says_something_is_not(anchor):
+    assert not is_stop_anchor(anchor)
+
+
+def test_an_admin_may_add_stop_anchors():
+    assert is_stop_anchor("Our Portal »", ("our portal",))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The library is open on Monday and pupils may borrow two books.", "en"),
+        ("La bibliothèque est ouverte le lundi et les élèves y viennent.", "fr"),
+        ("Shule yetu ina maktaba kubwa na vitabu vingi vya kusoma", "sw"),
+        ("हमारे विद्यालय का पुस्तकालय बहुत बड़ा है", "hi"),
+        ("hello", ""),
+        ("", ""),
+    ],
+)
+def test_the_language_of_a_text_is_guessed_unless_it_is_too_short(text, expected):
+    assert language_of(text) == expected
