@@ -191,6 +191,7 @@ class Cache:
             return Serve(stored=held or verdict)
         if decision.matches and self._stands_in(passage.request, decision.stored, verdict):
             passage.forward, passage.forward_status = decision.forward, verdict
+            passage.detail = "unreachable" if verdict is None else "error"
             return Serve(stored=decision.stored)
         return Fetch(forward=decision.forward)
 
@@ -232,6 +233,7 @@ class Cache:
             self._revalidate_behind(flow, passage.request, decision)
         if isinstance(decision, Serve | ServeStaleAndRevalidate):
             if await self._answer(flow, passage, decision.stored):
+                self._release(passage)
                 return
             decision = Fetch(forward="uri-miss")  # its file is gone
         passage.forward, passage.stored = decision.forward, decision.stored

@@ -13,14 +13,17 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from repair.database import Database
 from repair.graph import LinkGraph
 from repair.index import FORMAT, WEIGHTS, Entry, Index, IndexDamaged, entry_of
 from repair.pages import PageStore
 from repair.pending import Note, Pending
+
+T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
@@ -49,25 +52,16 @@ class Indexing:
         self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
     ) -> tuple[tuple[int, float], ...]:
         """Page numbers and scores, best first; nothing while the index is damaged and being made anew."""
-        index = self._current()
-        if index is None:
-            return ()
-        try:
-            return index.search(terms, limit=limit, weights=weights)
-        except IndexDamaged as error:
-            log.error("the index is damaged and will be made anew: %s", error)
-            self._abandon(index)
-            return ()
+        found = self._asked(lambda index: index.search(terms, limit=limit, weights=weights))
+        return found if found is not None else ()
 
     def document_frequency(self, term: str, name: str) -> int:
         """In how many pages a field has a term; 0 while there is no index."""
-        index = self._current()
-        return index.document_frequency(term, name) if index else 0
+        return self._asked(lambda index: index.document_frequency(term, name)) or 0
 
     def size(self) -> int:
         """How many pages can be found; 0 while there is no index."""
-        index = self._current()
-        return index.size() if index else 0
+        return self._asked(lambda index: index.size()) or 0
 
     def catch_up(self, *, limit: int, now: float | None = None) -> int:
         """Index up to `limit` pending pages, with `now` only those due; how many were. 0 when another writes."""
@@ -98,6 +92,18 @@ class Indexing:
             if self._lock_file is not None:
                 os.close(self._lock_file)
                 self._lock_file = None
+
+    def _asked(self, question: Callable[[Index], T]) -> T | None:
+        """What the index answers; None when there is none, or it proves damaged, which has it made anew."""
+        index = self._current()
+        if index is None:
+            return None
+        try:
+            return question(index)
+        except IndexDamaged as error:
+            log.error("the index is damaged and will be made anew: %s", error)
+            self._abandon(index)
+            return None
 
     def _entry(self, note: Note) -> Entry:
         document = self._pages.document(note.page)

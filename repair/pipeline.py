@@ -31,7 +31,7 @@ _EVIDENCE_SHARE = 0.5  # of the deadline; ranking needs some of it too
 _RECENT = 20
 _INLINKS = 100
 _SEARCH_LIMIT = 100
-_SNIPPET_CHARACTERS = 12_000  # a snippet from further down a long page is not worth the time to find it
+_SNIPPET_CHARACTERS = 8_000  # a snippet from further down a long page is not worth the time to find it
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -86,7 +86,7 @@ class Repairer:
         if link.anchor or link.before or link.after:
             return link
         found = self._collection.link_between(link.source_url, link.url) if link.source_url else None
-        if found is None and not link.source_url:
+        if found is None:
             inlink = next(iter(self._collection.inlinks(link.url, 1)), None)
             found = inlink.link if inlink else None
         if found is None:

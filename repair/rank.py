@@ -37,6 +37,7 @@ _OFFER_AT = (
 )
 _OFFER_RATIO = 0.35  # and so are pages that are this much weaker than the best
 _FULL_MATCH = 1.6  # BM25 of one matching term, in idf, that counts as a full match: between 1 and k1 + 1
+_MAX_KNOWN = 200_000  # frequencies remembered
 _ADDRESS_WORTH = 0.8  # words in an address, against words in a title
 _GENERIC_NAMES = frozenset({"", "index", "default", "home", "main"})
 
@@ -74,21 +75,29 @@ class PlainRanker:
     def __init__(self, collection: Frequencies, *, offer_at: float = _OFFER_AT) -> None:
         self._collection = collection
         self._offer_at = offer_at
+        self._idf = _Idf(collection)
 
     def rank(self, link: BrokenLink, query: Query, proposals: Sequence[Proposal]) -> tuple[Ranked, ...]:
         """The proposals worth offering, best first; ties by URL, so that the order is the same every time."""
-        case = Case(link, query, self._collection)
+        case = Case(link, query, self._fresh_idf())
         scored = [_ranked(proposal, case.parts(proposal)) for proposal in proposals]
         scored.sort(key=lambda ranked: (-ranked.score, ranked.page.url))
         least = max(self._offer_at, scored[0].confidence * _OFFER_RATIO) if scored else 0.0
         return tuple(ranked for ranked in scored if ranked.confidence >= least)
 
+    def _fresh_idf(self) -> "_Idf":
+        """Frequencies are looked up once and kept until the collection has grown or shrunk by a hundredth."""
+        known = self._idf
+        if abs(self._collection.size() - known.size) * 100 > known.size or len(known) > _MAX_KNOWN:
+            self._idf = known = _Idf(self._collection)
+        return known
+
 
 class Case:
     """What is known of the lost page, made ready to be held against many candidates."""
 
-    def __init__(self, link: BrokenLink, query: Query, collection: Frequencies) -> None:
-        self._idf = idf = _Idf(collection)
+    def __init__(self, link: BrokenLink, query: Query, idf: "_Idf") -> None:
+        self._idf = idf
         pieces = {piece.source: piece for piece in query.evidence}
         self._names = {name: _Vector(pieces[name].terms, idf) for name in STRONG if name in pieces}
         strong = [pair for name in self._names for pair in pieces[name].terms]
@@ -140,16 +149,16 @@ def _reasons(found: Mapping[str, float]) -> tuple[str, ...]:
 
 
 class _Idf(dict[str, float]):
-    """Inverse document frequencies, looked up once each."""
+    """Inverse document frequencies in a collection of a certain size, looked up once each."""
 
     def __init__(self, collection: Frequencies) -> None:
         super().__init__()
         self._collection = collection
-        self._size = max(1, collection.size())
+        self.size = collection.size()
 
     def __missing__(self, term: str) -> float:
-        frequency = min(self._collection.document_frequency(term), self._size)
-        value = math.log(1 + (self._size - frequency + 0.5) / (frequency + 0.5))
+        frequency = min(self._collection.document_frequency(term), self.size)
+        value = math.log(1 + (self.size - frequency + 0.5) / (frequency + 0.5))
         self[term] = value
         return value
 

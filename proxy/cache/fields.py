@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from email.utils import formatdate
+from functools import lru_cache
 
 from proxy.cache.entry import Headers, values
 
 LARGEST_DELTA_S = 2**31
 """RFC 9111 1.2.2: what a number of seconds too large to hold is taken for."""
 
+_LONGEST_DATE = len("Wednesday, 31-Dec-99 23:59:59 GMT")
 _DIGITS = re.compile(r"[0-9]+")
 _DAYS = "mon|tue|wed|thu|fri|sat|sun"
 _LONG_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
@@ -69,17 +71,24 @@ def seconds(text: str) -> int | None:
 
 def parse_date(text: str, *, now: float) -> float | None:
     """Seconds since the epoch, or None when the text is not an HTTP date. `now` settles two-digit years."""
+    trimmed = text.strip(" \t")
+    if len(trimmed) > _LONGEST_DATE:
+        return None
+    return _parse_date(trimmed, datetime.fromtimestamp(now, UTC).year)
+
+
+@lru_cache(maxsize=4096)  # a stored response is asked for its dates with every hit
+def _parse_date(text: str, this_year: int) -> float | None:
     for form in _DATE_FORMS:
-        found = form.fullmatch(text.strip(" \t"))
+        found = form.fullmatch(text)
         if found:
-            return _instant(found, now)
+            return _instant(found, this_year)
     return None
 
 
-def _instant(found: re.Match[str], now: float) -> float | None:
+def _instant(found: re.Match[str], this_year: int) -> float | None:
     year = int(found["year"])
     if len(found["year"]) == 2:
-        this_year = datetime.fromtimestamp(now, UTC).year
         year += this_year // 100 * 100
         if year > this_year + 50:  # RFC 9110 5.6.7
             year -= 100

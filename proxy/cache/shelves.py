@@ -125,6 +125,8 @@ class Shelves:
         except TROUBLE as error:
             self._complain_reading("cannot read from the cache in %s: %s", shelf.directory, _told(error))
             if is_damage(error):
+                with suppress(sqlite3.Error):
+                    shelf.close()
                 self._renew(shelf, generation)
             return ()
 

@@ -143,10 +143,11 @@ class ResponseStore:
             return
         self._closed = True
         self._room.close()
-        await self._in(self._writer, self._finish_writing)
         everyone = threading.Barrier(_READERS)
         leaving = (self._in(self._readers, self._finish_reading, everyone) for _ in range(_READERS))
         await asyncio.gather(*leaving)
+        # Last and alone: connections that close at the same moment leave SQLite's log behind.
+        await self._in(self._writer, self._finish_writing)
         self._writer.shutdown(wait=False)
         self._readers.shutdown(wait=False)
 

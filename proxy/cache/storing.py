@@ -18,7 +18,20 @@ from proxy.cache.vary import selecting_fields, vary_names
 from proxy.settings import CacheSettings
 
 _UNDERSTOOD_STATUSES = HEURISTIC_STATUSES | frozenset(
-    {201, 202, 205, 302, 303, 307, *range(400, 419), *range(421, 430), 431, 451, 500, 502, 503, 504, 505, 511}
+    {201, 202, 205, 302, 303, 307, 400, 402, 403, 406, 409, 411, 415, 422, 424, 451, 500, 502, 503, 504, 505}
+)
+# They speak of this request or this client (its password, its range, its haste), not of the page.
+_OF_THE_REQUEST = frozenset({304, 401, 407, 408, 412, 413, 416, 417, 421, 425, 426, 428, 429, 431, 511})
+# No browser sends them, and some origins let them change the page: one client could poison it for all others.
+_OVERRIDES = (
+    "x-forwarded-host",
+    "x-forwarded-scheme",
+    "x-forwarded-prefix",
+    "x-host",
+    "x-http-method-override",
+    "x-original-url",
+    "x-rewrite-url",
+    "forwarded",
 )
 _STATIC_TYPE = re.compile(
     r"(?:image|font|audio|video)/|text/css|(?:text|application)/javascript", re.IGNORECASE
@@ -82,18 +95,21 @@ def _complete(status: int, headers: Headers) -> bool:
     if status == 206:
         found = _RANGE_FROM_START.fullmatch(", ".join(values(headers, "content-range")).strip())
         return found is not None and int(found[1]) + 1 == int(found[2])
-    return 200 <= status <= 999 and status != 304
+    return 200 <= status <= 999 and status not in _OF_THE_REQUEST
 
 
 def _method_allows(request: CacheRequest, headers: Headers, explicit_s: float | None) -> bool:
     if request.method == "POST":  # RFC 9110 9.3.3: stored for later GETs if it says so in both ways
         return explicit_s is not None and names_itself(request.url, headers)
-    return request.method == "GET"
+    # A GET with a body may be answered by that body, which is not part of the key.
+    return request.method == "GET" and values(request.headers, "content-length") in ([], ["0"])
 
 
 def _forbidden(request: CacheRequest, status: int, headers: Headers, cache_control: Directives) -> bool:
     """What RFC 9111 3 and 3.5 rule out for a shared cache, and Set-Cookie, which we rule out ourselves."""
     if "private" in cache_control or has(headers, "set-cookie") or "*" in vary_names(headers):
+        return True
+    if any(has(request.headers, name) for name in _OVERRIDES):
         return True
     if "must-understand" in cache_control:
         if status not in _UNDERSTOOD_STATUSES:

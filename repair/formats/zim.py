@@ -32,7 +32,9 @@ def zim(path: Path, base_url: str | None, problems: Problems) -> Iterator[Page]:
         raise ImportFailed(f"{path.name}: expected a ZIM file: {error}") from error
     base = base_url or _source(archive)
     fetched_at = _date(archive)
-    for number in range(archive.all_entry_count):
+    # Metadata and search indexes come behind the content, since ZIM files have the new order of namespaces.
+    count = archive.entry_count if archive.has_new_namespace_scheme else archive.all_entry_count
+    for number in range(count):
         try:
             page = _page(archive._get_entry_by_id(number), base, fetched_at)
         except (RuntimeError, KeyError, ValueError) as error:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Protocol
 
-from repair import words
+from repair import urls, words
 from repair.model import BrokenLink, Evidence, InLink
 
 _INLINKS = 100
@@ -46,11 +46,12 @@ class OtherAnchors:
 
     def find(self, link: BrokenLink) -> Evidence | None:
         """Terms weighed by how many of the anchors have them; the text is the anchor used most."""
+        source_url = urls.resolve(link.url, link.source_url) if link.source_url else None
         anchors = [
             " ".join(inlink.link.anchor.split())
             for inlink in self._collection.inlinks(link.url, _INLINKS)
             if not inlink.link.nav
-            and inlink.source_url != link.source_url
+            and inlink.source_url != source_url
             and _is_telling(inlink.link.anchor, self._stop_anchors)
         ]
         if not anchors:

@@ -4,7 +4,6 @@ import contextlib
 
 import pytest
 
-from tests.integration.browser import chromium
 from tests.integration.origin import Origin, certificate
 from tests.integration.processes import Linkmend
 from tests.integration.squid import Squid
@@ -61,6 +60,8 @@ def start_squid(tmp_path, program):
 @pytest.fixture
 def open_browser(tmp_path, program):
     """Opens a real Chromium behind a running linkmend; closes it when the test ends."""
+    from tests.integration.browser import chromium  # playwright, which only these tests need
+
     path, certutil = program("chromium"), program("certutil")
     with contextlib.ExitStack() as stack:
 

@@ -1,5 +1,6 @@
 """Starting real programs on loopback: a free port, waiting until they answer, their output when they do not."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -7,10 +8,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 ROOT = Path(__file__).parents[2]
+DEMO = ROOT / "deploy" / "demo"
+
+T = TypeVar("T")
+
+
+def eventually(find: Callable[[], T], complaint: str, *, timeout_s: float = 20.0) -> T:
+    """The first result that is true; fails with the last one when there is none in time."""
+    end = time.monotonic() + timeout_s
+    while not (found := find()):
+        if time.monotonic() > end:
+            raise AssertionError(f"{complaint} after {timeout_s} s; last: {found!r}")
+        time.sleep(0.05)
+    return found
 
 
 def free_port() -> int:
@@ -107,6 +122,24 @@ class Linkmend(Running):
     @property
     def ca(self) -> Path:
         return self.data / "ca" / "mitmproxy-ca-cert.pem"
+
+    def peak_memory(self) -> int:
+        """The most bytes of memory it ever had at once."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+
+
+@contextlib.contextmanager
+def serving(
+    data: Path, *arguments: str, settings: str = "", port: int | None = None
+) -> Iterator[Linkmend]:
+    """`linkmend serve` for as long as a block lasts, for tests that share one; a traceback fails it."""
+    running = Linkmend(data, *arguments, settings=settings, port=port)
+    try:
+        yield running
+    finally:
+        running.stop()
+    assert "Traceback" not in running.output, running.output
 
 
 def linkmend(*arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -209,7 +209,7 @@ def test_a_search_can_be_made_from_inside_the_sandbox(tab, site):
     tab.get_by_role("searchbox").fill("water & light")
     tab.get_by_role("button", name="Search").click()
     tab.wait_for_url("**/.well-known/linkmend/search?q=water+%26+light")
-    assert "Results for “water & light”" in tab.content()
+    assert tab.title().startswith("Results for “water & light”")
 
 
 @pytest.mark.parametrize("scripts", [True, False])

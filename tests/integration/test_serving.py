@@ -1,4 +1,4 @@
-"""`linkmend serve` as an admin runs it: starting, stopping, reloading, whom it serves, what it says when it cannot."""
+"""`linkmend serve` as an admin runs it: starting, stopping, reloading, whom it serves, what it cannot do."""
 
 import asyncio
 import contextlib
@@ -91,10 +91,10 @@ def test_a_reload_changes_the_settings_and_a_bad_file_changes_nothing(origin, st
 def test_a_client_from_another_network_is_refused(origin, start_linkmend):
     origin.pages["/page"] = reply("hello")
     running = start_linkmend(settings='[proxy]\nclients = ["192.0.2.0/24"]\n')
-    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as stranger:
-        with contextlib.suppress(ConnectionError):
-            stranger.sendall(f"GET {origin.url}/page HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
-            assert stranger.recv(100) == b""
+    address = ("127.0.0.1", running.port)
+    with socket.create_connection(address, timeout=10) as stranger, contextlib.suppress(ConnectionError):
+        stranger.sendall(f"GET {origin.url}/page HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        assert stranger.recv(100) == b""
     assert not origin.asked
 
 

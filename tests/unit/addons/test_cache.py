@@ -443,6 +443,18 @@ async def test_when_it_has_changed_the_question_ends_and_the_request_goes_on():
     assert not proxy.bodies.offered
 
 
+async def test_a_crowd_about_a_large_body_is_released_once_it_was_asked_about():
+    proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
+    waiting, question = await asked_ahead(proxy)
+    follower = asyncio.create_task(proxy.ask())
+    await asyncio.sleep(0)
+    await proxy.say(question, 304, cc("max-age=60"), body=b"")
+    await waiting
+    await follower
+    assert len(proxy.bodies.offered) == 2
+    assert len(proxy.replayed) == 1
+
+
 async def test_when_nobody_answers_it_stands_in():
     proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
     waiting, question = await asked_ahead(proxy)

@@ -13,7 +13,9 @@ from tests.offers import SAVED_AT
 ENGLISH = catalogue("en")
 
 
-def a_copy(body=b"<html><head></head><body>x", content_type="text/html; charset=utf-8", url="http://a.test/b/c"):
+def a_copy(
+    body=b"<html><head></head><body>x", content_type="text/html; charset=utf-8", url="http://a.test/b/c"
+):
     return HeldCopy(url=url, content_type=content_type, body=body, fetched_at=SAVED_AT)
 
 
@@ -23,7 +25,9 @@ def shown(body, **known):
 
 def test_links_of_a_copy_lead_where_they_led():
     body = shown(b"<!doctype html><html><head class=x><title>t</title></head><body>")
-    assert body.startswith(b'<!doctype html><html><head class=x><base href="http://a.test/b/c"/><title>t</title>')
+    assert body.startswith(
+        b'<!doctype html><html><head class=x><base href="http://a.test/b/c"/><title>t</title>'
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +111,9 @@ def test_a_content_type_cannot_write_headers():
     assert dict(page.headers)["Content-Type"] == "text/html"
 
 
-@pytest.mark.parametrize("piece", [b"<head ", b"<!--", b"<!-- -->", b"<html ", b"<!doctype ", b"<base href=", b"<"])
+@pytest.mark.parametrize(
+    "piece", [b"<head ", b"<!--", b"<!-- -->", b"<html ", b"<!doctype ", b"<base href=", b"<"]
+)
 def test_hostile_markup_takes_no_time(piece):
     begun = time.perf_counter()
     shown(piece * (1_000_000 // len(piece)))

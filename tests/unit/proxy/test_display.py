@@ -46,7 +46,9 @@ def test_a_snippet_is_bounded():
     assert sum(len(span.text) for span in clean_spans(spans, 100)) <= 102
 
 
-@pytest.mark.parametrize("url", ["http://school.test/", "https://school.test:8443/a?b=c#d", "HTTP://SCHOOL.test"])
+@pytest.mark.parametrize(
+    "url", ["http://school.test/", "https://school.test:8443/a?b=c#d", "HTTP://SCHOOL.test"]
+)
 def test_web_addresses_may_become_links(url):
     assert link_target(url) == url
 

@@ -50,7 +50,10 @@ def test_addresses_of_others_are_not_ours(url):
     [
         (SITE + "/.well-known/linkmend/search?q=water+cycle", Search(query="water cycle")),
         (SITE + "/.well-known/linkmend/search", Search(query="")),
-        (SITE + "/.well-known/linkmend/copy?url=http%3A%2F%2Fa.test%2F%3Fb%26c", Copy(url="http://a.test/?b&c")),
+        (
+            SITE + "/.well-known/linkmend/copy?url=http%3A%2F%2Fa.test%2F%3Fb%26c",
+            Copy(url="http://a.test/?b&c"),
+        ),
         (SITE + "/.well-known/linkmend/static/page.css", Static(name="page.css")),
         (PORTAL + "/", Portal()),
         (PORTAL, Portal()),
@@ -127,7 +130,15 @@ def test_a_choice_is_told_by_post_from_any_kind_of_request():
 
 
 @pytest.mark.parametrize(
-    "query", ["", "miss=short&n=1", f"miss={MISS_ID}", f"miss={MISS_ID}&n=-1", f"miss={MISS_ID}&n=1e9", "miss=a/b&n=1"]
+    "query",
+    [
+        "",
+        "miss=short&n=1",
+        f"miss={MISS_ID}",
+        f"miss={MISS_ID}&n=-1",
+        f"miss={MISS_ID}&n=1e9",
+        "miss=a/b&n=1",
+    ],
 )
 def test_a_malformed_choice_is_refused(query):
     assert got(SITE + "/.well-known/linkmend/chose?" + query, method="POST") == Refused(status=400)

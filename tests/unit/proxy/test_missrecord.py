@@ -9,7 +9,9 @@ from tests.make import A_MOMENT
 
 
 def a_miss(**known):
-    return MissRecord(**{"id": "a" * 22, "at": A_MOMENT, "url": "http://a.test/", "kind": MissKind.GONE, **known})
+    return MissRecord(
+        **{"id": "a" * 22, "at": A_MOMENT, "url": "http://a.test/", "kind": MissKind.GONE, **known}
+    )
 
 
 def test_ids_cannot_be_guessed():

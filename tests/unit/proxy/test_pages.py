@@ -17,7 +17,9 @@ def header(page, name):
     return dict(page.headers)[name]
 
 
-def a_held_page(title="Leaves", text="Green leaves.\n\nThey make sugar.", language="en", url="http://a.test/leaves"):
+def a_held_page(
+    title="Leaves", text="Green leaves.\n\nThey make sugar.", language="en", url="http://a.test/leaves"
+):
     return HeldPage(
         url=url,
         title=title,
@@ -62,7 +64,9 @@ def test_a_page_without_a_copy_can_be_read():
 
 
 def test_the_reading_view_is_escaped_and_bounded():
-    page = pages.reading_page(a_held_page(title="<b>", text="<script>x</script>\n" * 100_000, language='"><b>'), ENGLISH)
+    page = pages.reading_page(
+        a_held_page(title="<b>", text="<script>x</script>\n" * 100_000, language='"><b>'), ENGLISH
+    )
     assert not parsed(page).css("main script, h1 b")
     assert len(page.body) < 400_000
 
@@ -97,7 +101,12 @@ def test_every_page_is_in_every_language(language):
 
 
 def test_a_refusal_keeps_its_status():
-    assert [pages.refused_page(status, ENGLISH).status for status in (400, 403, 404, 405)] == [400, 403, 404, 405]
+    assert [pages.refused_page(status, ENGLISH).status for status in (400, 403, 404, 405)] == [
+        400,
+        403,
+        404,
+        405,
+    ]
 
 
 def test_the_certificate_is_a_download():

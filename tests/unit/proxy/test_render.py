@@ -45,5 +45,7 @@ def test_without_a_portal_nothing_links_to_it():
 
 def test_the_sandbox_lets_people_work_and_keeps_others_out():
     allowed = re.search(r"sandbox ([^;]*)", policy(a_note()))[1].split()
-    assert {"allow-forms", "allow-popups", "allow-popups-to-escape-sandbox", "allow-downloads"} <= set(allowed)
+    assert {"allow-forms", "allow-popups", "allow-popups-to-escape-sandbox", "allow-downloads"} <= set(
+        allowed
+    )
     assert "allow-same-origin" not in allowed

@@ -13,7 +13,7 @@ from tests.offers import MISS_ID, SAVED_AT, a_context, a_snippet, an_alternative
 
 HOSTILE = (
     "<script>alert(1)</script>",
-    "\"><img src=x onerror=alert(1)>",
+    '"><img src=x onerror=alert(1)>',
     "' onmouseover='alert(1)",
     "</title></style></li></ol><script>alert(1)</script>",
     "{{ 7 * 7 }}{% raw %}",
@@ -57,7 +57,9 @@ def test_the_held_copy_comes_first_with_the_day_it_was_saved():
     first = items(page)[0]
     assert first.attributes["data-source"] == "copy"
     assert first.attributes["data-url"] == "http://www.school.test/biology/photosynthesis.html"
-    assert first.css_first("a").attributes["href"].startswith("/.well-known/linkmend/copy?url=http%3A%2F%2Fwww")
+    assert (
+        first.css_first("a").attributes["href"].startswith("/.well-known/linkmend/copy?url=http%3A%2F%2Fwww")
+    )
     assert "3 May 2026" in first.text()
 
 
@@ -82,7 +84,13 @@ def test_without_a_miss_id_nothing_is_told():
 
 def test_only_three_are_shown_at_first():
     page = render(found(copy_at=SAVED_AT), a_context())
-    assert [item.attributes.get("class") for item in items(page)] == ["copy", None, None, None, *["later"] * 5]
+    assert [item.attributes.get("class") for item in items(page)] == [
+        "copy",
+        None,
+        None,
+        None,
+        *["later"] * 5,
+    ]
     assert "More pages (5)" in parsed(page).css_first("#more").text()
 
 
@@ -165,7 +173,9 @@ def test_the_headers_keep_the_page_out_of_caches_and_out_of_reach():
 
 def test_the_page_asks_for_nothing_from_elsewhere():
     page = render(found(copy_at=SAVED_AT), a_context())
-    assert not parsed(page).css("img, iframe, object, embed, link[rel=stylesheet], script[src], [style], base, meta[http-equiv]")
+    assert not parsed(page).css(
+        "img, iframe, object, embed, link[rel=stylesheet], script[src], [style], base, meta[http-equiv]"
+    )
     assert [link.attributes["href"][:19] for link in parsed(page).css("link")] == ["data:image/svg+xml,"]
     assert "url(" not in parsed(page).css_first("style").text()
 
@@ -226,7 +236,9 @@ def test_json_goes_only_to_those_who_like_it_better(accept, json_wanted):
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_hostile_texts_change_nothing_but_texts(hostile):
     def offered(title, text):
-        return [an_alternative(title=title, snippet=(Span(text=text, marked=marked),)) for marked in (True, False)]
+        return [
+            an_alternative(title=title, snippet=(Span(text=text, marked=marked),)) for marked in (True, False)
+        ]
 
     plain = render(found(offered("t", "s"), query="q"), a_context(error_detail="e"))
     bad = offered(hostile, "-" + hostile)
@@ -236,11 +248,15 @@ def test_hostile_texts_change_nothing_but_texts(hostile):
 
 
 @settings(deadline=None, max_examples=150)
-@given(title=st.text(min_size=1), snippet=st.text(min_size=1), query=st.text(), host=st.text(), path=st.text())
+@given(
+    title=st.text(min_size=1), snippet=st.text(min_size=1), query=st.text(), host=st.text(), path=st.text()
+)
 def test_no_text_from_outside_makes_an_element(title, snippet, query, host, path):
     def made(title, snippet, query, url):
         spans = (Span(text=f"s{snippet}"), Span(text=f"m{snippet}", marked=True))
-        return tags(render(found([an_alternative(title=title, snippet=spans)], query=query, url=url), a_context()))
+        return tags(
+            render(found([an_alternative(title=title, snippet=spans)], query=query, url=url), a_context())
+        )
 
     # A slash allows a line break (<wbr>), in an address only.
     wild = [tag for tag in made(title, snippet, query, f"http://{host}/{path}") if tag[0] != "wbr"]
@@ -283,5 +299,11 @@ def test_a_usual_page_is_far_below_the_limit():
 
 
 def test_numbers_of_choices_follow_the_alternatives():
-    asked = found([an_alternative(url="http://a.test/"), an_alternative(url="http://b.test/")], copy_at=SAVED_AT)
-    assert [(number, each.source) for number, each in numbered(asked)] == [(0, "copy"), (1, "local"), (2, "local")]
+    asked = found(
+        [an_alternative(url="http://a.test/"), an_alternative(url="http://b.test/")], copy_at=SAVED_AT
+    )
+    assert [(number, each.source) for number, each in numbered(asked)] == [
+        (0, "copy"),
+        (1, "local"),
+        (2, "local"),
+    ]

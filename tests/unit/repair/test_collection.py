@@ -117,7 +117,7 @@ def test_threads_may_add_search_and_remove_at_the_same_time(tmp_path):
                 if number % 5 == 0:
                     collection.remove(f"{SITE}/{name}/{number}")
                     collection.index_some()
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001
             errors.append(error)
 
     with a_collection(tmp_path) as collection:

@@ -17,6 +17,11 @@ def _insert(database, url):
         connection.execute("INSERT INTO urls (url) VALUES (?)", (url,))
 
 
+def _insert_twice(database, url):
+    _insert(database, url)
+    _insert(database, url)  # refused: URLs are unique
+
+
 def test_what_was_written_is_there_after_reopening(tmp_path):
     database = Database(tmp_path / "db")
     _insert(database, "a")
@@ -26,17 +31,15 @@ def test_what_was_written_is_there_after_reopening(tmp_path):
 
 def test_a_block_that_raises_leaves_nothing(tmp_path):
     database = Database(tmp_path / "db")
-    with pytest.raises(ZeroDivisionError), database.write() as connection:
-        connection.execute("INSERT INTO urls (url) VALUES ('a')")
-        raise ZeroDivisionError
+    with pytest.raises(CollectionError), database.write() as connection:
+        connection.executemany("INSERT INTO urls (url) VALUES (?)", [("a",), (None,)])
     assert _urls(database) == []
 
 
 def test_a_write_inside_a_write_belongs_to_it(tmp_path):
     database = Database(tmp_path / "db")
-    with pytest.raises(ZeroDivisionError), database.write():
-        _insert(database, "inner")
-        raise ZeroDivisionError
+    with pytest.raises(CollectionError), database.write():
+        _insert_twice(database, "inner")
     assert _urls(database) == []
 
 

@@ -70,7 +70,7 @@ async def test_words_for_the_search_box_and_for_machines_are_given(repairer):
 
 
 async def test_without_an_anchor_the_words_are_those_of_the_link_graph(repairer):
-    for source in (f"{SITE}/rome", None):
+    for source in (f"{SITE}/rome", f"{SITE}/cooking", None):
         found = await repairer.repair(a_broken_link(f"{SITE}/old/roman-aqueducts.html", source_url=source))
         assert found.link.anchor == "aqueducts"
 

@@ -68,8 +68,8 @@ def test_other_pages_anchors_weigh_by_how_many_say_so():
 
 
 def test_the_page_of_the_click_is_not_another_page():
-    link = a_broken_link(source_url=f"{SITE}/0")
-    assert OtherAnchors(Linked("Water")).find(link) is None
+    for source_url in (f"{SITE}/0", "HTTP://School.test:80/0#part"):
+        assert OtherAnchors(Linked("Water")).find(a_broken_link(source_url=source_url)) is None
 
 
 def test_navigation_is_no_evidence():

@@ -59,6 +59,24 @@ def test_an_answer_to_a_password_is_stored_only_when_the_origin_allows():
     assert not is_storable(FRESH, request=WITH_PASSWORD)
 
 
+@pytest.mark.parametrize("status", [401, 407, 408, 412, 413, 416, 417, 421, 429, 431, 511])
+def test_what_speaks_of_the_request_and_not_of_the_page_is_not_stored(status):
+    assert not is_storable(cc("public, max-age=3600"), status=status)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("X-Forwarded-Host", "evil.test"),
+        ("X-Original-URL", "/"),
+        ("Forwarded", "host=x"),
+        ("Content-Length", "5"),
+    ],
+)
+def test_a_request_that_could_poison_the_page_for_others_is_not_stored(header):
+    assert not is_storable(cc("public, max-age=3600"), request=a_request(header))
+
+
 @pytest.mark.parametrize("text", ["max-age=3600, public", "max-age=3600, must-revalidate", "s-maxage=3600"])
 def test_three_directives_allow_it(text):
     assert is_storable(cc(text), request=WITH_PASSWORD)

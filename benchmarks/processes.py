@@ -1,0 +1,123 @@
+"""The programs a benchmark starts and stops, their processor time and memory, and which cores they use. Linux only."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+ROOT = Path(__file__).resolve().parents[1]
+_TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
+_START_S = 60.0
+
+
+class Program:
+    """A process that listens on loopback; a context manager that ends it. Its output goes to a file."""
+
+    def __init__(self, command: Sequence[str | Path], *, port: int, log: Path, cores: set[int]) -> None:
+        self.port = port
+        self._log = log
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                [str(part) for part in command], stdout=output, stderr=subprocess.STDOUT, cwd=ROOT
+            )
+        os.sched_setaffinity(self._process.pid, cores)
+
+    def __enter__(self) -> Self:
+        end = time.monotonic() + _START_S
+        while not self._answers():
+            if self._process.poll() is not None or time.monotonic() > end:
+                self._stop()
+                raise SystemExit(f"did not start:\n{self._log.read_text(errors='replace')}")
+            time.sleep(0.05)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop()
+
+    def _answers(self) -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def _stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def cpu_s(self) -> float:
+        """Processor time of all its threads so far."""
+        # The program's name, in brackets, may hold spaces: what we read stands behind it.
+        fields = self._proc("stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+    def memory_mb(self) -> float:
+        return self._status("VmRSS:")
+
+    def peak_mb(self) -> float:
+        """The most it held since `forget_peak`."""
+        return self._status("VmHWM:")
+
+    def forget_peak(self) -> None:
+        self._proc("clear_refs").write_text("5")
+
+    def complaints(self) -> int:
+        """Lines of its output that tell of a failure."""
+        lines = self._log.read_text(errors="replace").splitlines()
+        return sum("Traceback" in line or "ERROR" in line.upper() for line in lines)
+
+    def _proc(self, name: str) -> Path:
+        return Path("/proc", str(self._process.pid), name)
+
+    def _status(self, name: str) -> float:
+        line = next(line for line in self._proc("status").read_text().splitlines() if line.startswith(name))
+        return int(line.split()[1]) / 1024
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def split_cores() -> tuple[set[int], set[int]]:
+    """Cores for the proxies, and for everything else: apart, so that asking does not slow down answering."""
+    cores = sorted(os.sched_getaffinity(0))
+    return ({cores[0]}, set(cores[1:])) if len(cores) > 1 else (set(cores), set(cores))
+
+
+def origin(home: Path, cores: set[int]) -> Program:
+    port = free_port()
+    command = (sys.executable, ROOT / "benchmarks" / "origin.py", str(port))
+    return Program(command, port=port, log=home / "origin.log", cores=cores)
+
+
+def stock_mitmdump(home: Path, cores: set[int]) -> Program:
+    """mitmproxy as it comes, under the Python that runs this."""
+    port = free_port()
+    start = "from mitmproxy.tools.main import mitmdump; mitmdump()"
+    options = ("-q", "--listen-host", "127.0.0.1", "-p", str(port), "--set", f"confdir={home / 'stock'}")
+    return Program((sys.executable, "-c", start, *options), port=port, log=home / "stock.log", cores=cores)
+
+
+def linkmend(
+    home: Path, name: str, cores: set[int], *, settings: str = "", optimize: bool = False
+) -> Program:
+    """linkmend with its demo collection, so that there is something to offer on a repair page."""
+    port, data, config = free_port(), home / name, home / f"{name}.toml"
+    config.write_text(settings, encoding="utf-8")
+    python = [sys.executable, *(["-O"] if optimize else []), "-m", "proxy.main"]
+    where = ("--config", str(config), "--data", str(data))
+    subprocess.run(
+        [*python, "import", *where, ROOT / "deploy" / "demo"], cwd=ROOT, check=True, capture_output=True
+    )
+    command = (*python, "serve", *where, "--listen", f"127.0.0.1:{port}")
+    return Program(command, port=port, log=home / f"{name}.log", cores=cores)

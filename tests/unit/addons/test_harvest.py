@@ -1,0 +1,86 @@
+"""addons.harvest: which passing pages are offered to the collection."""
+
+import pytest
+
+from addons.flows import OURS
+from addons.harvest import Harvest
+from proxy.clients import ClientHasher
+from proxy.settings import HarvestSettings
+from proxy.visitors import Visitors
+from tests.make import a_flow
+
+PAGE = (200, [("Content-Type", "text/html")], b"<title>A page</title>")
+BROWSER = [("Accept", "text/html"), ("Host", "school.test")]
+
+
+class Basket:
+    """What would be harvested."""
+
+    def __init__(self):
+        self.pages = []
+
+    def offer(self, page):
+        self.pages.append(page)
+        return True
+
+
+def harvest(*flows, enabled=True):
+    basket, visitors, hasher = Basket(), Visitors(), ClientHasher()
+    addon = Harvest(
+        HarvestSettings(enabled=enabled), basket, visitors=visitors, hasher=hasher, max_bytes=1000
+    )
+    for flow in flows:
+        addon.response(flow)
+    return [page.url for page in basket.pages], visitors.recent(hasher.hash("127.0.0.1"))
+
+
+def test_a_shareable_page_is_offered_and_remembered_as_opened():
+    assert harvest(a_flow(headers=BROWSER, response=PAGE)) == (
+        ["http://school.test/page"],
+        ("http://school.test/page",),
+    )
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        a_flow(headers=[("Accept", "image/*")], response=PAGE),
+        a_flow(headers=BROWSER, response=(404, [("Content-Type", "text/html")], b"")),
+        a_flow(headers=BROWSER, response=(200, [("Cache-Control", "private")], b"")),
+        a_flow(headers=BROWSER, response=(200, [("Set-Cookie", "a=1")], b"")),
+        a_flow(headers=[*BROWSER, ("Cookie", "a=1")], response=PAGE),
+        a_flow(headers=[*BROWSER, ("Authorization", "Basic YQ==")], response=PAGE),
+        a_flow(headers=[("Accept", "text/html"), ("Host", "forged.test")], response=PAGE),
+        a_flow(headers=BROWSER, response=(200, [("Content-Type", "text/html")], b"x" * 1001)),
+    ],
+    ids=["image", "error", "private", "sets cookie", "cookie", "signed in", "forged host", "too large"],
+)
+def test_what_is_private_false_or_no_page_is_not_offered(flow):
+    assert harvest(flow)[0] == []
+
+
+def test_a_page_seen_with_a_cookie_is_offered_once_somebody_without_one_saw_the_same():
+    with_cookie = [*BROWSER, ("Cookie", "session=1")]
+    urls, _ = harvest(
+        a_flow(headers=with_cookie, response=PAGE),
+        a_flow(headers=BROWSER, response=PAGE),
+        a_flow(headers=with_cookie, response=PAGE),
+    )
+    assert len(urls) == 2
+
+
+def test_seeing_a_page_signed_in_does_not_make_it_everybodys():
+    signed_in = [*BROWSER, ("Authorization", "Basic YQ==")]
+    with_cookie = [*BROWSER, ("Cookie", "session=1")]
+    urls, _ = harvest(a_flow(headers=signed_in, response=PAGE), a_flow(headers=with_cookie, response=PAGE))
+    assert urls == []
+
+
+def test_our_own_pages_are_not_harvested():
+    flow = a_flow(headers=BROWSER, response=PAGE)
+    flow.metadata[OURS] = "repair"
+    assert harvest(flow)[0] == []
+
+
+def test_nothing_is_harvested_when_it_is_switched_off():
+    assert harvest(a_flow(headers=BROWSER, response=PAGE), enabled=False)[0] == []

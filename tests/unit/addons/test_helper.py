@@ -1,0 +1,83 @@
+"""addons.helper: what linkmend itself is asked, answered without any site."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from cryptography import x509
+
+from addons.flows import OURS
+from addons.helper import Helper
+from proxy.misses import MissStore
+from proxy.settings import MissesSettings
+from repair.model import HeldCopy
+from repair.pipeline import Repairer
+from repair.reader import Reader
+from repair.settings import RepairSettings
+from tests.holdings import SITE, a_collection, a_document
+from tests.integration.origin import certificate
+from tests.make import A_MOMENT, a_flow
+
+
+@pytest.fixture
+def helper(tmp_path):
+    pem, _ = certificate(tmp_path, "linkmend.test")
+    threads = ThreadPoolExecutor(2)
+    collection = a_collection(
+        tmp_path / "collection", a_document("/read", title="Volcanoes", text="Lava. " * 40)
+    )
+    copy = HeldCopy(url=f"{SITE}/kept", content_type="text/html", body=b"<p>kept words", fetched_at=A_MOMENT)
+    collection.add(a_document("/kept"), fetched_at=A_MOMENT, copy=copy)
+    misses = MissStore(tmp_path / "misses", MissesSettings())
+    yield Helper(
+        Repairer(collection, RepairSettings(), threads),
+        Reader(collection, threads),
+        misses,
+        ca=pem,
+        retention_days=90,
+        deadline_s=5.0,
+        portal=lambda: True,
+    )
+    threads.shutdown()
+    collection.close()
+    misses.close()
+
+
+async def ask(helper, url, **about):
+    flow = a_flow(url, **about)
+    await helper.request(flow)
+    return flow
+
+
+async def test_the_portal_says_how_much_is_held(helper):
+    flow = await ask(helper, "http://linkmend.internal/")
+    assert flow.response.status_code == 200
+    assert flow.metadata[OURS] == "helper"
+    assert ">2<" in flow.response.get_text() or "2" in flow.response.get_text()
+
+
+async def test_a_search_at_the_portal_finds_held_pages(helper):
+    flow = await ask(helper, "http://linkmend.internal/search?q=volcanoes")
+    assert f"{SITE}/read" in flow.response.get_text()
+
+
+async def test_a_kept_copy_is_shown_and_a_page_without_one_is_read(helper):
+    assert "kept words" in (await ask(helper, f"http://linkmend.internal/copy?url={SITE}/kept")).response.text
+    assert "Lava" in (await ask(helper, f"http://linkmend.internal/copy?url={SITE}/read")).response.text
+    missing = await ask(helper, f"http://linkmend.internal/copy?url={SITE}/never")
+    assert missing.response.status_code == 404
+
+
+async def test_the_certificate_is_served_for_every_device_and_its_key_for_none(helper):
+    pem = (await ask(helper, "http://linkmend.internal/ca.pem")).response.raw_content
+    der = (await ask(helper, "http://linkmend.internal/ca.cer")).response.raw_content
+    assert b"PRIVATE" not in pem
+    assert x509.load_pem_x509_certificate(pem) == x509.load_der_x509_certificate(der)
+
+
+async def test_a_request_to_a_site_is_not_ours(helper):
+    assert (await ask(helper, f"{SITE}/page")).response is None
+
+
+async def test_an_unknown_helper_path_is_refused_and_never_reaches_the_site(helper):
+    flow = await ask(helper, f"{SITE}/.well-known/linkmend/secrets")
+    assert flow.response.status_code == 404

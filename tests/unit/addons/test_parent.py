@@ -1,0 +1,48 @@
+"""addons.parent: what is sent to Squid, and what Squid is believed."""
+
+from addons.flows import FAILURE, url_of
+from addons.parent import Parent
+from proxy.settings import ProxySettings
+from repair.model import MissKind
+from tests.make import a_flow
+
+SQUID = ProxySettings(parent="http://127.0.0.1:3128")
+
+
+def test_a_request_goes_to_the_parent_in_absolute_form():
+    flow = a_flow("https://school.test/page?a=b", headers=[("Host", "school.test")])
+    Parent(SQUID).request(flow)
+    assert (flow.request.host, flow.request.port, flow.request.scheme) == ("127.0.0.1", 3128, "http")
+    assert flow.request.path == "https://school.test/page?a=b"
+    assert url_of(flow) == "https://school.test/page?a=b"
+
+
+def test_https_is_tunnelled_where_the_parent_cannot_fetch_it():
+    flow = a_flow("https://school.test/page")
+    Parent(ProxySettings(parent="http://127.0.0.1:3128", parent_https="connect")).request(flow)
+    assert flow.request.host == "school.test"
+    assert flow.server_conn.via == ("http", ("127.0.0.1", 3128))
+
+
+def test_without_a_parent_or_with_an_answer_nothing_is_sent():
+    direct = a_flow("http://school.test/page")
+    Parent(ProxySettings()).request(direct)
+    assert direct.request.host == "school.test"
+    answered = a_flow("http://school.test/page", response=(200, [], b"hit"))
+    Parent(SQUID).request(answered)
+    assert answered.request.host == "school.test"
+
+
+def test_the_parents_mark_becomes_a_failure():
+    flow = a_flow("http://school.test/page", response=(503, [("X-Squid-Error", "ERR_CONNECT_FAIL 111")], b""))
+    asked, flow.response = flow.response, None
+    Parent(SQUID).request(flow)
+    flow.response = asked
+    Parent(SQUID).responseheaders(flow)
+    assert flow.metadata[FAILURE].kind is MissKind.UNREACHABLE
+
+
+def test_a_mark_that_did_not_come_through_the_parent_is_ignored():
+    flow = a_flow("http://school.test/page", response=(503, [("X-Squid-Error", "ERR_CONNECT_FAIL 111")], b""))
+    Parent(SQUID).responseheaders(flow)
+    assert FAILURE not in flow.metadata

@@ -1,0 +1,147 @@
+"""addons.repair: when a reader gets a repair page, and what is noted of it."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from addons.flows import FAILURE, OURS
+from addons.repair import Repair, miss_of
+from proxy.clients import ClientHasher
+from proxy.failures import failure_of
+from proxy.misses import MissStore
+from proxy.settings import MissesSettings
+from proxy.visitors import Visitors
+from repair.model import HeldCopy, MissKind
+from repair.pipeline import Repairer
+from repair.reader import Reader
+from repair.settings import RepairSettings
+from tests.holdings import SITE, a_collection, a_document, a_link
+from tests.make import A_MOMENT, a_flow
+
+BROWSER = [("Accept", "text/html")]
+GONE = (404, [("Content-Type", "text/html"), ("Cache-Status", "origin")], b"<h1>not here</h1>")
+
+
+class School:
+    """A repair addon over a collection with a page about volcanoes, and the miss log it writes."""
+
+    def __init__(self, folder):
+        links = [a_link("/old-volcanoes", anchor="volcanoes and their eruptions")]
+        self.collection = a_collection(
+            folder / "collection",
+            a_document("/start", title="Start", text="Read about volcanoes.", links=links),
+            a_document("/earth/volcanoes", title="Volcanoes and their eruptions", text="Lava and ash. " * 20),
+        )
+        self.misses = MissStore(folder / "misses", MissesSettings())
+        self.visitors, self.hasher = Visitors(), ClientHasher()
+        self.threads = ThreadPoolExecutor(2)
+        self.offline = False
+        self.addon = Repair(
+            Repairer(self.collection, RepairSettings(), self.threads),
+            Reader(self.collection, self.threads),
+            self.misses,
+            deadline_s=5.0,
+            visitors=self.visitors,
+            hasher=self.hasher,
+            offline=lambda: self.offline,
+            portal=lambda: True,
+        )
+
+    def noted(self):
+        self.misses.flush()
+        return self.misses.recent()
+
+
+@pytest.fixture
+def school(tmp_path):
+    made = School(tmp_path)
+    yield made
+    made.threads.shutdown()
+    made.collection.close()
+    made.misses.close()
+
+
+async def test_a_missing_page_is_answered_with_what_is_held_and_keeps_its_status(school):
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE)
+    await school.addon.response(flow)
+    assert flow.response.status_code == 404
+    assert flow.response.headers["linkmend-miss"] == "not_found"
+    assert flow.response.headers["cache-status"] == "origin"
+    assert f'data-url="{SITE}/earth/volcanoes"' in flow.response.get_text()
+    assert flow.metadata[OURS] == "repair"
+
+
+async def test_the_miss_is_noted_with_the_page_it_came_from_and_what_was_offered(school):
+    school.visitors.opened(school.hasher.hash("127.0.0.1"), f"{SITE}/start")
+    await school.addon.response(a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE))
+    (record,) = school.noted()
+    assert (record.url, record.kind) == (f"{SITE}/old-volcanoes", MissKind.NOT_FOUND)
+    assert record.source_url == f"{SITE}/start"
+    assert record.offered[0] == f"{SITE}/earth/volcanoes"
+    assert record.status == 404
+    assert "127.0.0.1" not in record.client
+
+
+async def test_opening_what_was_offered_is_noted_as_the_readers_choice(school):
+    await school.addon.response(a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE))
+    school.addon.request(a_flow(f"{SITE}/earth/volcanoes", headers=BROWSER))
+    assert school.noted()[0].chosen == f"{SITE}/earth/volcanoes"
+
+
+async def test_a_machine_gets_json(school):
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=[("Accept", "application/json")], response=GONE)
+    await school.addon.response(flow)
+    assert json.loads(flow.response.raw_content)["alternatives"][0]["url"] == f"{SITE}/earth/volcanoes"
+
+
+@pytest.mark.parametrize(
+    ("headers", "response"),
+    [
+        ([("Accept", "image/*")], GONE),
+        ([("Accept", "text/html"), ("X-Requested-With", "XMLHttpRequest")], GONE),
+        (BROWSER, (200, [("Content-Type", "text/html")], b"fine")),
+        (BROWSER, (403, [("Content-Type", "text/html")], b"no")),
+    ],
+    ids=["image", "script", "fine", "forbidden"],
+)
+async def test_what_is_no_missed_page_is_left_as_it_was(school, headers, response):
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=headers, response=response)
+    await school.addon.response(flow)
+    assert flow.response.raw_content == response[2]
+    assert school.noted() == ()
+
+
+async def test_a_page_of_our_own_is_not_repaired_again(school):
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE)
+    flow.metadata[OURS] = "helper"
+    await school.addon.response(flow)
+    assert flow.response.raw_content == GONE[2]
+
+
+async def test_offline_a_page_of_which_a_copy_is_held_is_that_copy(school):
+    copy = HeldCopy(url=f"{SITE}/kept", content_type="text/html", body=b"<p>kept words", fetched_at=A_MOMENT)
+    school.collection.add(a_document("/kept"), fetched_at=A_MOMENT, copy=copy)
+    flow = a_flow(f"{SITE}/kept", headers=BROWSER, response=(504, [], b""))
+    flow.metadata[OURS] = "offline"
+    await school.addon.response(flow)
+    assert flow.response.status_code == 200
+    assert b"kept words" in flow.response.raw_content
+
+
+async def test_when_the_search_takes_too_long_the_page_goes_out_without_it(school):
+    school.addon.deadline_s = 0.0
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE)
+    await school.addon.response(flow)
+    assert flow.response.headers["linkmend-miss"] == "not_found"
+    assert "data-url" not in flow.response.get_text()
+
+
+def test_a_failure_names_the_kind_and_a_stale_answer_is_none():
+    flow = a_flow(response=(502, [], b""))
+    flow.metadata[FAILURE] = failure_of("timed out")
+    flow.metadata[OURS] = "failure"
+    assert miss_of(flow) is MissKind.TIMEOUT
+    flow.metadata[OURS] = "hit"
+    flow.response.status_code = 200
+    assert miss_of(flow) is None

@@ -1,0 +1,26 @@
+"""addons.underway: what a stop must wait for."""
+
+from addons.underway import UnderWay
+from tests.make import a_flow
+
+
+def test_a_flow_is_under_way_from_its_request_to_its_answer():
+    under_way, flow = UnderWay(), a_flow()
+    under_way.requestheaders(flow)
+    assert len(under_way) == 1
+    under_way.response(flow)
+    assert len(under_way) == 0
+
+
+def test_a_flow_that_fails_without_an_answer_is_not_waited_for():
+    under_way, flow = UnderWay(), a_flow()
+    under_way.requestheaders(flow)
+    under_way.error(flow)
+    assert len(under_way) == 0
+
+
+def test_a_failed_flow_with_an_answer_is_under_way_until_that_is_sent():
+    under_way, flow = UnderWay(), a_flow(response=(502, [], b""))
+    under_way.requestheaders(flow)
+    under_way.error(flow)
+    assert len(under_way) == 1

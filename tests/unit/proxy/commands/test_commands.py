@@ -1,0 +1,127 @@
+"""The commands, from the command line to what they print."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from typer.testing import CliRunner
+
+from proxy.errors import LinkmendError
+from proxy.main import app
+from proxy.misses import MissStore
+from proxy.missrecord import MissRecord
+from proxy.settings import MissesSettings
+from repair.model import MissKind
+from tests.make import A_MOMENT
+
+PAGE = "<html lang=en><title>{title}</title><body><main><h1>{title}</h1><p>{text}</p></main>"
+
+
+def linkmend(*arguments):
+    return CliRunner().invoke(app, [str(part) for part in arguments])
+
+
+@pytest.fixture
+def held(tmp_path):
+    """A data folder into which a small site was imported."""
+    site = tmp_path / "site" / "school.test"
+    site.mkdir(parents=True)
+    link = '<a href="/old-volcanoes.html">volcanoes and their eruptions</a>'
+    (site / "index.html").write_text(PAGE.format(title="Start", text=f"Read about {link} today."))
+    (site / "volcanoes.html").write_text(
+        PAGE.format(title="Volcanoes and eruptions", text="Lava and ash. " * 20)
+    )
+    (site / "style.css").write_text("body { color: red }")
+    data = tmp_path / "data"
+    done = linkmend("import", "--data", data, "--json", tmp_path / "site")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["pages"] >= 2
+    return data
+
+
+def test_mend_lists_what_is_held_in_the_form_of_the_repair_page(held):
+    done = linkmend("mend", "--data", held, "--json", "http://school.test/old-volcanoes.html")
+    told = json.loads(done.stdout)
+    assert told["alternatives"][0]["url"] == "http://school.test/volcanoes.html"
+    assert told["source_page"] is None
+    assert set(told) == {"url", "kind", "source_page", "queries", "alternatives", "mementos", "keywords"}
+
+
+def test_mend_prints_a_list_for_people(held):
+    done = linkmend("mend", "--data", held, "http://school.test/x", "--anchor", "volcanoes and eruptions")
+    assert " 1. Volcanoes and eruptions" in done.stdout
+    assert "http://school.test/volcanoes.html" in done.stdout
+
+
+def test_mend_says_so_when_nothing_comes_close(held):
+    done = linkmend("mend", "--data", held, "http://elsewhere.test/qqqqq")
+    assert "Nothing held comes close." in done.stdout
+
+
+def test_a_batch_answers_each_line_with_a_line(held, tmp_path):
+    batch = tmp_path / "links.jsonl"
+    batch.write_text(
+        '{"id": 7, "url": "http://school.test/old-volcanoes.html"}\n\n{"url": "http://a.test/"}\n'
+    )
+    done = linkmend("mend", "--data", held, "--batch", batch)
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert first["id"] == 7
+    assert first["alternatives"]
+    assert second["url"] == "http://a.test/"
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "line 1: "),
+        ('{"url": 5}', "line 1: "),
+        ('{"url": "gopher://a"}', "expected an http or https address"),
+    ],
+)
+def test_a_bad_line_of_a_batch_is_named(held, tmp_path, line, complaint):
+    batch = tmp_path / "links.jsonl"
+    batch.write_text(line + "\n")
+    done = linkmend("mend", "--data", held, "--batch", batch)
+    assert isinstance(done.exception, LinkmendError)
+    assert complaint in str(done.exception)
+
+
+def test_mend_takes_a_url_or_a_batch_but_not_neither(held):
+    assert linkmend("mend", "--data", held).exit_code == 2
+
+
+@pytest.fixture
+def missed(tmp_path):
+    store = MissStore(tmp_path / "misses", MissesSettings(), clock=lambda: A_MOMENT + timedelta(days=1))
+    for number, url in enumerate(("http://a.test/x", "http://a.test/x", "http://b.test/y")):
+        at = A_MOMENT + timedelta(minutes=number)
+        store.record(MissRecord(id=f"id{number}", at=at, url=url, kind=MissKind.GONE))
+    store.close()
+    return tmp_path
+
+
+def test_misses_are_listed_counted_and_exported(missed, monkeypatch):
+    config = missed / "linkmend.toml"
+    config.write_text("[misses]\nretention_days = 100000\n")
+    common = ("--data", missed, "--config", config)
+    listed = [json.loads(line) for line in linkmend("misses", "list", *common, "--json").stdout.splitlines()]
+    assert [miss["url"] for miss in listed] == ["http://b.test/y", "http://a.test/x", "http://a.test/x"]
+    top = [json.loads(line) for line in linkmend("misses", "top", *common, "--json").stdout.splitlines()]
+    assert top[0] == {"url": "http://a.test/x", "times": 2}
+    assert len(linkmend("misses", "export", *common).stdout.splitlines()) == 4
+    assert "http://a.test/x" in linkmend("misses", "list", *common).stdout
+    assert "a.test" in linkmend("misses", "top", *common, "--by", "site").stdout
+
+
+def test_the_certificate_is_printed_once_there_is_one(tmp_path):
+    done = linkmend("ca", "--data", tmp_path)
+    assert isinstance(done.exception, LinkmendError)
+    assert "linkmend serve" in str(done.exception)
+    (tmp_path / "ca").mkdir()
+    (tmp_path / "ca" / "mitmproxy-ca-cert.pem").write_text("-----BEGIN CERTIFICATE-----\n")
+    assert linkmend("ca", "--data", tmp_path).stdout == "-----BEGIN CERTIFICATE-----\n"
+
+
+def test_a_pac_file_needs_an_address_that_devices_can_reach():
+    assert '"PROXY proxy.school.test:8080"' in linkmend("pac", "--proxy", "proxy.school.test:8080").stdout
+    assert "name the proxy with --proxy" in str(linkmend("pac").exception)
