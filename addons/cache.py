@@ -208,14 +208,11 @@ class Cache:
         except TimeoutError:
             return None
 
-    def _revalidate_behind(
-        self, flow: http.HTTPFlow, request: CacheRequest, decision: ServeStaleAndRevalidate
-    ) -> None:
+    def _revalidate_behind(self, asked: http.HTTPFlow, request: CacheRequest, stored: StoredResponse) -> None:
         if not self._flights.lead(request.url):
             return  # somebody is at it
-        asked = question(flow, decision.conditions)
-        passage = self._question_passage(request, decision.stored)
-        passage.leads, passage.conditional = True, bool(decision.conditions)
+        passage = self._question_passage(request, stored)
+        passage.leads = True
         self._passages[asked] = passage
         if not try_replay(self._replay, asked):
             self._release(passage)
@@ -229,10 +226,8 @@ class Cache:
         if isinstance(decision, GatewayTimeout):
             refuse(flow, decision.forward)
             return
-        if isinstance(decision, ServeStaleAndRevalidate):
-            self._revalidate_behind(flow, passage.request, decision)
         if isinstance(decision, Serve | ServeStaleAndRevalidate):
-            if await self._answer(flow, passage, decision.stored):
+            if await self._serve(flow, passage, decision):
                 self._release(passage)
                 return
             decision = Fetch(forward="uri-miss")  # its file is gone
@@ -240,6 +235,21 @@ class Cache:
         if isinstance(decision, Revalidate):
             passage.conditional, passage.matches = True, decision.matches
         send_on(flow.request, decision.conditions if isinstance(decision, Revalidate) else None)
+
+    async def _serve(
+        self, flow: http.HTTPFlow, passage: Passage, decision: Serve | ServeStaleAndRevalidate
+    ) -> bool:
+        asked = None
+        if isinstance(decision, ServeStaleAndRevalidate):
+            asked = question(flow, decision.conditions)  # before the answer points the flow elsewhere
+        if not await self._answer(flow, passage, decision.stored):
+            # What a 304 to another request changed may be stored under another file's name by now.
+            held = select(passage.request, await self._variants(passage.request.url))
+            if held is None or not await self._answer(flow, passage, held):
+                return False
+        if asked is not None:
+            self._revalidate_behind(asked, passage.request, decision.stored)
+        return True
 
     async def _answer(self, flow: http.HTTPFlow, passage: Passage, stored: StoredResponse) -> bool:
         now = self._clock()

@@ -1,4 +1,4 @@
-"""The programs a benchmark starts and stops, their processor time and memory, and which cores they use. Linux only."""
+"""The programs a benchmark starts and stops, their processor time and memory, and their cores. Linux only."""
 
 import os
 import socket

@@ -12,6 +12,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +25,8 @@ from processes import Program, linkmend, origin, split_cores, stock_mitmdump
 
 _BUSY_CONNECTIONS = 16
 _LARGE_AT_MOST_S = 120.0
+_SYNCED_WITHIN_S = 3.0
+"""The reader has all of a large body before the disk has, and only then is it stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +119,7 @@ def _large_body(case: Case, web: Program) -> Memory:
     before_mb = case.program.memory_mb()
     load = load_on(case, web, seconds=_LARGE_AT_MOST_S, connections=1, salt="")
     done = measured(replace(load, requests=1, warm_up_s=0))
+    time.sleep(_SYNCED_WITHIN_S)
     peak_mb = case.program.peak_mb()
     return Memory(
         name=case.name, seconds=done.seconds, before_mb=before_mb, peak_mb=peak_mb, errors=done.errors

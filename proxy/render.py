@@ -2,8 +2,9 @@
 
 A page of ours shows what the collection holds, and it is shown under the address of the site that failed. A script of
 that site is then of the same origin as our page and could read it through a frame or `window.open`. So every
-page is sandboxed without `allow-same-origin`: its origin is opaque and no other page can look in.
-Cross-Origin-Opener-Policy must stay away: together with a sandbox the browser refuses the page altogether.
+page is sandboxed without `allow-same-origin`: its origin is opaque and no other page can look in. A browser sends
+no Referer from such a page, so clicks on it are cross-site navigations without one. Cross-Origin-Opener-Policy is
+left out: it adds nothing to the sandbox, and the HTML standard refuses a page that has both.
 """
 
 import base64
@@ -68,7 +69,7 @@ def html_page(
         search_action=SEARCH_PATH,
         **values,
     )
-    safety = page_headers(texts.code, policy=_policy(framable), referrer="strict-origin-when-cross-origin")
+    safety = page_headers(texts.code, policy=_policy(framable))
     return RenderedPage(
         status=status,
         headers=(("Content-Type", "text/html; charset=utf-8"), *safety, *headers),
@@ -76,7 +77,7 @@ def html_page(
     )
 
 
-def page_headers(language: str, *, policy: str, referrer: str = "no-referrer") -> Headers:
+def page_headers(language: str, *, policy: str) -> Headers:
     """What all our answers to people carry, besides their type."""
     return (
         ("Content-Language", language),
@@ -84,7 +85,7 @@ def page_headers(language: str, *, policy: str, referrer: str = "no-referrer") -
         ("Vary", "Accept, Accept-Language"),
         ("Content-Security-Policy", policy),
         ("X-Content-Type-Options", "nosniff"),
-        ("Referrer-Policy", referrer),
+        ("Referrer-Policy", "no-referrer"),
     )
 
 

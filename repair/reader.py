@@ -28,7 +28,7 @@ class Reader:
 
     async def count(self) -> int:
         """How many pages are held."""
-        return await self._run(lambda: self._collection.stats().pages)
+        return await self._run(lambda: self._collection.page_count())
 
     async def _run(self, question: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._executor, question)

@@ -56,6 +56,7 @@ def mend(
         Collection.open(data_from(data) / "collection", settings.collection) as collection,
         ThreadPoolExecutor(4) as threads,
     ):
+        collection.commit()  # what was imported a moment ago can be found as well
         repairer = Repairer(collection, wanted, threads)
         if batch is not None:
             asyncio.run(_mend_all(repairer, batch))

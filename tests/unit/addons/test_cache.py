@@ -408,6 +408,20 @@ async def test_when_its_file_is_gone_the_origin_is_asked():
     assert OURS not in flow.metadata
 
 
+async def test_a_file_that_was_renamed_meanwhile_is_found_again():
+    proxy = Proxy(large(cc("max-age=60")))
+    offer = proxy.bodies.offer
+
+    async def renamed(body, **known):
+        proxy.store.held[URL] = (large(cc("max-age=60")),)
+        proxy.bodies.offer = offer
+
+    proxy.bodies.offer = renamed
+    flow = await proxy.ask()
+    assert flow.metadata[OURS] == "hit"
+    assert len(proxy.bodies.offered) == 1
+
+
 async def asked_ahead(proxy, *headers):
     """A request about a large body in doubt, and the question that goes ahead of it."""
     waiting = asyncio.create_task(proxy.ask(*headers))
