@@ -2,6 +2,7 @@
 
     Clients      refuse strangers before anything is read
     UnderWay     count what is being answered, so that a stop can wait for it
+    Uploads      let large uploads through as they come
     Helper       requests to linkmend itself; nobody else should take them for a site's
     Cache        answers what it holds; nothing below sees such a request
     Parent       points what is left at Squid, and reads Squid's marks on the way back

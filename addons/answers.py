@@ -5,15 +5,15 @@ Large bodies come from our own body server on loopback, since mitmproxy sends a 
 
 from mitmproxy import http
 
-from addons.background import VIA
 from addons.flows import OURS, make_response, mitm_headers, point_at
 from addons.passage import Passage
-from proxy.cache.bodyserver import BodyServer
 from proxy.cache.entry import FileBody, Headers, StoredResponse
 from proxy.cache.reply import Reply, reply_from
 from proxy.cache.status import CacheStatus, write_cache_status
 from proxy.cache.storing import with_date
+from proxy.store.bodyserver import BodyServer
 
+_VIA = ("Via", "1.1 linkmend")
 _OUR_OWN_BUSINESS = (
     "range",
     "if-range",
@@ -26,7 +26,7 @@ _OUR_OWN_BUSINESS = (
 
 def dressed(headers: Headers, status: CacheStatus) -> Headers:
     """The headers with our Via and Cache-Status after those of the caches before us."""
-    return (*headers, VIA, ("Cache-Status", write_cache_status(status)))
+    return (*headers, _VIA, ("Cache-Status", write_cache_status(status)))
 
 
 async def answer(

@@ -15,8 +15,6 @@ from proxy.cache.validating import CONDITIONS
 
 log = logging.getLogger(__name__)
 
-VIA = ("Via", "1.1 linkmend")
-
 Replay = Callable[[http.HTTPFlow], None]
 
 
@@ -42,7 +40,9 @@ def send_on(request: http.Request, conditions: Headers | None) -> None:
     if conditions is not None:
         for name in CONDITIONS:
             request.headers.pop(name, None)
-    for name, value in (*(conditions or ()), VIA):
+    # No Via, against RFC 9110 7.6.3: nginx as it comes sends text uncompressed to whoever has one (gzip_proxied),
+    # and the line is thin. mitmproxy itself refuses to connect to itself, so a loop ends all the same.
+    for name, value in conditions or ():
         request.headers.fields += ((name.encode("latin-1"), value.encode("latin-1")),)
 
 

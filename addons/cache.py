@@ -20,7 +20,6 @@ from addons.answers import answer, answer_in_memory, mark, pass_file, refuse
 from addons.background import Replay, question, replay_in_mitmproxy, send_on, try_replay
 from addons.flows import FAILURE, OURS, header_list, named_truly, request_of
 from addons.passage import Passage, Verdict
-from proxy.cache.bodyserver import BodyServer
 from proxy.cache.decide import (
     Decision,
     Fetch,
@@ -41,15 +40,16 @@ from proxy.cache.flights import Flights
 from proxy.cache.freshness import ttl_s
 from proxy.cache.invalidating import invalidated
 from proxy.cache.outages import Outages
-from proxy.cache.spool import Spool
 from proxy.cache.status import write_cache_status
-from proxy.cache.store import ResponseStore
 from proxy.cache.storing import may_store, to_stored
 from proxy.cache.unshared import Unshared
 from proxy.cache.validating import freshened, updated_by_head
 from proxy.cache.vary import select
 from proxy.navigation import asks_for_repair
 from proxy.settings import CacheSettings
+from proxy.store.bodyserver import BodyServer
+from proxy.store.responses import ResponseStore
+from proxy.store.spool import Spool
 
 
 class Cache:

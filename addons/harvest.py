@@ -3,11 +3,11 @@
 import hashlib
 
 from mitmproxy import http
-from proxy.navigation import is_navigation
-from proxy.privacy import SeenContent, may_harvest
 
 from addons.flows import OURS, header_list, named_truly, page_of, request_of
 from proxy.clients import ClientHasher
+from proxy.navigation import is_navigation
+from proxy.privacy import SeenContent, may_harvest
 from proxy.settings import HarvestSettings
 from proxy.visitors import Visitors
 from repair.harvest import Harvester
@@ -36,7 +36,12 @@ class Harvest:
         self._seen = SeenContent()
 
     def response(self, flow: http.HTTPFlow) -> None:
-        if flow.response is None or flow.response.status_code != 200 or flow.response.stream:
+        if (
+            flow.response is None
+            or flow.response.status_code != 200
+            or flow.response.stream
+            or flow.is_replay
+        ):
             return
         request = request_of(flow)
         if not is_navigation(request.method, request.headers) or not named_truly(flow):

@@ -35,6 +35,8 @@ def mitmproxy_options(settings: ProxySettings) -> dict[str, Any]:
         "ssl_insecure": not settings.verify_origins,
         "ssl_verify_upstream_trusted_ca": settings.trusted_ca or None,
         "client_replay_concurrency": -1,
+        # Documents of unknown length are held back until they are whole, but no further than this.
+        "stream_large_bodies": "8m",
     }
 
 

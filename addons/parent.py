@@ -21,6 +21,10 @@ class Parent:
     def __init__(self, settings: ProxySettings) -> None:
         self.settings = settings
 
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        if flow.request.stream:  # an upload that is on its way before its `request` hook
+            self.request(flow)
+
     def request(self, flow: http.HTTPFlow) -> None:
         if not self.settings.parent or flow.response is not None or ORIGINAL_URL in flow.metadata:
             return  # no parent, answered already, or pointed at our own body server

@@ -8,18 +8,20 @@ from typing import Any
 from addons.cache import Cache
 from addons.clients import Clients
 from addons.deadlines import Deadlines
-from addons.failures import Failures, install
+from addons.failures import Failures
 from addons.harvest import Harvest
 from addons.helper import Helper
+from addons.internals import install
 from addons.parent import Parent
 from addons.repair import Repair
 from addons.underway import UnderWay
-from proxy.cache.bodyserver import BodyServer
+from addons.uploads import Uploads
 from proxy.cache.flights import Flights
-from proxy.cache.store import ResponseStore
 from proxy.clients import ClientHasher
 from proxy.misses import MissStore
 from proxy.settings import Settings
+from proxy.store.bodyserver import BodyServer
+from proxy.store.responses import ResponseStore
 from proxy.visitors import Visitors
 from repair.collection import Collection
 from repair.harvest import Harvester
@@ -94,6 +96,7 @@ class Parts:
         return [
             self._clients,
             self.under_way,
+            Uploads(lambda: self.settings.proxy.offline),
             self._helper,
             self._cache,
             self._parent,

@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass
 
 from proxy.cache.entry import CacheRequest, Headers, StoredResponse
-from proxy.cache.spool import Spool
 from proxy.cache.status import CacheStatus
+from proxy.store.spool import Spool
 
 Verdict = StoredResponse | int | None
 """What came of asking about a stored response: what a 304 left of it, another status, or None for no answer."""

@@ -12,8 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from mitmproxy import http
-from proxy.navigation import asks_for_repair
-from repair.detect import broken
 
 from addons.flows import FAILURE, OURS, header_list, page_of, url_of, write_page
 from proxy.cache.entry import Headers
@@ -23,8 +21,10 @@ from proxy.failures import Failure, proxy_status
 from proxy.language import Catalogue, choose
 from proxy.misses import MissStore
 from proxy.missrecord import MissRecord, new_miss_id
+from proxy.navigation import asks_for_repair
 from proxy.repairpage import PageContext, render
 from proxy.visitors import Visitors
+from repair.detect import broken
 from repair.model import BrokenLink, MissKind, RankedAlternatives
 from repair.pipeline import Repairer
 from repair.reader import Reader

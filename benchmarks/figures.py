@@ -44,23 +44,24 @@ class Memory:
 
 
 def figures(name: str, tally: Tally, stock: Tally, direct_ms: Sequence[float]) -> Figures:
-    ratios = [
-        own / theirs if theirs else 0.0
-        for own, theirs in zip(tally.per_second, stock.per_second, strict=True)
-    ]
-    cpu_us = statistics.median(tally.cpu_us)
+    ratios = _ratios(tally.per_second, stock.per_second)
     return Figures(
         name=name,
         per_second=statistics.median(tally.per_second),
         ratio=statistics.median(ratios),
         ratio_least=min(ratios),
         ratio_most=max(ratios),
-        cpu_us=cpu_us,
-        cpu_ratio=statistics.median(stock.cpu_us) / cpu_us if cpu_us else 0.0,
+        cpu_us=statistics.median(tally.cpu_us),
+        cpu_ratio=statistics.median(_ratios(stock.cpu_us, tally.cpu_us)),
         added_p50_ms=_quantile(tally.latencies_ms, 0.5) - _quantile(direct_ms, 0.5),
         added_p99_ms=_quantile(tally.latencies_ms, 0.99) - _quantile(direct_ms, 0.99),
         errors=dict(tally.errors),
     )
+
+
+def _ratios(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    """Round by round; 0 where there is nothing to divide by."""
+    return [one / other if other else 0.0 for one, other in zip(above, below, strict=True)]
 
 
 def _quantile(values: Sequence[float], part: float) -> float:

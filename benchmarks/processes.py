@@ -13,6 +13,8 @@ from typing import Self
 ROOT = Path(__file__).resolve().parents[1]
 _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 _START_S = 60.0
+_RESTING_S = 0.01
+"""Seconds of processor time within a fifth of a second that are no work worth waiting for."""
 
 
 class Program:
@@ -58,6 +60,13 @@ class Program:
         # The program's name, in brackets, may hold spaces: what we read stands behind it.
         fields = self._proc("stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+    def come_to_rest(self, *, at_most_s: float = 30.0) -> None:
+        """Wait for work that goes on behind the answers, which belongs to this measurement and not to the next."""
+        end, before_s = time.monotonic() + at_most_s, -1.0
+        while self.cpu_s() - before_s > _RESTING_S and time.monotonic() < end:
+            before_s = self.cpu_s()
+            time.sleep(0.2)
 
     def memory_mb(self) -> float:
         return self._status("VmRSS:")

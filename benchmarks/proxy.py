@@ -80,9 +80,11 @@ def add_turn(tally: Tally, case: Case, web: Program, *, turn: int, seconds: floa
     before_s = case.program.cpu_s()
     load = load_on(case, web, seconds=seconds, connections=_BUSY_CONNECTIONS, salt=f"busy{turn}")
     busy = measured(load)
+    case.program.come_to_rest()
     tally.per_second.append(busy.per_second)
     tally.cpu_us.append((case.program.cpu_s() - before_s) / max(busy.asked, 1) * 1e6)
     calm = measured(load_on(case, web, seconds=seconds / 2, connections=1, salt=f"calm{turn}"))
+    case.program.come_to_rest()
     tally.latencies_ms += calm.latencies_ms
     tally.errors.update(busy.errors)
     tally.errors.update(calm.errors)

@@ -1,8 +1,8 @@
 """What can go wrong in `repair` so that the caller cannot go on.
 
-    RepairError
-    ├── CollectionError    the local collection cannot be opened, read or written
-    └── ImportFailed       a file or folder to import is not what it claims to be
+RepairError
+├── CollectionError    the local collection cannot be opened, read or written
+└── ImportFailed       a file or folder to import is not what it claims to be
 """
 
 

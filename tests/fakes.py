@@ -3,8 +3,8 @@
 from collections import defaultdict
 from pathlib import Path
 
-from proxy.cache.bodyserver import Offer
 from proxy.cache.entry import FileBody
+from proxy.store.bodyserver import Offer
 
 
 class FakeClock:

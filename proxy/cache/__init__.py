@@ -1,0 +1,13 @@
+"""The rules of a shared HTTP cache (RFC 9111): pure functions over header lists and a clock. The disk is proxy.store.
+
+decide       what to do with a request, given what is stored: the place to begin reading
+storing      may a response be stored?
+freshness    how old is it, and how long is it fresh (4.2)
+vary         which stored variant answers a request (4.1)
+validating   conditional requests, both ways (4.3)
+ranges, reply   the answer made from what is stored
+invalidating what an unsafe request makes stale (4.4)
+status       Cache-Status (RFC 9211)
+flights, unshared, outages   what is remembered between requests: who fetches what, and what is not worth trying
+directives, fields, hopbyhop, entry   headers, parsed and written
+"""

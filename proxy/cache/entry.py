@@ -29,7 +29,7 @@ class CacheRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredResponse:
-    """One stored response: what was sent, and what is needed to compute its age and to select it (RFC 9111 4.1, 4.2.3).
+    """One stored response: what was sent, and what is needed for its age and its selection (RFC 9111 4.1, 4.2.3).
 
     `vary` holds the request header fields named by Vary with their normalised values at the time.
     `requested_at` and `received_at` are seconds since the epoch.

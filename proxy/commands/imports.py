@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from proxy import logs
-from proxy.cache.store import ResponseStore
 from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.pinning import pinned_response
 from proxy.settings import Settings
+from proxy.store.responses import ResponseStore
 from repair import decode, urls
 from repair.collection import Collection
 from repair.intake import Intake

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, sync_playwright
 
 _FLAGS = [
     "--no-sandbox",
@@ -22,16 +22,10 @@ _FLAGS = [
 
 
 @contextlib.contextmanager
-def chromium(
-    path: str,
-    home: Path,
-    *,
-    proxy: str | None = None,
-    certutil: str = "",
-    ca: Path | None = None,
-    **options: object,
-) -> Iterator[BrowserContext]:
-    """A fresh browser; `options` go to playwright's new_context (locale, color_scheme, viewport, ...)."""
+def launched(
+    path: str, home: Path, *, proxy: str | None = None, certutil: str = "", ca: Path | None = None
+) -> Iterator[Browser]:
+    """A fresh browser, in which each `new_context` is another person."""
     home.mkdir(parents=True, exist_ok=True)
     if ca is not None:
         _trust(certutil, home, ca)
@@ -43,9 +37,24 @@ def chromium(
             proxy={"server": proxy, "bypass": "<-loopback>"} if proxy else None,
         )
         try:
-            yield browser.new_context(**options)
+            yield browser
         finally:
             browser.close()
+
+
+@contextlib.contextmanager
+def chromium(
+    path: str,
+    home: Path,
+    *,
+    proxy: str | None = None,
+    certutil: str = "",
+    ca: Path | None = None,
+    **options: object,
+) -> Iterator[BrowserContext]:
+    """A fresh browser; `options` go to playwright's new_context (locale, color_scheme, viewport, ...)."""
+    with launched(path, home, proxy=proxy, certutil=certutil, ca=ca) as browser:
+        yield browser.new_context(**options)
 
 
 def _trust(certutil: str, home: Path, ca: Path) -> None:

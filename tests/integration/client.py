@@ -13,7 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-NAVIGATION = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Sec-Fetch-Dest": "document"}
+NAVIGATION = {
+    "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
+    "Sec-Fetch-Dest": "document",
+    "Sec-Fetch-Mode": "navigate",
+}
 MACHINE = {"Accept": "application/json"}
 PORTAL = "http://linkmend.internal"
 
@@ -68,9 +72,7 @@ class _From(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
         return self.do_open(partial(http.client.HTTPConnection, source_address=self._source), request)
 
     def https_open(self, request):
-        connection = partial(
-            http.client.HTTPSConnection, source_address=self._source, context=self._tls
-        )
+        connection = partial(http.client.HTTPSConnection, source_address=self._source, context=self._tls)
         return self.do_open(connection, request)
 
 
@@ -126,6 +128,4 @@ class Client:
 
     def _open(self, url, method, timeout_s, headers):
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return self._opener.open(
-            urllib.request.Request(url, headers=named, method=method), timeout=timeout_s
-        )
+        return self._opener.open(urllib.request.Request(url, headers=named, method=method), timeout=timeout_s)

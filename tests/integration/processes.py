@@ -130,9 +130,7 @@ class Linkmend(Running):
 
 
 @contextlib.contextmanager
-def serving(
-    data: Path, *arguments: str, settings: str = "", port: int | None = None
-) -> Iterator[Linkmend]:
+def serving(data: Path, *arguments: str, settings: str = "", port: int | None = None) -> Iterator[Linkmend]:
     """`linkmend serve` for as long as a block lasts, for tests that share one; a traceback fails it."""
     running = Linkmend(data, *arguments, settings=settings, port=port)
     try:

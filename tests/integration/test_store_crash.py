@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from proxy.cache.entry import FileBody
-from proxy.cache.store import ResponseStore
 from proxy.settings import CacheSettings
+from proxy.store.responses import ResponseStore
 
 ROOT = Path(__file__).parents[2]
 KEYS = 12
@@ -21,7 +21,7 @@ WRITER = """
 import asyncio, itertools, sys, zlib
 from pathlib import Path
 from proxy.cache.entry import StoredResponse
-from proxy.cache.store import ResponseStore
+from proxy.store.responses import ResponseStore
 from proxy.settings import CacheSettings
 
 SIZES = (20, 15_000, 100_000, 400_000)
@@ -57,7 +57,7 @@ KILLED_AT = {
 
 KILL_AT = """
 import os, signal
-from proxy.cache import rows, shelf
+from proxy.store import rows, shelf
 
 def killing(where, when, after_calls):
     holder = getattr({"rows": rows, "shelf": shelf}[where[0]], where[1])

@@ -3,8 +3,9 @@
 import pytest
 from mitmproxy.flow import Error
 
-from addons import failures
-from addons.flows import FAILURE, TIMED_OUT
+from addons.failures import Failures
+from addons.flows import ANSWERABLE, FAILURE, TIMED_OUT
+from addons.internals import streams
 from proxy.errors import StartError
 from repair.model import MissKind
 from tests.make import a_flow
@@ -12,8 +13,9 @@ from tests.make import a_flow
 
 def failed(message="[Errno 111] Connect call failed", **about):
     flow = a_flow(**about)
+    flow.metadata[ANSWERABLE] = True
     flow.error = Error(message)
-    failures.Failures().error(flow)
+    Failures().error(flow)
     return flow
 
 
@@ -28,27 +30,34 @@ def test_a_failed_image_gets_one_line_of_text_with_the_reason():
 
 def test_a_connection_that_we_gave_up_is_a_timeout():
     flow = a_flow()
-    flow.metadata[TIMED_OUT] = True
+    flow.metadata.update({TIMED_OUT: True, ANSWERABLE: True})
     flow.error = Error("server closed connection")
-    failures.Failures().error(flow)
+    Failures().error(flow)
     assert flow.metadata[FAILURE].kind is MissKind.TIMEOUT
     assert flow.response.status_code == 504
+
+
+def test_a_client_that_has_gone_is_not_answered():
+    flow = a_flow()
+    flow.error = Error("client disconnected")
+    Failures().error(flow)
+    assert flow.response is None
 
 
 def test_a_stale_answer_of_the_cache_is_left_alone():
     flow = a_flow(response=(200, [], b"stale"))
     flow.error = Error("[Errno 111] Connect call failed")
-    failures.Failures().error(flow)
+    Failures().error(flow)
     assert flow.response.raw_content == b"stale"
 
 
 def test_the_connection_is_closed_after_a_failure_since_mitmproxy_remembers_it():
     flow = failed()
-    failures.Failures().response(flow)
+    Failures().response(flow)
     assert flow.response.headers["connection"] == "close"
 
 
 def test_an_unknown_mitmproxy_is_refused_at_the_start(monkeypatch):
-    monkeypatch.setattr(failures, "_NEEDED", ("send_response_of_old",))
+    monkeypatch.setattr(streams, "_NEEDED", ("send_response_of_old",))
     with pytest.raises(StartError, match="not supported"):
-        failures.install()
+        streams.install()

@@ -1,5 +1,6 @@
 """addons.underway: what a stop must wait for."""
 
+from addons.flows import ANSWERABLE
 from addons.underway import UnderWay
 from tests.make import a_flow
 
@@ -20,7 +21,22 @@ def test_a_flow_that_fails_without_an_answer_is_not_waited_for():
 
 
 def test_a_failed_flow_with_an_answer_is_under_way_until_that_is_sent():
-    under_way, flow = UnderWay(), a_flow(response=(502, [], b""))
+    under_way, flow = UnderWay(), a_flow()
     under_way.requestheaders(flow)
+    flow.metadata[ANSWERABLE] = True
     under_way.error(flow)
     assert len(under_way) == 1
+
+
+def test_a_client_that_hangs_up_in_mid_answer_is_not_waited_for():
+    under_way, flow = UnderWay(), a_flow(response=(200, [], b""))
+    under_way.requestheaders(flow)
+    under_way.error(flow)
+    assert len(under_way) == 0
+
+
+def test_a_question_of_our_own_is_not_counted():
+    under_way, flow = UnderWay(), a_flow()
+    flow.is_replay = "request"
+    under_way.requestheaders(flow)
+    assert len(under_way) == 0

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from proxy.cache.entry import FileBody, StoredResponse
-from proxy.cache.rows import Rows
-from proxy.cache.shelf import MAX_VARIANTS
-from proxy.cache.store import ResponseStore
-from proxy.cache.tenancy import ABANDONED_AFTER_S
 from proxy.errors import StoreError
 from proxy.settings import CacheSettings
+from proxy.store.responses import ResponseStore
+from proxy.store.rows import Rows
+from proxy.store.shelf import MAX_VARIANTS
+from proxy.store.tenancy import ABANDONED_AFTER_S
 
 KEY = "http://school.test/page"
 MB = 1024**2
@@ -509,7 +509,7 @@ async def test_a_directory_that_cannot_be_used_is_an_error_that_names_it(tmp_pat
 
 
 async def test_writes_that_pile_up_are_refused_rather_than_held(store, monkeypatch):
-    monkeypatch.setattr("proxy.cache.store.QUEUED_BYTES", 250_000)
+    monkeypatch.setattr("proxy.store.responses.QUEUED_BYTES", 250_000)
     putting = [store.put(str(number), a_response(b"x" * 100_000)) for number in range(5)]
     assert sorted(await asyncio.gather(*putting)) == [False, False, False, True, True]
     assert await store.put("later", a_response(b"x" * 100_000))
@@ -572,7 +572,7 @@ async def test_while_another_process_is_there_only_old_leftovers_are_removed(tmp
         assert spooled.path.exists()
         assert orphan.exists()
         tomorrow = orphan.stat().st_ctime + ABANDONED_AFTER_S + 60
-        monkeypatch.setattr("proxy.cache.tenancy.now", lambda: tomorrow)
+        monkeypatch.setattr("proxy.store.tenancy.now", lambda: tomorrow)
         async with opened(tmp_path) as second:
             await second.put("so that the sweeping is over", a_response())
         assert not spooled.path.exists()
@@ -593,7 +593,7 @@ ANOTHER_PROCESS = """
 import asyncio, sys
 from pathlib import Path
 from proxy.cache.entry import StoredResponse
-from proxy.cache.store import ResponseStore
+from proxy.store.responses import ResponseStore
 from proxy.settings import CacheSettings
 
 def response(body):

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from proxy.cache import spool as spool_module
 from proxy.cache.entry import FileBody
-from proxy.cache.spool import BACKLOG_BYTES, IN_MEMORY_BYTES, SpoolRoom
+from proxy.store import spool as spool_module
+from proxy.store.spool import BACKLOG_BYTES, IN_MEMORY_BYTES, SpoolRoom
 
 CHUNK = bytes(range(256)) * 256  # 64 KB
 

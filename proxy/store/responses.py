@@ -19,14 +19,14 @@ from pathlib import Path
 from secrets import token_hex
 from typing import ParamSpec, Self, TypeVar
 
-from proxy.cache.complaints import Complaint
 from proxy.cache.entry import StoredResponse
-from proxy.cache.memory import Memory
-from proxy.cache.shelves import TROUBLE, Shelves
-from proxy.cache.spool import Spool, SpoolRoom
-from proxy.cache.tenancy import Tenancy
 from proxy.errors import StoreError
 from proxy.settings import CacheSettings
+from proxy.store.complaints import Complaint
+from proxy.store.memory import Memory
+from proxy.store.shelves import TROUBLE, Shelves
+from proxy.store.spool import Spool, SpoolRoom
+from proxy.store.tenancy import Tenancy
 
 log = logging.getLogger(__name__)
 

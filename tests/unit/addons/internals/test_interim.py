@@ -7,7 +7,7 @@ from mitmproxy.proxy.layers.http import ReceiveHttp, SendHttp
 from mitmproxy.proxy.layers.http._events import RequestEndOfMessage, RequestHeaders, ResponseEndOfMessage
 from mitmproxy.proxy.layers.http._http1 import Http1Client
 
-from addons import interim
+from addons.internals import interim
 
 HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 FINAL = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"

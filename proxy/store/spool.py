@@ -15,8 +15,8 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
-from proxy.cache.complaints import Complaint
 from proxy.cache.entry import FileBody
+from proxy.store.complaints import Complaint
 
 log = logging.getLogger(__name__)
 

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import diskcache
 
-from proxy.cache.complaints import Complaint
 from proxy.cache.entry import FileBody, StoredResponse
-from proxy.cache.shelf import Shelf, is_damage
-from proxy.cache.tenancy import Tenancy, sweep_spools
+from proxy.store.complaints import Complaint
+from proxy.store.shelf import Shelf, is_damage
+from proxy.store.tenancy import Tenancy, sweep_spools
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,6 @@
 import logging
 
-from proxy.cache.complaints import Complaint
+from proxy.store.complaints import Complaint
 
 
 def test_a_lasting_trouble_is_told_once_a_minute_with_how_often_it_came(caplog):

@@ -1,8 +1,8 @@
 import pytest
 
 from proxy.cache.entry import FileBody, StoredResponse
-from proxy.cache.rows import Rows
-from proxy.cache.shelf import Shelf
+from proxy.store.rows import Rows
+from proxy.store.shelf import Shelf
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.cache.entry import StoredResponse
-from proxy.cache.records import Damaged, decode, encode, record_of, response_of, variant_name
+from proxy.store.records import Damaged, decode, encode, record_of, response_of, variant_name
 
 TEXT = st.text(st.characters(max_codepoint=255))
 HEADERS = st.lists(st.tuples(TEXT, TEXT), max_size=4).map(tuple)

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from proxy.cache.entry import FileBody, StoredResponse
-from proxy.cache.memory import Memory
+from proxy.store.memory import Memory
 
 
 def responses(body=b"x" * 100):

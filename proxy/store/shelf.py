@@ -21,9 +21,9 @@ from pathlib import Path
 from secrets import token_hex
 
 from proxy.cache.entry import FileBody, StoredResponse
-from proxy.cache.records import Damaged, Record, decode, encode, record_of, response_of, variant_name
-from proxy.cache.rows import FoundRow, NewRow, Rows
-from proxy.cache.tenancy import changed_before
+from proxy.store.records import Damaged, Record, decode, encode, record_of, response_of, variant_name
+from proxy.store.rows import FoundRow, NewRow, Rows
+from proxy.store.tenancy import changed_before
 
 log = logging.getLogger(__name__)
 

@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import pytest
 
-from proxy.cache.bodyserver import BodyServer
 from proxy.cache.entry import FileBody
+from proxy.store.bodyserver import BodyServer
 
 CONTENT = os.urandom(3_000_000)
 

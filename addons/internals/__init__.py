@@ -1,0 +1,9 @@
+"""What leans on mitmproxy's internals: kept small, in one place, checked at start-up, tried on 11 and 12."""
+
+from addons.internals import interim, streams
+
+
+def install() -> None:
+    """Teach mitmproxy what linkmend needs. Raises StartError when its internals have changed."""
+    streams.install()
+    interim.install()

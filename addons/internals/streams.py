@@ -1,0 +1,127 @@
+"""An HTTP stream that lets an addon answer when the origin failed, and does not give up too early.
+
+mitmproxy ignores a response that an addon sets in the `error` hook and sends its own 502. Three ways round it
+were weighed (FACTS): fetching documents ourselves in the `request` hook would double the path to the origin and
+could not stream; sending everything through a Squid parent works, but only with that parent. So the stream
+itself is taught to answer: a small subclass of mitmproxy's `HttpStream` that, when the origin fails before a
+byte was sent to the client, sends what the `error` hook left in `flow.response`.
+
+It also tries once more, on a new connection, when a kept-alive one was closed just as we asked: mitmproxy would
+call that a failure of the origin, and the reader would see a repair page for a page that is there.
+"""
+
+from collections.abc import Generator
+from typing import Any
+
+from mitmproxy import flow as mitm_flow
+from mitmproxy.net.http.validate import validate_headers
+from mitmproxy.proxy import commands
+from mitmproxy.proxy.layers import http as layers
+from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
+
+from addons.flows import ANSWERABLE
+from proxy.errors import StartError
+
+_NEEDED = (
+    "handle_protocol_error",
+    "make_server_connection",
+    "send_response",
+    "check_invalid",
+    "check_killed",
+    "state_done",
+    "state_errored",
+    "state_wait_for_response_headers",
+    "state_consume_response_body",
+)
+_IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})  # RFC 9110 9.2.2
+_CLOSED = "server closed connection"
+
+
+class AnsweringStream(HttpStream):
+    """mitmproxy's stream, with a second try and with the last word left to the `error` hook."""
+
+    _tried_again = False
+
+    def handle_protocol_error(self, event: Any) -> Generator[Any, Any, None]:
+        if self._may_try_again(event):
+            self._tried_again = True
+            if (yield from self.make_server_connection()):
+                yield from self._send_again()
+        elif self._may_answer(event):
+            yield from self._answer(event)
+        else:
+            yield from super().handle_protocol_error(event)
+
+    def _may_try_again(self, event: Any) -> bool:
+        """The connection was open before this request came, and closed before anything of an answer."""
+        request, opened_at = self.flow.request, self.flow.server_conn.timestamp_tcp_setup
+        return (
+            not self._tried_again
+            and isinstance(event, ResponseProtocolError)
+            and event.message == _CLOSED
+            and self.client_state == self.state_done
+            and self.server_state == self.state_wait_for_response_headers
+            and request.method in _IDEMPOTENT
+            and not request.stream
+            and not request.trailers
+            and opened_at is not None
+            and opened_at < request.timestamp_start
+        )
+
+    def _send_again(self) -> Generator[Any, Any, None]:
+        content, server = self.flow.request.raw_content, self.context.server
+        head = layers.RequestHeaders(self.stream_id, self.flow.request, end_stream=not content)
+        yield layers.SendHttp(head, server)
+        if content:
+            yield layers.SendHttp(layers.RequestData(self.stream_id, content), server)
+        yield layers.SendHttp(layers.RequestEndOfMessage(self.stream_id), server)
+
+    def _may_answer(self, event: Any) -> bool:
+        """The whole request has arrived, the origin failed, and the client has seen nothing of an answer."""
+        return (
+            isinstance(event, ResponseProtocolError)
+            and self.client_state == self.state_done
+            and self.server_state in (self.state_wait_for_response_headers, self.state_consume_response_body)
+        )
+
+    def _answer(self, event: Any) -> Generator[Any, Any, None]:
+        self.flow.response = None  # half an answer must not be taken for one set by the hook
+        self.response_body_buf.clear()
+        self.flow.error = mitm_flow.Error(event.message)
+        self.flow.metadata[ANSWERABLE] = True
+        yield layers.HttpErrorHook(self.flow)
+        if (yield from self.check_killed(False)):
+            return
+        if self.flow.response is not None:
+            yield from self.send_response()
+            return
+        yield layers.SendHttp(event, self.context.client)
+        self.server_state = self.state_errored
+        self.flow.live = False
+        yield layers.DropStream(self.stream_id)
+
+    def check_invalid(self, request: bool) -> Generator[Any, Any, bool]:
+        """An origin whose headers are malformed has failed like any other, instead of ending in a bare 502."""
+        if request or not self.context.options.validate_inbound_headers or self.flow.response is None:
+            return (yield from super().check_invalid(request))
+        try:
+            validate_headers(self.flow.response)
+        except ValueError as error:
+            yield commands.CloseConnection(self.flow.server_conn)
+            yield from self.handle_protocol_error(_malformed(self.stream_id, f"malformed answer: {error}"))
+            return True
+        return False
+
+
+def _malformed(stream_id: int, message: str) -> ResponseProtocolError:
+    codes = getattr(layers, "ErrorCode", None)  # mitmproxy 12; version 11 has plain status codes
+    code = 502 if codes is None else codes.RESPONSE_VALIDATION_FAILED
+    return ResponseProtocolError(stream_id, message, code)
+
+
+def install() -> None:
+    """Have mitmproxy use our stream for every request. Raises StartError when its internals have changed."""
+    missing = [name for name in _NEEDED if not callable(getattr(HttpStream, name, None))]
+    if missing:
+        raise StartError(f"this mitmproxy is not supported: HttpStream has no {', '.join(missing)}")
+    layers.HttpStream = AnsweringStream  # type: ignore[misc]
