@@ -21,7 +21,7 @@ from proxy.failures import Failure, proxy_status
 from proxy.language import Catalogue, choose
 from proxy.misses import MissStore
 from proxy.missrecord import MissRecord, new_miss_id
-from proxy.navigation import asks_for_repair
+from proxy.navigation import asks_for_repair, wants_json
 from proxy.repairpage import PageContext, render
 from proxy.visitors import Visitors
 from repair.detect import broken
@@ -78,7 +78,7 @@ class Repair:
         record = self._record(flow, found, texts, (time.perf_counter() - started) * 1000)
         self._write(flow, found, record.id, texts)
         self._misses.record(record)
-        self._visitors.offered(record.client, record.id, (*record.offered, found.link.url))
+        self._visitors.offered(record.client, record.id, record.offered)
 
     async def _served_copy(self, flow: http.HTTPFlow, texts: Catalogue) -> bool:
         """Off the line there is nothing newer than the copy we hold, so it is the answer."""
@@ -133,7 +133,7 @@ class Repair:
         context = PageContext(
             texts=texts,
             status=flow.response.status_code if flow.response else 502,
-            accept=flow.request.headers.get("accept", "text/html"),
+            as_json=wants_json(header_list(flow.request.headers)),
             miss_id=miss_id,
             offline=self._offline(),
             error_detail=failure.error if isinstance(failure, Failure) else "",

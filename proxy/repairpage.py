@@ -37,7 +37,7 @@ class PageContext:
 
     texts: Catalogue
     status: int
-    accept: str = "text/html"
+    as_json: bool = False
     miss_id: str = ""
     offline: bool = False
     error_detail: str = ""
@@ -64,7 +64,7 @@ class Offer:
 def render(found: RankedAlternatives, context: PageContext) -> RenderedPage:
     """The repair page in the form the client asked for. Alternatives without a safe http(s) URL are left out."""
     miss: Headers = (("Linkmend-Miss", found.link.kind.value),)
-    if wants_json(context.accept):
+    if context.as_json:
         return _json_page(found, context, miss)
     offers = _offers(found, context)
     page = _html_page(found, context, offers, miss)
@@ -73,27 +73,6 @@ def render(found: RankedAlternatives, context: PageContext) -> RenderedPage:
         offers = offers[:-1]
         page = _html_page(found, context, offers, miss)
     return page
-
-
-def wants_json(accept: str) -> bool:
-    """Whether an Accept header likes JSON better than HTML; a browser's never does."""
-    quality = {"application/json": 0.0, "text/html": 0.0}
-    for part in accept[:2_000].split(",")[:50]:
-        media, *parameters = (piece.strip().lower() for piece in part.split(";"))
-        if media in quality:
-            quality[media] = max(quality[media], _quality(parameters))
-    return quality["application/json"] > quality["text/html"]
-
-
-def _quality(parameters: list[str]) -> float:
-    for parameter in parameters:
-        name, _, value = parameter.partition("=")
-        if name.strip() == "q":
-            try:
-                return min(max(float(value), 0.0), 1.0)
-            except ValueError:
-                return 0.0
-    return 1.0
 
 
 def numbered(found: RankedAlternatives) -> tuple[tuple[int, Alternative], ...]:
@@ -187,7 +166,20 @@ def _html_page(
 
 
 def _json_page(found: RankedAlternatives, context: PageContext, miss: Headers) -> RenderedPage:
-    answer = {
+    return RenderedPage(
+        status=context.status,
+        headers=(
+            ("Content-Type", "application/json"),
+            *page_headers(context.texts.code, policy="default-src 'none'; sandbox; frame-ancestors 'none'"),
+            *miss,
+        ),
+        body=json.dumps(as_json(found)).encode("ascii"),
+    )
+
+
+def as_json(found: RankedAlternatives) -> dict[str, object]:
+    """The answer for machines, under the names of the contract; `linkmend mend` prints the same."""
+    return {
         "url": found.link.url,
         "kind": found.link.kind.value,
         "source_page": found.link.source_url,
@@ -196,15 +188,6 @@ def _json_page(found: RankedAlternatives, context: PageContext, miss: Headers) -
         "mementos": {},
         "keywords": list(found.keywords),
     }
-    return RenderedPage(
-        status=context.status,
-        headers=(
-            ("Content-Type", "application/json"),
-            *page_headers(context.texts.code, policy="default-src 'none'; sandbox; frame-ancestors 'none'"),
-            *miss,
-        ),
-        body=json.dumps(answer).encode("ascii"),
-    )
 
 
 def _as_json(alternative: Alternative) -> dict[str, object]:

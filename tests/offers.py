@@ -12,13 +12,13 @@ MISS_ID = "q3Yd0r0c2ZkXo2l8mB1tPw"
 
 LIBRARY = (
     ("plants/photosynthesis.html", "How plants make food from light", ("anchor", "title")),
-    ("plants/leaves.html", "Leaves: the kitchens of a plant", ("text", "site")),
+    ("plants/leaves.html", "Leaves: the kitchens of a plant", ("text", "same_site")),
     ("science/carbon-cycle.html", "The carbon cycle, step by step", ("text",)),
     ("science/light.html", "What is light?", ("links",)),
     ("garden/compost.html", "A compost heap for our school garden", ("url",)),
     ("plants/seeds.html", "From seed to seedling", ("context",)),
     ("science/oxygen.html", "Oxygen: the air we need", ("text",)),
-    ("plants/", "All pages about plants", ("site",)),
+    ("plants/", "All pages about plants", ("same_site",)),
 )
 
 

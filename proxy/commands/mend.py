@@ -15,7 +15,7 @@ from rich.console import Console
 from proxy import logs
 from proxy.commands.options import Config, Data, Json, data_from, print_json, settings_from
 from proxy.errors import LinkmendError
-from proxy.repairpage import _as_json as page_as_json
+from proxy.repairpage import as_json as page_as_json
 from repair.collection import Collection
 from repair.model import BrokenLink, MissKind, RankedAlternatives
 from repair.pipeline import Repairer

@@ -1,6 +1,8 @@
 """Every way in which a page can fail to come ends in linkmend's page: http and https, direct and behind Squid."""
 
 import json
+import socket
+import urllib.request
 
 import pytest
 
@@ -174,3 +176,61 @@ def test_https_goes_by_connect_through_a_plain_squid(secure_origin, start_linkme
     client = Client(running.url, running.ca)
     assert client.open_page(secure_origin.url + "/page").status == 200
     assert client.open_page(f"https://127.0.0.1:{free_port()}/page").miss == "unreachable"
+
+
+def test_a_kept_alive_connection_that_was_closed_under_us_is_no_miss(origin, start_linkmend):
+    """Origins close idle connections at any moment; the request that meets this is sent again on a new one."""
+    answers = iter(range(100))
+
+    async def once_a_connection(exchange):
+        if next(answers) % 2:
+            exchange.writer.close()  # the second request on a connection finds it closed
+        else:
+            await exchange.send(reply("<title>here</title>", Cache_Control="no-store"))
+
+    origin.pages["/page"] = once_a_connection
+    running = start_linkmend()
+    with socket.create_connection(("127.0.0.1", running.port), timeout=20) as browser:
+        for _ in range(4):
+            browser.sendall(
+                f"GET {origin.url}/page HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n".encode()
+            )
+            assert b"200 OK" in _whole_answer(browser)
+
+
+def _whole_answer(connection):
+    data = b""
+    while b"<title>here</title>" not in data and b"linkmend-miss" not in data.lower():
+        data += connection.recv(65536)
+    return data
+
+
+def test_a_document_of_unknown_and_great_length_is_passed_on_rather_than_held(origin, start_linkmend):
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+
+    async def endless(exchange):
+        await exchange.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        for _ in range(320):  # 20 MB
+            await exchange.send(chunk)
+        await exchange.send(b"0\r\n\r\n")
+
+    origin.pages["/long"] = endless
+    running = start_linkmend()
+    answer = Client(running.url).open_page(origin.url + "/long")
+    assert len(answer.body) == 320 * 0x10000
+
+
+def test_a_large_upload_reaches_the_origin_directly_and_through_the_parent(
+    origin, start_linkmend, start_squid
+):
+    origin.pages["/upload"] = reply("thanks")
+    for parent in ((), ("--parent", start_squid().url)):
+        running = start_linkmend(*parent, data=None)
+        request = urllib.request.Request(origin.url + "/upload", data=b"x" * 3_000_000, method="POST")
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": running.url}))
+        with opener.open(request, timeout=30) as response:
+            assert response.read() == b"thanks"
+        running.stop()
+    assert "via" in origin.seen[-1].headers

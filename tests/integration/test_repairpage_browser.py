@@ -1,4 +1,4 @@
-"""The pages people see, in a real Chromium: axe-core finds nothing, everything works in the sandbox, nobody looks in."""
+"""The pages people see, in a real Chromium: axe-core finds nothing, all works in the sandbox, nobody looks in."""
 
 import shutil
 import threading
@@ -24,7 +24,8 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 HOSTILE_COPY = b"""<!doctype html><html lang=en><head><title>An old page</title></head><body><h1>Old</h1>
-<a id=next href="next.html">next</a><script>document.title = "ran"</script><img src=x onerror="document.title='ran'">"""
+<a id=next href="next.html">next</a><script>document.title = "ran"</script>
+<img src=x onerror="document.title='ran'">"""
 
 
 @dataclass
@@ -138,7 +139,7 @@ def forget(site):
 
 @pytest.fixture(scope="module")
 def chromium(site):
-    """A browser that knows two host names, both of them the site; there, unlike on localhost, it sends no Sec-Fetch-*."""
+    """A browser that knows two host names, both of them the site; unlike on localhost it sends no Sec-Fetch-*."""
     here = f"127.0.0.1:{site.port}"
     names = f"MAP school.test:80 {here}, MAP linkmend.internal:80 {here}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
     with sync_api.sync_playwright() as playwright:
