@@ -6,8 +6,11 @@ address or anchor has the known word. Pages are read in their order: a public on
 """
 
 import base64
+import contextlib
+import http.client
 import itertools
 import json
+import ssl
 from dataclasses import dataclass
 from html import unescape
 from urllib.parse import unquote
@@ -15,7 +18,7 @@ from urllib.parse import unquote
 import pytest
 
 from tests.integration.client import Client
-from tests.integration.origin import Origin, reply
+from tests.integration.origin import Origin, certificate, reply
 from tests.integration.processes import eventually, serving
 
 SETTINGS = '[collection]\ncommit_every_s = 0.2\n[log]\nlevel = "debug"\n'
@@ -258,6 +261,38 @@ def test_a_page_that_repeats_a_forged_host_header_is_not_kept_for_others(claimed
     site.pages[path] = repeat
     alice.open_page(site.url + path, Host=claimed.format(port=site.port))
     assert bob.open_page(site.url + path).text == f"<base href='{site.url}/'>"
+
+
+def test_a_foreign_name_in_a_tunnel_puts_nothing_under_the_name_of_the_tunnel(tmp_path, start_linkmend):
+    """Many sites share a server, which goes by the name in the request line: one of them may be the forger's."""
+    pem, context = certificate(tmp_path, "127.0.0.1")
+    with Origin(tls=context) as shared:
+        shared.pages["/page"] = reply("<title>good</title>", Cache_Control=FRESH)
+        shared.pages["https://evil.test/page"] = reply("<title>evil</title>", Cache_Control=FRESH)
+        running = start_linkmend(settings=f'[proxy]\ntrusted_ca = "{pem}"\n')
+        trusting = ssl.create_default_context(cafile=str(running.ca))
+        forger = http.client.HTTPSConnection("127.0.0.1", running.port, context=trusting, timeout=20)
+        with contextlib.closing(forger):
+            forger.set_tunnel("127.0.0.1", shared.port)
+            forger.request("GET", "https://evil.test/page", headers={"Host": f"127.0.0.1:{shared.port}"})
+            forger.getresponse().read()
+        assert Client(running.url, running.ca).open_page(shared.url + "/page").text == "<title>good</title>"
+
+
+@pytest.mark.parametrize("header", ["X_Forwarded_Host", "X_Host", "Forwarded"])
+def test_a_page_bent_by_a_header_that_no_browser_sends_is_held_for_nobody(header, site, alice, bob):
+    secret = publish(site, Cache_Control=FRESH)
+    bent = site.pages[secret.path]
+
+    async def bend(exchange):
+        forged = header.lower().replace("_", "-") in exchange.headers
+        await exchange.send(bent if forged else reply("<title>as it is</title>", Cache_Control=FRESH))
+
+    site.pages[secret.path] = bend
+    assert secret.hidden in alice.open_page(secret.url, **{header: "evil.test"}).text
+    harvested(site, alice)
+    assert_nowhere(bob, secret)
+    assert bob.open_page(secret.url).text == "<title>as it is</title>"
 
 
 # The logs
