@@ -8,9 +8,11 @@ handlers. `LeanAddons.trigger_event` does what mitmproxy's does, for addons with
 import asyncio
 import inspect
 import logging
+import re
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from mitmproxy import exceptions, hooks, master, options
@@ -19,25 +21,32 @@ from mitmproxy.addons import clientplayback, core, disable_h2c, next_layer, prox
 
 from proxy.errors import StartError
 from proxy.settings import ProxySettings, split_address
+from proxy.trust import trusted_file
 
 log = logging.getLogger(__name__)
 
 _DNS_THREADS = 64
 
 
-def mitmproxy_options(settings: ProxySettings) -> dict[str, Any]:
-    """mitmproxy's options, set from ours, besides where it listens."""
+def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
+    """mitmproxy's options, set from ours, besides where it listens. Raises SettingsError for a bad `trusted_ca`."""
     return {
         # A dead https host must reach our hooks as a request, not fail at CONNECT.
         "connection_strategy": "lazy",
         "http2": settings.http2,
         "http3": False,
         "ssl_insecure": not settings.verify_origins,
-        "ssl_verify_upstream_trusted_ca": settings.trusted_ca or None,
+        "ssl_verify_upstream_trusted_ca": trusted_file(settings.trusted_ca, Path(confdir)),
         "client_replay_concurrency": -1,
         # Documents of unknown length are held back until they are whole, but no further than this.
         "stream_large_bodies": "8m",
     }
+
+
+def _mode_at(settings: ProxySettings) -> str:
+    """mitmproxy's mode with where it listens in it: a change of that alone would not be noticed on a reload."""
+    host, port = split_address(settings.listen)
+    return settings.mode if "@" in settings.mode else f"{settings.mode}@{host}:{port}"
 
 
 class LeanAddons(AddonManager):
@@ -79,6 +88,7 @@ class LeanMaster(master.Master):
 
     def __init__(self, settings: ProxySettings, confdir: str, addons: Sequence[Any]) -> None:
         super().__init__(options.Options(confdir=confdir))
+        self._confdir = confdir
         self.options.changed.disconnect(self.addons._configure_all)
         self.addons = LeanAddons(self)
         self.addons.add(
@@ -94,11 +104,9 @@ class LeanMaster(master.Master):
 
     def apply(self, settings: ProxySettings) -> None:
         """Set mitmproxy's options from ours; safe while running. Raises StartError for a mode it does not know."""
-        host, port = split_address(settings.listen)
+        chosen = mitmproxy_options(settings, self._confdir)
         try:
-            self.options.update(
-                listen_host=host, listen_port=port, mode=[settings.mode], **mitmproxy_options(settings)
-            )
+            self.options.update(mode=[_mode_at(settings)], **chosen)
         except exceptions.OptionsError as error:
             raise StartError(f"proxy.mode: {error}") from error
 
@@ -110,7 +118,12 @@ class LeanMaster(master.Master):
         """The address browsers use, as HOST:PORT; raises StartError when nothing listens."""
         addresses = self._proxyserver.listen_addrs()
         if not addresses:
-            raise StartError(f"cannot listen on {self.options.listen_host}:{self.options.listen_port}")
+            mode = self.options.mode[0]
+            reasons = [
+                str(server.last_exception) for server in self._proxyserver.servers if server.last_exception
+            ]
+            why = re.search(r"\[Errno \d+\] [^\n(]*|address already in use", "; ".join(reasons))
+            raise StartError(f"cannot listen on {mode.rpartition('@')[2]}{f': {why[0]}' if why else ''}")
         host, port = addresses[0][:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 

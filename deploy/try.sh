@@ -7,14 +7,14 @@ cd "$(dirname "$0")/.."
 make_environment .
 
 port=${1:-8080}
-data=${LINKMEND_DEMO_DATA:-.venv/demo-data}
+data=${DEMO_DATA:-.venv/demo-data}
 .venv/bin/linkmend import --data "$data" deploy/demo
 cat >&2 <<TEXT
 
   Point a browser's HTTP proxy at 127.0.0.1:$port and open http://library.school.test/
   or, in another terminal, follow a dead link of the demo (see deploy/demo/README.md):
 
-    curl -x http://127.0.0.1:$port -H 'Accept: text/html' http://oldlibrary.school.test/topics/water-cycle.html
+    curl -x http://127.0.0.1:$port -H 'Accept: application/json' http://oldlibrary.school.test/hours.html
 
 TEXT
 exec .venv/bin/linkmend serve --data "$data" --listen "127.0.0.1:$port"

@@ -22,6 +22,8 @@ def set_up(settings: LogSettings) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
+    # What it says of a port that is taken, we say ourselves, in one line.
+    logging.getLogger("mitmproxy.addons.proxyserver").setLevel(logging.CRITICAL)
     for name in _OWN:
         logging.getLogger(name).setLevel(settings.level.upper())
 

@@ -1,5 +1,6 @@
 """The roof: the `linkmend` program, its commands, and how its errors end."""
 
+import os
 import sys
 
 import typer
@@ -30,6 +31,7 @@ app.command()(pac)
 
 def run() -> None:
     """The entry point: errors that an operator can put right become one line on stderr and exit code 1."""
+    os.umask(0o077)  # pages, misses and the CA's key are nobody else's business on this machine
     try:
         app()
     except (LinkmendError, RepairError) as error:

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proxy.commands.options import Config, Data, Json, data_from, print_json, settings_from
+from proxy.errors import LinkmendError
 from proxy.misses import MissStore
 from proxy.missrecord import event_of
 from repair.model import MissKind
@@ -77,4 +78,7 @@ def export(
 
 
 def _store(config: Config, data: Data) -> MissStore:
-    return MissStore(data_from(data) / "misses", settings_from(config).misses)
+    folder = data_from(data) / "misses"
+    if not folder.is_dir():
+        raise LinkmendError(f"{folder.parent}: no miss log there; name the proxy's data folder with --data")
+    return MissStore(folder, settings_from(config).misses)
