@@ -5,7 +5,6 @@ mitmproxy's own interfaces or further addons beside it. The settings file and th
 `--set linkmend_config=FILE` and `--set linkmend_data=DIR`.
 """
 
-import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -42,7 +41,7 @@ class Linkmend:
         except (LinkmendError, RepairError) as error:
             raise exceptions.OptionsError(f"linkmend: {error}") from error
         await self._parts.start()
-        ctx.options.update(**mitmproxy_options(settings.proxy, os.path.expanduser(ctx.options.confdir)))
+        ctx.options.update(**mitmproxy_options(settings.proxy, ctx.options.confdir))
         self.addons = self._parts.addons()
 
     async def done(self) -> None:

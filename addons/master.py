@@ -36,7 +36,7 @@ def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
         "http2": settings.http2,
         "http3": False,
         "ssl_insecure": not settings.verify_origins,
-        "ssl_verify_upstream_trusted_ca": trusted_file(settings.trusted_ca, Path(confdir)),
+        "ssl_verify_upstream_trusted_ca": trusted_file(settings.trusted_ca, Path(confdir).expanduser()),
         "client_replay_concurrency": -1,
         # Documents of unknown length are held back until they are whole, but no further than this.
         "stream_large_bodies": "8m",

@@ -46,6 +46,7 @@ def cases_of(stock: Program, usual: Program, disk: Program) -> tuple[Case, ...]:
     return (
         Case(name="mitmdump -q", program=stock, path=passing),
         Case(name="pass-through", program=usual, path=passing, says="fwd="),
+        Case(name="pass-through, new URLs", program=usual, path=f"{PASSING}{{n}}.html", says="fwd="),
         Case(name="hit in memory", program=usual, path=cacheable, says="linkmend;hit"),
         Case(name="hit on disk", program=disk, path=cacheable, says="linkmend;hit"),
         Case(name="first visit", program=usual, path=numbered, says=";stored"),
