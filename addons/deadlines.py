@@ -15,6 +15,9 @@ from mitmproxy.connection import Client
 from addons.flows import TIMED_OUT
 from proxy.settings import ProxySettings
 
+_SENT_AT = "linkmend_sent_at"
+_EARLY_S = 0.01  # a timer may wake a moment before its time
+
 
 class Deadlines:
     """Timers for connecting, for the first byte, and for a body that we hold back while it arrives."""
@@ -25,7 +28,11 @@ class Deadlines:
 
     def request(self, flow: http.HTTPFlow) -> None:
         if flow.response is None:
-            self._arm(flow, self.settings.connect_timeout_s, self._check_connected)
+            flow.metadata[_SENT_AT] = (
+                time.time()
+            )  # later than the client's request if that had to wait for another
+            sooner_s = min(self.settings.connect_timeout_s, self.settings.first_byte_timeout_s)
+            self._arm(flow, sooner_s, self._check_answered)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         if flow.id not in self._timers:
@@ -54,28 +61,30 @@ class Deadlines:
         if timer is not None:
             timer.cancel()
 
-    def _check_connected(self, flow: http.HTTPFlow) -> None:
-        self._timers.pop(flow.id, None)
-        tasks = [io.handler for io in self._origin_transports(flow) if io.writer is None and io.handler]
-        if tasks:
-            self._give_up(flow, tasks)
-        else:
-            self._arm(flow, self.settings.first_byte_timeout_s, self._check_answered)
-
     def _check_answered(self, flow: http.HTTPFlow) -> None:
+        """Before the answer: a connection that is not open has less time than one that is."""
         self._timers.pop(flow.id, None)
-        self._give_up(flow, [io.handler for io in self._origin_transports(flow) if io.handler])
+        transports = self._origin_transports(flow)
+        asked_at = flow.metadata[_SENT_AT]
+        if any(io.writer is None for io in transports):
+            ends_at = asked_at + self.settings.connect_timeout_s
+        else:
+            connected_at = flow.server_conn.timestamp_tcp_setup or 0.0
+            ends_at = max(asked_at, connected_at) + self.settings.first_byte_timeout_s
+        self._give_up_at(ends_at, flow, self._check_answered)
 
     def _check_progress(self, flow: http.HTTPFlow) -> None:
         """While a body arrives: the connection's watchdog knows when anything last happened on it."""
         self._timers.pop(flow.id, None)
         handler = _handler(flow)
-        if handler is None:
-            return
-        limit_s = self.settings.first_byte_timeout_s
-        idle_s = time.time() - handler.timeout_watchdog.last_activity
-        if idle_s < limit_s:
-            self._arm(flow, limit_s - idle_s, self._check_progress)
+        if handler is not None and flow.response is not None and not flow.response.stream:
+            ends_at = handler.timeout_watchdog.last_activity + self.settings.first_byte_timeout_s
+            self._give_up_at(ends_at, flow, self._check_progress)
+
+    def _give_up_at(self, ends_at: float, flow: http.HTTPFlow, check: Any) -> None:
+        left_s = ends_at - time.time()
+        if left_s > _EARLY_S:
+            self._arm(flow, left_s, check)
         else:
             self._give_up(flow, [io.handler for io in self._origin_transports(flow) if io.handler])
 

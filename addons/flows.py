@@ -64,10 +64,22 @@ def named_truly(flow: http.HTTPFlow) -> bool:
     """Whether the URL's host is vouched for by more than a header that the client may forge."""
     if _TRULY in flow.metadata:
         return bool(flow.metadata[_TRULY])
-    header = _host_header(flow.request)
+    request = flow.request
+    # In a tunnel an absolute request line may name another site than the tunnel leads to.
+    claims = (*request.headers.get_all("host"), *((request.authority,) if request.authority else ()))
     if flow.client_conn.proxy_mode.type_name == "transparent":
-        return bool(flow.client_conn.sni) and header in ("", str(flow.client_conn.sni).lower())
-    return header in ("", flow.request.host.lower())
+        sni = str(flow.client_conn.sni or "").lower()
+        return bool(sni) and all(_names(claim, sni, request) for claim in claims)
+    return all(_names(claim, request.host.lower(), request) for claim in claims)
+
+
+def _names(claim: str, host: str, request: http.Request) -> bool:
+    """Whether what a client claims is this host at the port we connect to; what cannot be read is not."""
+    try:
+        name, port = parse_authority(claim, check=True)
+    except ValueError:
+        return False
+    return name.lower() == host and (port or _DEFAULT_PORTS.get(request.scheme)) == request.port
 
 
 def point_at(flow: http.HTTPFlow, host: str, port: int, path: str) -> None:

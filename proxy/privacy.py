@@ -13,15 +13,59 @@ from hashlib import blake2b
 from urllib.parse import unquote, urlsplit
 
 from proxy.cache.entry import CacheRequest, Headers, values
+from proxy.cache.storing import OVERRIDES
 
 _DIRECTIVE = re.compile(r"([\w\-]+)\s*(?:=\s*(?:\"[^\"]*\"|[^\s,\"]*))?")
-# Names of parameters that carry who somebody is, or a right that came with the address.
-_PERSONAL_PARAMETER = re.compile(
-    r"(?:.*[_.\-])?(?:token|sid|sess|session|sessionid|sessid|session_?key|jsessionid|phpsessid|aspsessionid\w*|cfid|cftoken|"
-    r"auth|authtoken|authorization|authkey|oauth\w*|jwt|bearer|sso|saml\w*|ticket|otp|passw(?:or)?d|passphrase|pwd|"
-    r"secret|api_?key|access_?key|private_?key|signature|sig|hmac|credentials?|invite|magic|reset|nonce|"
-    r"access_?token|id_?token|refresh_?token|code_verifier|user_?name|e?mail|phone)"
+# Parameters that carry who somebody is, or a right that came with the address; written without _ - and dots.
+_PERSONAL_NAMES = frozenset(
+    (
+        *(
+            "auth",
+            "bearer",
+            "cfid",
+            "csrf",
+            "email",
+            "hmac",
+            "invite",
+            "invitecode",
+            "jwt",
+            "login",
+            "magic",
+            "mail",
+        ),
+        *(
+            "nonce",
+            "otp",
+            "pass",
+            "phone",
+            "pwd",
+            "reset",
+            "saml",
+            "sess",
+            "sid",
+            "sig",
+            "sso",
+            "ticket",
+            "user",
+        ),
+    )
 )
+_PERSONAL_ENDINGS = (
+    *(
+        "token",
+        "session",
+        "sessionid",
+        "sessid",
+        "sesskey",
+        "sessionkey",
+        "authorization",
+        "username",
+        "credential",
+    ),
+    *("password", "passwd", "passcode", "passphrase", "secret", "signature", "credentials", "codeverifier"),
+    *("apikey", "accesskey", "authkey", "privatekey", "activationkey", "resetkey", "emailaddress"),
+)
+_PERSONAL_BEGINNINGS = ("aspsessionid", "oauth", "saml")
 _JSON_WEB_TOKEN = re.compile(r"eyJ[\w\-]{8,}\.[\w\-]{8,}")
 _SESSION_IN_PATH = re.compile(r"(?i)[;/(](?:jsessionid|phpsessid|sessionid|sid|s)[=(][^/;]{8,}")
 
@@ -59,6 +103,7 @@ def _refusal(request: CacheRequest, response_headers: Headers, status: int) -> s
         ("no-store" in said, "response is no-store"),
         (bool(values(response_headers, "set-cookie")), "response sets a cookie"),
         ("*" in _varies_on(response_headers), "response varies on everything"),
+        (any(values(request.headers, name) for name in OVERRIDES), "request bends the page by a header"),
         (is_personal_url(request.url), "address carries a session, a token or a name"),
     )
     return next((reason for applies, reason in rules if applies), "")
@@ -104,7 +149,18 @@ def is_personal_url(url: str) -> bool:
     ):
         return True
     names = (unquote(pair.partition("=")[0]).strip().lower() for pair in re.split("[&;]", parts.query))
-    return any(_PERSONAL_PARAMETER.fullmatch(name[:64]) for name in names)
+    return any(_is_personal_name(name[:64]) for name in names)
+
+
+def _is_personal_name(name: str) -> bool:
+    whole = re.sub(r"[_.\-]", "", name)
+    last = re.split(r"[_.\-]", name)[-1]
+    return (
+        whole in _PERSONAL_NAMES
+        or last in _PERSONAL_NAMES
+        or whole.endswith(_PERSONAL_ENDINGS)
+        or whole.startswith(_PERSONAL_BEGINNINGS)
+    )
 
 
 class SeenContent:

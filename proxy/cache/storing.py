@@ -23,7 +23,7 @@ _UNDERSTOOD_STATUSES = HEURISTIC_STATUSES | frozenset(
 # They speak of this request or this client (its password, its range, its haste), not of the page.
 _OF_THE_REQUEST = frozenset({304, 401, 407, 408, 412, 413, 416, 417, 421, 425, 426, 428, 429, 431, 511})
 # No browser sends them, and some origins let them change the page: one client could poison it for all others.
-_OVERRIDES = (
+OVERRIDES = (
     "x-forwarded-host",
     "x-forwarded-scheme",
     "x-forwarded-prefix",
@@ -109,7 +109,7 @@ def _forbidden(request: CacheRequest, status: int, headers: Headers, cache_contr
     """What RFC 9111 3 and 3.5 rule out for a shared cache, and Set-Cookie, which we rule out ourselves."""
     if "private" in cache_control or has(headers, "set-cookie") or "*" in vary_names(headers):
         return True
-    if any(has(request.headers, name) for name in _OVERRIDES):
+    if any(has(request.headers, name) for name in OVERRIDES):
         return True
     if "must-understand" in cache_control:
         if status not in _UNDERSTOOD_STATUSES:

@@ -178,3 +178,19 @@ def test_garbage_never_raises(url, value):
 @given(st.text(alphabet='abc-=", \t', max_size=60))
 def test_private_is_heard_wherever_it_stands_alone(noise):
     assert "private" in directives((("Cache-Control", noise), ("Cache-Control", "private")))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("session_id", "session-id", "sesskey", "MoodleSession", "wstoken", "auth_key", "activation_key"),
+        *("password_reset_key", "pass", "passcode", "login", "invite_code", "api-key", "csrf", "user.email"),
+    ],
+)
+def test_an_address_with_such_a_parameter_is_somebodys(name):
+    assert is_personal_url(f"http://school.test/page?{name}=abc123")
+
+
+@pytest.mark.parametrize("name", ["q", "page", "id", "compass", "design", "lang", "iphone", "residue", "keyword"])
+def test_an_address_with_an_ordinary_parameter_is_everybodys(name):
+    assert not is_personal_url(f"http://school.test/page?{name}=abc123")
