@@ -8,9 +8,9 @@ from mitmproxy import http
 from addons.flows import OURS, make_response, mitm_headers, point_at
 from addons.passage import Passage
 from proxy.cache.entry import FileBody, Headers, StoredResponse
+from proxy.cache.fields import has, write_date
 from proxy.cache.reply import Reply, reply_from
 from proxy.cache.status import CacheStatus, write_cache_status
-from proxy.cache.storing import with_date
 from proxy.store.bodyserver import BodyServer
 
 _VIA = ("Via", "1.1 linkmend")
@@ -83,7 +83,10 @@ def pass_file(response: http.Response, headers: Headers) -> None:
 
 def mark(response: http.Response, headers: Headers, status: CacheStatus, *, received_at: float) -> None:
     """Leave our marks on the origin's answer."""
-    response.headers = mitm_headers(dressed(with_date(headers, received_at), status))
+    added = [_VIA, ("Cache-Status", write_cache_status(status))]
+    if not has(headers, "date"):
+        added.insert(0, ("Date", write_date(received_at)))
+    response.headers.fields += mitm_headers(tuple(added)).fields
 
 
 def refuse(flow: http.HTTPFlow, forward: str) -> None:

@@ -5,6 +5,7 @@ evil.test for a page with `Host: school.test` must not be able to put evil's ans
 school.test's name. Where the two differ, `named_truly` is False and nothing may be stored or harvested.
 """
 
+import time
 from datetime import UTC, datetime
 from http import HTTPStatus
 
@@ -75,6 +76,8 @@ def named_truly(flow: http.HTTPFlow) -> bool:
 
 def _names(claim: str, host: str, request: http.Request) -> bool:
     """Whether what a client claims is this host at the port we connect to; what cannot be read is not."""
+    if claim == f"{host}:{request.port}" and ":" not in host:
+        return True  # nearly always alike to the letter: parsing, ten times as slow, is for the rest
     try:
         name, port = parse_authority(claim, check=True)
     except ValueError:
@@ -113,7 +116,7 @@ def mitm_headers(headers: Headers) -> http.Headers:
 
 def make_response(*, status: int, reason: str = "", headers: Headers, body: bytes = b"") -> http.Response:
     """A response with exactly these headers: `Response.make` adds a Content-Length even to a 304."""
-    now = datetime.now(UTC).timestamp()
+    now = time.time()
     return http.Response(
         http_version=b"HTTP/1.1",
         status_code=status,

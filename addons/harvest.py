@@ -4,7 +4,8 @@ import hashlib
 
 from mitmproxy import http
 
-from addons.flows import OURS, header_list, named_truly, page_of, request_of
+from addons.flows import OURS, named_truly, page_of, request_of
+from proxy.cache.entry import CacheRequest
 from proxy.clients import ClientHasher
 from proxy.navigation import is_navigation
 from proxy.privacy import SeenContent, may_harvest
@@ -48,14 +49,17 @@ class Harvest:
             return
         self._visitors.opened(self._hasher.hash(flow.client_conn.peername[0]), request.url)
         if self.settings.enabled and OURS not in flow.metadata and request.method == "GET":
-            self._offer(flow)
+            self._offer(flow, request)
 
-    def _offer(self, flow: http.HTTPFlow) -> None:
+    def _offer(self, flow: http.HTTPFlow, request: CacheRequest) -> None:
         page = page_of(flow)
-        if len(page.body) > self._max_bytes:
+        # Most of what is refused is refused by its headers: only what is left is worth a digest of its body.
+        if (
+            len(page.body) > self._max_bytes
+            or not may_harvest(request, page.headers, status=page.status, seen_without_cookie=True).allowed
+        ):
             return
-        request = request_of(flow)
-        headers = header_list(flow.request.headers)
+        headers = request.headers
         # Whoever signs in by Authorization is as personal as by cookie: neither vouches that a page is everybody's.
         secrets = ("cookie", "authorization")
         cookie = "; ".join(value for name, value in headers if name.lower() in secrets) or None

@@ -24,7 +24,7 @@ from proxy.missrecord import MissRecord, new_miss_id
 from proxy.navigation import asks_for_repair, wants_json
 from proxy.repairpage import PageContext, render
 from proxy.visitors import Visitors
-from repair.detect import broken
+from repair.detect import broken, miss_kind
 from repair.model import BrokenLink, MissKind, RankedAlternatives
 from repair.pipeline import Repairer
 from repair.reader import Reader
@@ -155,6 +155,6 @@ def miss_of(flow: http.HTTPFlow) -> MissKind | None:
         return failure.kind
     if flow.metadata.get(OURS) == "offline":
         return MissKind.OFFLINE
-    if flow.metadata.get(OURS) in (None, "hit"):
+    if flow.metadata.get(OURS) in (None, "hit") and miss_kind(flow.response.status_code) is not None:
         return broken(page_of(flow))
     return None

@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 _SALT_BYTES = 32
+_CODES = 10_000
 
 
 class ClientHasher:
@@ -24,6 +25,7 @@ class ClientHasher:
         self._clock = clock or (lambda: datetime.now(UTC))
         self._day: date | None = None
         self._salt = b""
+        self._codes: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def hash(self, client_address: str) -> str:
@@ -33,8 +35,15 @@ class ClientHasher:
             if self._day != today:
                 self._salt = self._kept_salt(today) or self._new_salt(today)
                 self._day = today
-            salt = self._salt
-        return hashlib.blake2b(client_address.encode("utf-8", "replace"), key=salt, digest_size=8).hexdigest()
+                self._codes.clear()
+            code = self._codes.get(client_address)
+            if code is None:
+                if len(self._codes) >= _CODES:
+                    self._codes.clear()
+                text = client_address.encode("utf-8", "replace")
+                code = hashlib.blake2b(text, key=self._salt, digest_size=8).hexdigest()
+                self._codes[client_address] = code
+        return code
 
     def _kept_salt(self, today: date) -> bytes | None:
         if self._path is None:

@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 from proxy.cache.directives import Directives, max_stale_s, request_directives, response_directives
 from proxy.cache.entry import CacheRequest, Headers, StoredResponse
-from proxy.cache.fields import has
+from proxy.cache.fields import has, has_any
 from proxy.cache.freshness import age_s, forbids_stale, lifetime_s
 from proxy.cache.validating import CONDITIONS, conditions, other_variant
 from proxy.cache.vary import nearest, select
 from proxy.settings import CacheSettings
 
-_BYPASSING = ("if-match", "if-unmodified-since", "upgrade")
+_BYPASSING = frozenset({"if-match", "if-unmodified-since", "upgrade"})
+_OWN_CONDITIONS = frozenset({"range", *CONDITIONS})
+_RANGE = frozenset({"range"})
 _ERRORS_FOR_STALE = frozenset({500, 502, 503, 504})
 
 
@@ -90,7 +92,7 @@ def decide(
 
 def looks_up(request: CacheRequest) -> bool:
     """Whether the store has anything to say to this request."""
-    return request.method in ("GET", "HEAD") and not any(has(request.headers, name) for name in _BYPASSING)
+    return request.method in ("GET", "HEAD") and not has_any(request.headers, _BYPASSING)
 
 
 def may_collapse(request: CacheRequest, decision: Decision) -> bool:
@@ -100,8 +102,8 @@ def may_collapse(request: CacheRequest, decision: Decision) -> bool:
     if decision.forward in ("bypass", "request") or has(request.headers, "authorization"):
         return False
     # The client's own conditions are forwarded by a Fetch, and a 304 to them helps nobody else.
-    own = ("range", *CONDITIONS) if isinstance(decision, Fetch) else ("range",)
-    return not any(has(request.headers, name) for name in own)
+    own = _OWN_CONDITIONS if isinstance(decision, Fetch) else _RANGE
+    return not has_any(request.headers, own)
 
 
 def answers_others(stored: StoredResponse, *, now: float, settings: CacheSettings) -> bool:

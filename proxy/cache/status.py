@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 from math import floor
-from typing import Any
-
-import http_sf
 
 NAME = "linkmend"
 
@@ -23,20 +20,16 @@ class CacheStatus:
 
 def write_cache_status(status: CacheStatus) -> str:
     """The field value."""
-    parameters: dict[str, Any] = {}
-    if status.forward is None:
-        parameters["hit"] = True
-    else:
-        parameters["fwd"] = http_sf.Token(status.forward)
+    # All parts are numbers and tokens of our own making: nothing to escape.
+    parts = [NAME, "hit" if status.forward is None else f"fwd={status.forward}"]
     if status.forward_status is not None:
-        parameters["fwd-status"] = status.forward_status
+        parts.append(f"fwd-status={status.forward_status}")
     if status.ttl_s is not None:
-        parameters["ttl"] = floor(status.ttl_s)
+        parts.append(f"ttl={floor(status.ttl_s)}")
     if status.stored:
-        parameters["stored"] = True
+        parts.append("stored")
     if status.collapsed:
-        parameters["collapsed"] = True
+        parts.append("collapsed")
     if status.detail:
-        parameters["detail"] = http_sf.Token(status.detail)
-    members: Any = [(http_sf.Token(NAME), parameters)]
-    return str(http_sf.ser(members))
+        parts.append(f"detail={status.detail}")
+    return ";".join(parts)

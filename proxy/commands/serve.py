@@ -1,7 +1,9 @@
 """`linkmend serve`: the proxy itself."""
 
 import asyncio
+import gc
 import logging
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -33,6 +35,7 @@ def serve(
     offline: Annotated[bool | None, typer.Option("--offline", help="Serve only what is held.")] = None,
 ) -> None:
     """Run the proxy until it is told to stop (SIGTERM, Ctrl-C); SIGHUP reads the settings again."""
+    _without_asserts()
     overrides = {
         "proxy.listen": listen,
         "proxy.mode": mode,
@@ -44,6 +47,16 @@ def serve(
     asyncio.run(_serve(settings, data_from(data), lambda: settings_from(config, overrides)))
 
 
+def _without_asserts() -> None:
+    """Begin again under `python -O`: mitmproxy checks itself with asserts, a tenth of the time of each request.
+
+    linkmend has none of its own. It is started as it was, so that it is found in the same place.
+    """
+    if __debug__:
+        sys.stdout.flush()
+        os.execv(sys.executable, [sys.executable, "-O", *sys.orig_argv[1:]])  # noqa: S606
+
+
 async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Settings]) -> None:
     # Half a second of imports that no other command needs.
     from addons.master import LeanMaster
@@ -53,6 +66,8 @@ async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Set
     try:
         master = LeanMaster(settings.proxy, str(data / "ca"), parts.addons())
         await parts.start()
+        gc.collect()
+        gc.freeze()  # what lives as long as the proxy need not be looked at by every collection
 
         def reload() -> None:
             try:

@@ -35,6 +35,9 @@ QUEUED_BYTES = 64 * 1024**2
 MARK_EVERY_S = 10.0
 MARK_AT_MOST = 1000
 """Uses are written in batches, after so many seconds or keys, and before anything is evicted."""
+ABSENT_S = 5.0
+ABSENT_AT_MOST = 10_000
+"""What is not on disk is not looked for again so soon; another process may have put it there since."""
 _READERS = 3
 
 P = ParamSpec("P")
@@ -50,6 +53,7 @@ class ResponseStore:
         self._tenancy = tenancy
         self._memory = Memory(memory_bytes)
         self._reading: dict[str, object] = {}
+        self._absent: dict[str, float] = {}
         self._queued_bytes = 0
         self._marking: Future[None] | None = None
         self._marked_at = time.monotonic()
@@ -82,6 +86,8 @@ class ResponseStore:
         found = self._memory.get(key)
         if found is not None:
             self._note_use(key)
+        elif self._absent.get(key, 0.0) > time.monotonic():
+            return ()
         return found
 
     async def lookup(self, key: str) -> tuple[StoredResponse, ...]:
@@ -97,6 +103,8 @@ class ResponseStore:
                 self._note_use(key)
                 if self._reading.get(key) is mark:
                     self._memory.put(key, found)
+            elif self._reading.get(key) is mark:
+                self._note_absent(key)
         finally:
             if self._reading.get(key) is mark:
                 del self._reading[key]
@@ -181,7 +189,13 @@ class ResponseStore:
 
     def _forget(self, key: str) -> None:
         self._memory.pop(key)
+        self._absent.pop(key, None)
         self._reading.pop(key, None)
+
+    def _note_absent(self, key: str) -> None:
+        if len(self._absent) >= ABSENT_AT_MOST:
+            self._absent.clear()
+        self._absent[key] = time.monotonic() + ABSENT_S
 
     def _note_use(self, key: str) -> None:
         waiting = self._shelves.note_use(key)

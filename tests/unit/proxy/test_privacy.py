@@ -191,6 +191,8 @@ def test_an_address_with_such_a_parameter_is_somebodys(name):
     assert is_personal_url(f"http://school.test/page?{name}=abc123")
 
 
-@pytest.mark.parametrize("name", ["q", "page", "id", "compass", "design", "lang", "iphone", "residue", "keyword"])
+@pytest.mark.parametrize(
+    "name", ["q", "page", "id", "compass", "design", "lang", "iphone", "residue", "keyword"]
+)
 def test_an_address_with_an_ordinary_parameter_is_everybodys(name):
     assert not is_personal_url(f"http://school.test/page?{name}=abc123")
