@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from mitmproxy import ctx, exceptions, http
 
-from addons.flows import OURS
+from addons.flows import OURS, forget_request
 from proxy.cache.entry import Headers
 from proxy.cache.validating import CONDITIONS
 
@@ -28,6 +28,7 @@ def question(flow: http.HTTPFlow, conditions: Headers) -> http.HTTPFlow:
     copy: http.HTTPFlow = flow.copy()  # type: ignore[no-untyped-call]
     copy.response = None
     copy.metadata.pop(OURS, None)
+    forget_request(copy)
     copy.request.method = "GET"
     copy.request.headers.pop("range", None)
     copy.request.headers.pop("if-range", None)

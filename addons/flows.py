@@ -28,13 +28,16 @@ FAILURE = "linkmend_failure"
 TIMED_OUT = "linkmend_timed_out"
 """Metadata: we ended the connection because the origin took too long."""
 _TRULY = "linkmend_named_truly"
+_URL = "linkmend_own_url"
+_REQUEST = "linkmend_request"
+"""Metadata: what was worked out of the request once, for the addons that ask after the first."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def url_of(flow: http.HTTPFlow) -> str:
     """The absolute URL the client asked for, host in lower case, default port left out, no fragment."""
-    kept = flow.metadata.get(ORIGINAL_URL)
+    kept = flow.metadata.get(ORIGINAL_URL) or flow.metadata.get(_URL)
     if isinstance(kept, str):
         return kept
     request = flow.request
@@ -42,7 +45,8 @@ def url_of(flow: http.HTTPFlow) -> str:
     if ":" in host and not host.startswith("["):
         host = f"[{host}]"
     port = "" if request.port == _DEFAULT_PORTS.get(request.scheme) else f":{request.port}"
-    return f"{request.scheme}://{host}{port}{request.path.partition('#')[0]}"
+    url = flow.metadata[_URL] = f"{request.scheme}://{host}{port}{request.path.partition('#')[0]}"
+    return url
 
 
 def _connect_name(flow: http.HTTPFlow) -> str:
@@ -65,6 +69,11 @@ def named_truly(flow: http.HTTPFlow) -> bool:
     """Whether the URL's host is vouched for by more than a header that the client may forge."""
     if _TRULY in flow.metadata:
         return bool(flow.metadata[_TRULY])
+    truly = flow.metadata[_TRULY] = _named_truly(flow)
+    return truly
+
+
+def _named_truly(flow: http.HTTPFlow) -> bool:
     request = flow.request
     # In a tunnel an absolute request line may name another site than the tunnel leads to.
     claims = (*request.headers.get_all("host"), *((request.authority,) if request.authority else ()))
@@ -87,7 +96,7 @@ def _names(claim: str, host: str, request: http.Request) -> bool:
 
 def point_at(flow: http.HTTPFlow, host: str, port: int, path: str) -> None:
     """Send the request to another place over plain http, Host header kept; `url_of` still gives the original."""
-    flow.metadata[_TRULY] = named_truly(flow)
+    named_truly(flow)
     flow.metadata[ORIGINAL_URL] = url_of(flow)
     kept_host = flow.request.headers.get("host")
     flow.request.host, flow.request.port, flow.request.scheme = host, port, "http"
@@ -98,10 +107,21 @@ def point_at(flow: http.HTTPFlow, host: str, port: int, path: str) -> None:
 
 
 def request_of(flow: http.HTTPFlow) -> CacheRequest:
-    """The request as the cache looks at it."""
-    return CacheRequest(
+    """The request as the client sent it: worked out once, before the cache adds conditions of its own."""
+    kept = flow.metadata.get(_REQUEST)
+    if isinstance(kept, CacheRequest):
+        return kept
+    made = CacheRequest(
         method=flow.request.method, url=url_of(flow), headers=header_list(flow.request.headers)
     )
+    flow.metadata[_REQUEST] = made
+    return made
+
+
+def forget_request(flow: http.HTTPFlow) -> None:
+    """Work it out anew: the flow is a copy whose request was changed."""
+    for name in (_REQUEST, _URL):
+        flow.metadata.pop(name, None)
 
 
 def header_list(headers: http.Headers) -> Headers:

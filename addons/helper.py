@@ -12,6 +12,8 @@ from addons.flows import header_list, url_of, write_page
 from proxy import pages
 from proxy.copies import copy_page
 from proxy.helper import (
+    PORTAL_HOST,
+    PREFIX,
     Certificate,
     Chose,
     Copy,
@@ -30,6 +32,7 @@ from repair.pipeline import Repairer
 from repair.reader import Reader
 
 _RESULTS = 20
+_PORTAL = (f"http://{PORTAL_HOST}", f"https://{PORTAL_HOST}")
 
 
 class Helper:
@@ -55,6 +58,8 @@ class Helper:
         self.deadline_s = deadline_s
 
     async def request(self, flow: http.HTTPFlow) -> None:
+        if not flow.request.path.startswith(PREFIX) and not url_of(flow).startswith(_PORTAL):
+            return  # nearly always: the rest is for the few
         call = route(
             flow.request.method,
             url_of(flow),

@@ -19,6 +19,7 @@ from mitmproxy import exceptions, hooks, master, options
 from mitmproxy.addonmanager import AddonManager
 from mitmproxy.addons import clientplayback, core, disable_h2c, next_layer, proxyserver, tlsconfig
 
+from addons.internals.streams import HELD_BACK_BYTES
 from proxy.errors import StartError
 from proxy.settings import ProxySettings, split_address
 from proxy.trust import trusted_file
@@ -38,8 +39,7 @@ def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
         "ssl_insecure": not settings.verify_origins,
         "ssl_verify_upstream_trusted_ca": trusted_file(settings.trusted_ca, Path(confdir).expanduser()),
         "client_replay_concurrency": -1,
-        # Documents of unknown length are held back until they are whole, but no further than this.
-        "stream_large_bodies": "8m",
+        "stream_large_bodies": str(HELD_BACK_BYTES),
     }
 
 
@@ -63,6 +63,10 @@ class LeanAddons(AddonManager):
     def remove(self, addon: Any) -> None:
         super().remove(addon)
         self._table.clear()
+
+    async def handle_lifecycle(self, event: hooks.Hook) -> None:
+        """Without the `update` hook that mitmproxy calls after every other: it is for user interfaces."""
+        await self.trigger_event(event)
 
     async def trigger_event(self, event: hooks.Hook) -> None:
         handlers = self._table.get(event.name)

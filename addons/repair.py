@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from mitmproxy import http
 
-from addons.flows import FAILURE, OURS, header_list, page_of, url_of, write_page
+from addons.flows import FAILURE, OURS, page_of, request_of, url_of, write_page
 from proxy.cache.entry import Headers
 from proxy.clients import ClientHasher
 from proxy.copies import copy_page
@@ -68,7 +68,10 @@ class Repair:
 
     async def response(self, flow: http.HTTPFlow) -> None:
         kind = miss_of(flow)
-        if kind is None or not asks_for_repair(flow.request.method, header_list(flow.request.headers)):
+        if kind is None:
+            return
+        request = request_of(flow)
+        if not asks_for_repair(request.method, request.headers):
             return
         started = time.perf_counter()
         texts = choose(flow.request.headers.get("accept-language"))
@@ -133,7 +136,7 @@ class Repair:
         context = PageContext(
             texts=texts,
             status=flow.response.status_code if flow.response else 502,
-            as_json=wants_json(header_list(flow.request.headers)),
+            as_json=wants_json(request_of(flow).headers),
             miss_id=miss_id,
             offline=self._offline(),
             error_detail=failure.error if isinstance(failure, Failure) else "",

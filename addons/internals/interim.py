@@ -9,6 +9,7 @@ import re
 from collections.abc import Generator
 from typing import Any
 
+from h11._receivebuffer import ReceiveBuffer
 from mitmproxy.net.http import http1
 from mitmproxy.proxy import events
 from mitmproxy.proxy.layers import http as http_layers
@@ -24,13 +25,13 @@ _read_headers = Http1Client.read_headers
 
 def install() -> None:
     """Have mitmproxy pass interim responses on. Raises StartError when its internals have changed."""
-    if not callable(getattr(http_layers, "SendHttp", None)):
-        raise StartError("this mitmproxy is not supported: no SendHttp")
+    if not callable(getattr(http_layers, "SendHttp", None)) or not hasattr(ReceiveBuffer(), "_data"):
+        raise StartError("this mitmproxy is not supported: no SendHttp, or another ReceiveBuffer")
     Http1Client.read_headers = _read_past_interim  # type: ignore[method-assign]
 
 
 def _read_past_interim(self: Http1Client, event: events.ConnectionEvent) -> Generator[Any, Any, None]:
-    while isinstance(event, events.DataReceived) and self.request and _INTERIM.match(bytes(self.buf)):
+    while isinstance(event, events.DataReceived) and self.request and _INTERIM.match(self.buf._data):
         head = self.buf.maybe_extract_lines()
         if head is None:
             return  # the rest of it is on its way

@@ -27,6 +27,7 @@ _NEEDED = (
     "make_server_connection",
     "send_response",
     "check_invalid",
+    "check_body_size",
     "check_killed",
     "state_done",
     "state_errored",
@@ -34,6 +35,8 @@ _NEEDED = (
     "state_consume_response_body",
 )
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})  # RFC 9110 9.2.2
+HELD_BACK_BYTES = 8 * 1024 * 1024
+"""Documents of unknown length are held back until they are whole, that they can be repaired; but no further."""
 _CLOSED = "server closed connection"
 
 
@@ -99,6 +102,15 @@ class AnsweringStream(HttpStream):
         self.server_state = self.state_errored
         self.flow.live = False
         yield layers.DropStream(self.stream_id)
+
+    def check_body_size(self, request: bool) -> Generator[Any, Any, bool]:
+        """mitmproxy's own, only when it has something to do: it parses its options anew with every piece of a body.
+
+        Uploads and answers whose length is known to be great are streamed by our addons; this is for the rest.
+        """
+        if request or len(self.response_body_buf) <= HELD_BACK_BYTES:
+            return False
+        return (yield from super().check_body_size(False))
 
     def check_invalid(self, request: bool) -> Generator[Any, Any, bool]:
         """An origin whose headers are malformed has failed like any other, instead of ending in a bare 502."""

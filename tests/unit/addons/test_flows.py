@@ -43,14 +43,18 @@ def test_a_host_header_that_agrees_is_believed(host):
     assert named_truly(a_flow("http://school.test/", headers=[("Host", host)]))
 
 
-def test_in_transparent_mode_only_a_name_that_the_certificate_proves_is_believed():
+def in_transparent_mode(sni):
     flow = a_flow("http://192.0.2.1/page", headers=[("Host", "school.test")])
     flow.client_conn.proxy_mode = mode_specs.ProxyMode.parse("transparent")
-    flow.client_conn.sni = None
-    assert url_of(flow) == "http://school.test/page"
-    assert not named_truly(flow)
-    flow.client_conn.sni = "school.test"
-    assert named_truly(flow)
+    flow.client_conn.sni = sni
+    return flow
+
+
+def test_in_transparent_mode_only_a_name_that_the_certificate_proves_is_believed():
+    assert url_of(in_transparent_mode(sni=None)) == "http://school.test/page"
+    assert not named_truly(in_transparent_mode(sni=None))
+    assert not named_truly(in_transparent_mode(sni="other.test"))
+    assert named_truly(in_transparent_mode(sni="school.test"))
 
 
 def test_a_request_pointed_elsewhere_keeps_its_url_its_host_header_and_its_good_or_bad_name():
