@@ -18,7 +18,7 @@ from mitmproxy import http
 
 from addons.answers import answer, answer_in_memory, mark, pass_file, refuse
 from addons.background import Replay, question, replay_in_mitmproxy, send_on, try_replay
-from addons.flows import FAILURE, OURS, header_list, named_truly, request_of
+from addons.flows import FAILURE, OURS, body_of, header_list, named_truly, request_of
 from addons.passage import Passage, Verdict
 from proxy.cache.decide import (
     Decision,
@@ -310,12 +310,12 @@ class Cache:
         for url in invalidated(passage.request, response.status_code, passage.headers):
             await self._store.remove(url)
         if passage.storable:
-            await self._put(passage, response)
+            await self._put(flow, passage, response)
         elif passage.request.method == "HEAD" and response.status_code == 200:
             await self._updated_by_head(passage)
 
-    async def _put(self, passage: Passage, response: http.Response) -> None:
-        body = await passage.spool.finish() if passage.spool is not None else response.raw_content
+    async def _put(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
+        body = await passage.spool.finish() if passage.spool is not None else body_of(flow)
         if body is not None:
             await self._store.put(passage.request.url, self._stored(passage, response, body))
 

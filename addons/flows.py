@@ -27,12 +27,43 @@ FAILURE = "linkmend_failure"
 """Metadata: the `Failure` that kept us from getting an answer of the origin."""
 TIMED_OUT = "linkmend_timed_out"
 """Metadata: we ended the connection because the origin took too long."""
+KEPT = "linkmend_kept"
+"""Metadata: the `Kept` body of a page that was passed on before it was whole."""
+KEPT_BYTES = 8 * 1024 * 1024
 _TRULY = "linkmend_named_truly"
 _URL = "linkmend_own_url"
 _REQUEST = "linkmend_request"
 """Metadata: what was worked out of the request once, for the addons that ask after the first."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+class Kept:
+    """A body that is passed on as it comes and kept as well, unless it grows too large to be a document."""
+
+    def __init__(self) -> None:
+        self._chunks: list[bytes] = []
+        self._size = 0
+
+    def __call__(self, chunk: bytes) -> bytes:
+        self._size += len(chunk)
+        if self._size <= KEPT_BYTES:
+            self._chunks.append(chunk)
+        else:
+            self._chunks.clear()
+        return chunk
+
+    def body(self) -> bytes | None:
+        """The whole body, once it has passed; None when it was too large."""
+        return b"".join(self._chunks) if self._size <= KEPT_BYTES else None
+
+
+def body_of(flow: http.HTTPFlow) -> bytes | None:
+    """The body of the flow's response, as it was sent; None when it was not kept."""
+    kept = flow.metadata.get(KEPT)
+    if isinstance(kept, Kept):
+        return kept.body()
+    return flow.response.raw_content if flow.response else None
 
 
 def url_of(flow: http.HTTPFlow) -> str:
@@ -163,7 +194,7 @@ def page_of(flow: http.HTTPFlow) -> Page:
         url=url_of(flow),
         status=response.status_code if response else 0,
         headers=header_list(response.headers) if response else (),
-        body=(response.raw_content or b"") if response else b"",
+        body=body_of(flow) or b"",
         fetched_at=datetime.now(UTC),
     )
 

@@ -1,6 +1,7 @@
 """Answers what is asked of linkmend itself: the helper paths on any host, and http://linkmend.internal/."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -30,6 +31,8 @@ from proxy.misses import MissStore
 from proxy.render import RenderedPage
 from repair.pipeline import Repairer
 from repair.reader import Reader
+
+log = logging.getLogger(__name__)
 
 _RESULTS = 20
 _PORTAL = (f"http://{PORTAL_HOST}", f"https://{PORTAL_HOST}")
@@ -68,7 +71,12 @@ class Helper:
         )
         if call is not None:
             texts = choose(flow.request.headers.get("accept-language"))
-            write_page(flow, await self._answer(call, texts), ours="helper")
+            try:
+                page = await self._answer(call, texts)
+            except Exception:  # whatever failed: words meant for us must not go on to the site
+                log.exception("could not answer %s", flow.request.path)
+                page = pages.refused_page(503, texts, portal=self._portal())
+            write_page(flow, page, ours="helper")
 
     async def _answer(self, call: HelperCall, texts: Catalogue) -> RenderedPage:
         match call:

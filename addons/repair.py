@@ -22,6 +22,7 @@ from proxy.language import Catalogue, choose
 from proxy.misses import MissStore
 from proxy.missrecord import MissRecord, new_miss_id
 from proxy.navigation import asks_for_repair, wants_json
+from proxy.privacy import is_personal_url, shareable_url
 from proxy.repairpage import PageContext, render
 from proxy.visitors import Visitors
 from repair.detect import broken, miss_kind
@@ -120,14 +121,14 @@ class Repair:
         return MissRecord(
             id=new_miss_id(),
             at=datetime.now(UTC),
-            url=found.link.url,
+            url=shareable_url(found.link.url),
             kind=found.link.kind,
-            source_url=found.link.source_url,
+            source_url=shareable_url(found.link.source_url) if found.link.source_url else None,
             client=self._client(flow),
             offered=(*(item.url for item in found.alternatives), *found.shortened),
             status=flow.response.status_code if flow.response else 0,
             latency_ms=latency_ms,
-            query=found.query,
+            query="" if is_personal_url(found.link.url) else found.query,
             language=texts.code,
         )
 

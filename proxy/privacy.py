@@ -66,7 +66,10 @@ _PERSONAL_ENDINGS = (
     *("apikey", "accesskey", "authkey", "privatekey", "activationkey", "resetkey", "emailaddress"),
 )
 _PERSONAL_BEGINNINGS = ("aspsessionid", "oauth", "saml")
-_JSON_WEB_TOKEN = re.compile(r"eyJ[\w\-]{8,}\.[\w\-]{8,}")
+# It begins at the beginning of a word: tried at every place of a long run of them, it would take for ever.
+_JSON_WEB_TOKEN = re.compile(r"(?<![\w\-])eyJ[\w\-]{8,}\.[\w\-]{8,}")
+_MAX_URL = 4_000
+"""Nobody shares longer addresses, and reading them costs time."""
 _SESSION_IN_PATH = re.compile(r"(?i)[;/(](?:jsessionid|phpsessid|sessionid|sid|s)[=(][^/;]{8,}")
 
 
@@ -138,6 +141,8 @@ def _varies_on(headers: Headers) -> set[str]:
 
 def is_personal_url(url: str) -> bool:
     """Whether an address holds a user name, a session, a token, a signature or the like. One we cannot read does."""
+    if len(url) > _MAX_URL:
+        return True
     try:
         parts = urlsplit(url)
     except ValueError:
@@ -150,6 +155,17 @@ def is_personal_url(url: str) -> bool:
         return True
     names = (unquote(pair.partition("=")[0]).strip().lower() for pair in re.split("[&;]", parts.query))
     return any(_is_personal_name(name[:64]) for name in names)
+
+
+def shareable_url(url: str) -> str:
+    """The address as others may see it in a log: without its query, fragment and user when it is personal."""
+    if not is_personal_url(url):
+        return url
+    try:
+        parts = urlsplit(url[:_MAX_URL])
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.partition(';')[0]}"
 
 
 def _is_personal_name(name: str) -> bool:

@@ -6,6 +6,7 @@ processes may have the same folder open.
 """
 
 import logging
+import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from typing import Self
 from repair import urls
 from repair.database import Database
 from repair.errors import CollectionError
+from repair.files import set_aside
 from repair.graph import LinkGraph
 from repair.index import WEIGHTS
 from repair.indexing import Indexing
@@ -26,6 +28,7 @@ from repair.settings import CollectionSettings
 
 log = logging.getLogger(__name__)
 
+_DATABASE = "collection.sqlite3"
 _SLICE = 500  # pages indexed in one go: under two seconds of work, so that closing never waits long
 _NEW_WORDS_WAIT_S = 30.0  # a page that others link to with new words is indexed again after this
 
@@ -66,7 +69,7 @@ class Collection:
 
     def __init__(self, directory: Path, settings: CollectionSettings) -> None:
         self._settings = settings
-        self._database = Database(directory / "collection.sqlite3")
+        self._database = Database(directory / _DATABASE)
         self._pages = PageStore(self._database)
         self._graph = LinkGraph(self._database)
         self._indexing = Indexing(directory / "index", self._database, self._pages, self._graph)
@@ -76,11 +79,12 @@ class Collection:
     def open(cls, directory: Path, settings: CollectionSettings) -> Self:
         """Open the collection in a folder, made if need be; raises CollectionError when it cannot be read.
 
-        What a killed process left unindexed is taken up, as far as that is quick.
+        What a killed process left unindexed is taken up, as far as that is quick. A damaged database is set
+        aside and a new one begun: a school must not lose the web because it lost its collection.
         """
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            collection = cls(directory, settings)
+            collection = cls._begun(directory, settings)
         except OSError as error:
             raise CollectionError(f"{directory}: {error.strerror}") from error
         try:
@@ -88,6 +92,21 @@ class Collection:
         except CollectionError as error:
             log.warning("the index is behind: %s", error)
         return collection
+
+    @classmethod
+    def _begun(cls, directory: Path, settings: CollectionSettings) -> Self:
+        try:
+            return cls(directory, settings)
+        except CollectionError as error:
+            if not isinstance(error.__cause__, sqlite3.DatabaseError) or isinstance(
+                error.__cause__, sqlite3.OperationalError
+            ):
+                raise  # busy, full or of another version: not damaged
+            aside = set_aside(directory / _DATABASE)
+            log.error(
+                "the collection was damaged (%s); it lies in %s now, and an empty one is begun", error, aside
+            )
+            return cls(directory, settings)
 
     def __enter__(self) -> Self:
         return self

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 _READABLE = frozenset({200, 203})
 _READING = b"1"  # changes when `repair.markup` reads more out of the same bytes, so that pages are read again
+_WAITING_BYTES = 32 * 1024**2  # of pages in the queue, however few they are
 _SLICE = 100  # pages indexed between two looks at the queue, when the index is far behind
 
 
@@ -42,6 +43,8 @@ class Harvester:
         self._collection = collection
         self._settings = settings
         self._queue: queue.Queue[Page] = queue.Queue(maxsize=max(1, settings.queue_length))
+        self._waiting_bytes = 0
+        self._lock = threading.Lock()
         self._closing = threading.Event()
         self._read = self._unchanged = self._passed_over = self._failed = 0
         self._worker = threading.Thread(target=self._work, name="harvest", daemon=True)
@@ -52,10 +55,14 @@ class Harvester:
         if self._closing.is_set():
             return False
         try:
+            if self._waiting_bytes + len(page.body) > _WAITING_BYTES:
+                raise queue.Full
             self._queue.put_nowait(page)
         except queue.Full:
             self._passed_over += 1
             return False
+        with self._lock:
+            self._waiting_bytes += len(page.body)
         return True
 
     def stats(self) -> HarvestStats:
@@ -86,6 +93,8 @@ class Harvester:
                 page = self._queue.get(timeout=self._patience_s(index_at))
             except queue.Empty:
                 continue
+            with self._lock:
+                self._waiting_bytes -= len(page.body)
             self._take(page)
         self._index()
 

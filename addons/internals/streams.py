@@ -10,16 +10,18 @@ It also tries once more, on a new connection, when a kept-alive one was closed j
 call that a failure of the origin, and the reader would see a repair page for a page that is there.
 """
 
+import time
 from collections.abc import Generator
 from typing import Any
 
 from mitmproxy import flow as mitm_flow
+from mitmproxy import http
 from mitmproxy.net.http.validate import validate_headers
 from mitmproxy.proxy import commands
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
 
-from addons.flows import ANSWERABLE
+from addons.flows import ANSWERABLE, KEPT, KEPT_BYTES, Kept
 from proxy.errors import StartError
 
 _NEEDED = (
@@ -35,8 +37,8 @@ _NEEDED = (
     "state_consume_response_body",
 )
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})  # RFC 9110 9.2.2
-HELD_BACK_BYTES = 8 * 1024 * 1024
-"""Documents of unknown length are held back until they are whole, that they can be repaired; but no further."""
+HELD_BACK_S = 1.0
+"""How long a good page is held back, so that a connection cut meanwhile can become a repair page."""
 _CLOSED = "server closed connection"
 
 
@@ -104,13 +106,28 @@ class AnsweringStream(HttpStream):
         yield layers.DropStream(self.stream_id)
 
     def check_body_size(self, request: bool) -> Generator[Any, Any, bool]:
-        """mitmproxy's own, only when it has something to do: it parses its options anew with every piece of a body.
+        """When an answer that we hold back, to repair or store it, is to be passed on before it is whole.
 
-        Uploads and answers whose length is known to be great are streamed by our addons; this is for the rest.
+        mitmproxy's own parses its options anew with every piece of a body. Uploads, and answers whose length is
+        known to be great, are streamed by our addons; this is for the rest.
         """
-        if request or len(self.response_body_buf) <= HELD_BACK_BYTES:
+        response = self.flow.response
+        if request or response is None or response.stream or not self._held_long_enough(response):
             return False
-        return (yield from super().check_body_size(False))
+        response.stream = self.flow.metadata[KEPT] = Kept()
+        body = bytes(self.response_body_buf)
+        self.response_body_buf.clear()
+        yield from self.start_response_stream()
+        yield from self.handle_event(layers.ResponseData(self.stream_id, body))
+        return False
+
+    def _held_long_enough(self, response: http.Response) -> bool:
+        """A miss is held until it is whole; a good page only until we see that it comes little by little."""
+        if len(self.response_body_buf) > KEPT_BYTES:
+            return True
+        is_miss = response.status_code >= 400
+        is_begun = bool(self.response_body_buf)
+        return is_begun and not is_miss and time.time() - response.timestamp_start > HELD_BACK_S
 
     def check_invalid(self, request: bool) -> Generator[Any, Any, bool]:
         """An origin whose headers are malformed has failed like any other, instead of ending in a bare 502."""
@@ -121,6 +138,7 @@ class AnsweringStream(HttpStream):
         except ValueError as error:
             yield commands.CloseConnection(self.flow.server_conn)
             yield from self.handle_protocol_error(_malformed(self.stream_id, f"malformed answer: {error}"))
+            self.server_state = self.state_errored  # what else it sends is nobody's
             return True
         return False
 

@@ -1,7 +1,9 @@
 """Every way in which a page can fail to come ends in linkmend's page: http and https, direct and behind Squid."""
 
+import asyncio
 import json
 import socket
+import threading
 import urllib.request
 
 import pytest
@@ -234,3 +236,35 @@ def test_a_large_upload_reaches_the_origin_directly_and_through_the_parent(
             assert response.read() == b"thanks"
         running.stop()
     assert "via" in origin.seen[-1].headers
+
+
+def test_a_page_that_comes_little_by_little_is_seen_as_it_comes_and_kept_all_the_same(origin, start_linkmend):
+    goes_on = threading.Event()
+
+    async def slowly(exchange):
+        await exchange.send(
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nCache-Control: max-age=60\r\n"
+            b"Transfer-Encoding: chunked\r\n\r\n"
+        )
+        for _ in range(3):
+            await exchange.send(b"5\r\nhello\r\n")
+            await asyncio.sleep(0.7)
+        await asyncio.to_thread(goes_on.wait, 20)
+        await exchange.send(b"3\r\nend\r\n0\r\n\r\n")
+
+    origin.pages["/slow"] = slowly
+    running = start_linkmend()
+    with socket.create_connection(("127.0.0.1", running.port), timeout=20) as browser:
+        request = (
+            f"GET {origin.url}/slow HTTP/1.1\r\nHost: 127.0.0.1:{origin.port}\r\nAccept: text/html\r\n\r\n"
+        )
+        browser.sendall(request.encode())
+        seen = b""
+        while b"hello" not in seen:  # before the origin has come to its end
+            seen += browser.recv(65536)
+        goes_on.set()
+        while not seen.endswith(b"0\r\n\r\n"):
+            seen += browser.recv(65536)
+        again = Client(running.url).open_page(origin.url + "/slow")
+    assert again.text == "hellohellohelloend"
+    assert "hit" in again.headers["Cache-Status"]

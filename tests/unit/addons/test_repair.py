@@ -145,3 +145,11 @@ def test_a_failure_names_the_kind_and_a_stale_answer_is_none():
     flow.metadata[OURS] = "hit"
     flow.response.status_code = 200
     assert miss_of(flow) is None
+
+
+async def test_a_token_in_an_address_stays_out_of_the_miss_log(school):
+    flow = a_flow(f"{SITE}/reset?token=SECRET", headers=BROWSER, response=GONE)
+    await school.addon.response(flow)
+    (record,) = school.noted()
+    assert record.url == f"{SITE}/reset"
+    assert "SECRET" not in str(record)

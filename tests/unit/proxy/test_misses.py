@@ -219,12 +219,6 @@ def test_only_the_owner_may_read(store, tmp_path):
     assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
 
 
-def test_a_file_that_is_no_database_is_named(tmp_path):
-    (tmp_path / "misses.sqlite").write_bytes(b"not a database at all" * 100)
-    with pytest.raises(StoreError, match=r"misses\.sqlite"):
-        MissStore(tmp_path, MissesSettings())
-
-
 _VICTIM = """
 import sys
 from pathlib import Path
@@ -252,4 +246,13 @@ def test_what_was_committed_survives_kill_9(tmp_path):
     victim.stdout.close()
     store = MissStore(tmp_path, MissesSettings(retention_days=9_000))
     assert {a_miss(number).id for number in range(last + 1)} <= {miss.id for miss in store.recent(10_000)}
+    store.close()
+
+
+def test_a_damaged_log_is_set_aside_and_an_empty_one_begun(tmp_path):
+    MissStore(tmp_path, MissesSettings()).close()
+    (tmp_path / "misses.sqlite").write_bytes(b"garbage" * 1000)
+    store = MissStore(tmp_path, MissesSettings())
+    assert store.count() == 0
+    assert (tmp_path / "misses.sqlite.damaged1").exists()
     store.close()

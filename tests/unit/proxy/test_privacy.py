@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.cache.entry import CacheRequest
-from proxy.privacy import SeenContent, directives, is_personal_url, may_harvest
+from proxy.privacy import SeenContent, directives, is_personal_url, may_harvest, shareable_url
 
 COOKIE = ("Cookie", "session=abc")
 
@@ -196,3 +196,12 @@ def test_an_address_with_such_a_parameter_is_somebodys(name):
 )
 def test_an_address_with_an_ordinary_parameter_is_everybodys(name):
     assert not is_personal_url(f"http://school.test/page?{name}=abc123")
+
+
+def test_a_personal_address_is_logged_without_what_makes_it_so():
+    assert shareable_url("http://a:b@school.test/reset;x=1?token=abc#d") == "http://school.test/reset"
+    assert shareable_url("http://school.test/page?q=volcano") == "http://school.test/page?q=volcano"
+
+
+def test_an_address_made_to_be_slow_to_read_is_personal_at_once():
+    assert is_personal_url("http://evil.test/x?" + "eyJ" * 200_000)

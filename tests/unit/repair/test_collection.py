@@ -142,3 +142,12 @@ def test_a_page_seen_again_with_the_same_bytes_is_known(tmp_path):
         collection.add(a_document(), fetched_at=A_MOMENT, raw_digest=b"bytes")
         assert collection.seen_again(f"{SITE}/page", b"bytes", seen_at=A_MOMENT)
         assert not collection.seen_again(f"{SITE}/page", b"other", seen_at=A_MOMENT)
+
+
+def test_a_damaged_database_is_set_aside_and_an_empty_collection_begun(tmp_path):
+    a_collection(tmp_path, a_document("/page")).close()
+    (tmp_path / "collection.sqlite3").write_bytes(b"garbage" * 1000)
+    collection = a_collection(tmp_path, a_document("/new"))
+    assert collection.holds(f"{SITE}/new")
+    assert (tmp_path / "collection.sqlite3.damaged1").read_bytes().startswith(b"garbage")
+    collection.close()

@@ -3,6 +3,7 @@ import time
 
 import pytest
 
+from repair import harvest as harvest_module
 from repair.collection import Collection
 from repair.harvest import Harvester, addition_of, raw_digest
 from repair.settings import CollectionSettings
@@ -164,3 +165,13 @@ def test_an_addition_has_the_document_and_its_copy():
     assert addition.document.title == "Rome"
     assert addition.copy.body == ROME
     assert addition.pinned
+
+
+def test_few_but_huge_pages_are_passed_over_as_well_once_they_fill_the_queue(tmp_path, monkeypatch):
+    monkeypatch.setattr(harvest_module, "_WAITING_BYTES", 100)
+    collection = a_collection(tmp_path)
+    harvester = Harvester(collection, CollectionSettings())
+    assert not harvester.offer(a_page(body=b"x" * 101))
+    assert harvester.stats().passed_over == 1
+    harvester.close()
+    collection.close()
