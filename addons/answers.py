@@ -5,23 +5,15 @@ Large bodies come from our own body server on loopback, since mitmproxy sends a 
 
 from mitmproxy import http
 
-from addons.flows import OURS, make_response, mitm_headers, point_at
-from addons.passage import Passage
+from addons.flows import OURS, header_list, make_response, mitm_headers, point_at
+from addons.passage import FileAnswer, Passage
 from proxy.cache.entry import FileBody, Headers, StoredResponse
-from proxy.cache.fields import has, write_date
+from proxy.cache.fields import content_length, has, members, write_date
 from proxy.cache.reply import Reply, reply_from
 from proxy.cache.status import CacheStatus, write_cache_status
 from proxy.store.bodyserver import BodyServer
 
 _VIA = ("Via", "1.1 linkmend")
-_OUR_OWN_BUSINESS = (
-    "range",
-    "if-range",
-    "if-none-match",
-    "if-modified-since",
-    "cache-control",
-    "accept-encoding",
-)
 
 
 def dressed(headers: Headers, status: CacheStatus) -> Headers:
@@ -40,17 +32,21 @@ async def answer(
 ) -> bool:
     """Answer a request that was not sent on; False when the body's file is gone."""
     reply = reply_from(passage.request, stored, now)
-    headers = dressed(reply.headers, status)
+    headers = dressed((*reply.headers, *passage.set_cookies), status)
     if isinstance(reply.body, FileBody):
         offer = await body_server.offer(
             reply.body, headers=headers, status=reply.status, start=reply.start, stop=reply.stop
         )
         if offer is None:
             return False
-        passage.file_headers = headers
+        passage.file = FileAnswer(
+            address=(offer.host, offer.port),
+            status=reply.status,
+            length=reply.stop - reply.start,
+            headers=headers,
+        )
         point_at(flow, offer.host, offer.port, offer.path)
-        for name in _OUR_OWN_BUSINESS:
-            flow.request.headers.pop(name, None)
+        _ask_for_no_more(flow.request)
         flow.metadata[OURS] = "hit"
         return True
     put_answer(flow, reply, headers)
@@ -64,7 +60,7 @@ def answer_in_memory(
     reply = reply_from(passage.request, stored, now)
     if isinstance(reply.body, FileBody):
         return False
-    put_answer(flow, reply, dressed(reply.headers, status))
+    put_answer(flow, reply, dressed((*reply.headers, *passage.set_cookies), status))
     return True
 
 
@@ -75,9 +71,27 @@ def put_answer(flow: http.HTTPFlow, reply: Reply, headers: Headers) -> None:
     flow.response = make_response(status=reply.status, reason=reply.reason, headers=headers, body=body)
 
 
-def pass_file(response: http.Response, headers: Headers) -> None:
-    """Let a body from our body server through, under the headers that belong to it."""
-    response.headers = mitm_headers(headers)
+def _ask_for_no_more(request: http.Request) -> None:
+    """Leave of a client's headers what the body server needs: it takes no more than a few kilobytes of them."""
+    options = {option.lower() for option in members(header_list(request.headers), "connection")}
+    host = request.headers.get("host")
+    kept: Headers = (("Host", host),) if host is not None else ()
+    # mitmproxy reads here, too, whether the client's own connection lasts.
+    lasts = tuple(("Connection", option) for option in ("close", "keep-alive") if option in options)
+    request.headers = mitm_headers((*kept, *lasts[:1]))
+
+
+def pass_file(flow: http.HTTPFlow, response: http.Response, file: FileAnswer) -> None:
+    """Let a body from our body server through, under the headers that belong to it.
+
+    Whatever else arrived would run on into the next answer on the client's connection: that is ended instead.
+    """
+    stated = content_length(header_list(response.headers))
+    told = (flow.server_conn.address, response.status_code, stated)
+    if told != (file.address, file.status, file.length):
+        flow.kill()  # type: ignore[no-untyped-call]
+        return
+    response.headers = mitm_headers(file.headers)
     response.stream = True
 
 
@@ -102,3 +116,16 @@ def refuse(flow: http.HTTPFlow, forward: str) -> None:
     flow.response = make_response(
         status=504, reason="Gateway Timeout", headers=dressed(headers, status), body=body
     )
+
+
+def try_later(flow: http.HTTPFlow) -> None:
+    """503: the origin contradicted itself, and could not be asked again. The next request will be a plain one."""
+    body = b"linkmend: the site gave no answer that fits the question\n"
+    headers = (
+        ("Content-Type", "text/plain; charset=utf-8"),
+        ("Content-Length", str(len(body))),
+        ("Cache-Control", "no-store"),
+        ("Retry-After", "1"),
+    )
+    status = CacheStatus(forward="vary-miss", detail="contradiction")
+    flow.response = make_response(status=503, headers=dressed(headers, status), body=body)

@@ -4,8 +4,10 @@ They pass through the same hooks as any request, so that storing and merging are
 tell them by `flow.is_replay`.
 """
 
+import asyncio
 import logging
 from collections.abc import Callable
+from typing import TypeVar
 
 from mitmproxy import ctx, exceptions, http
 
@@ -16,6 +18,7 @@ from proxy.cache.validating import CONDITIONS
 log = logging.getLogger(__name__)
 
 Replay = Callable[[http.HTTPFlow], None]
+T = TypeVar("T")
 
 
 def replay_in_mitmproxy(flow: http.HTTPFlow) -> None:
@@ -38,6 +41,10 @@ def question(flow: http.HTTPFlow, conditions: Headers) -> http.HTTPFlow:
 
 def send_on(request: http.Request, conditions: Headers | None) -> None:
     """Make a request ready for the origin; our conditions, unless None, take the place of the client's."""
+    if (
+        "#" in request.path
+    ):  # not part of our key, so an origin that reads it must not get it (RFC 9112 3.2.1)
+        request.path = request.path.partition("#")[0]
     if conditions is not None:
         for name in CONDITIONS:
             request.headers.pop(name, None)
@@ -55,3 +62,12 @@ def try_replay(replay: Replay, flow: http.HTTPFlow) -> bool:
         log.warning("no requests in the background: %s", error)
         return False
     return True
+
+
+async def answer_within(seconds: float, waited_for: "asyncio.Future[T]") -> T | None:
+    """What comes of a question; None when nothing does in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            return await waited_for
+    except TimeoutError:
+        return None

@@ -16,10 +16,10 @@ from weakref import WeakKeyDictionary
 
 from mitmproxy import http
 
-from addons.answers import answer, answer_in_memory, mark, pass_file, refuse
-from addons.background import Replay, question, replay_in_mitmproxy, send_on, try_replay
-from addons.flows import FAILURE, OURS, body_of, header_list, named_truly, request_of
-from addons.passage import Passage, Verdict
+from addons.answers import answer, answer_in_memory, mark, pass_file, refuse, try_later
+from addons.background import Replay, answer_within, question, replay_in_mitmproxy, send_on, try_replay
+from addons.flows import FAILURE, OURS, body_of, header_list, request_of
+from addons.passage import Passage, Verdict, stands_apart
 from proxy.cache.decide import (
     Decision,
     Fetch,
@@ -44,7 +44,7 @@ from proxy.cache.status import write_cache_status
 from proxy.cache.storing import may_store, to_stored
 from proxy.cache.unshared import Unshared
 from proxy.cache.validating import freshened, updated_by_head
-from proxy.cache.vary import select
+from proxy.cache.vary import is_somebodys, select
 from proxy.navigation import asks_for_repair
 from proxy.settings import CacheSettings
 from proxy.store.bodyserver import BodyServer
@@ -82,14 +82,16 @@ class Cache:
     async def request(self, flow: http.HTTPFlow) -> None:
         if flow.response is not None or flow in self._passages:
             return  # answered by another addon, or a question of our own
-        passage = Passage(request=request_of(flow), requested_at=self._clock())
+        passage = Passage(request=request_of(flow), requested_at=self._clock(), apart=stands_apart(flow))
         self._passages[flow] = passage
-        if named_truly(flow):
+        if not passage.apart:
             decision = self._outlast(passage, await self._decide(passage.request))
             decision = await self._collapse(passage, decision)
             decision = await self._ask_ahead(flow, passage, decision)
+        elif self._offline() and not flow.request.stream:
+            decision = GatewayTimeout(forward="bypass")
         else:
-            decision = GatewayTimeout(forward="bypass") if self._offline() else Fetch(forward="bypass")
+            decision = Fetch(forward="bypass")
         await self._carry_out(flow, passage, decision)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
@@ -97,8 +99,8 @@ class Cache:
         if passage is None or response is None or response.status_code < 200:
             return
         if OURS in flow.metadata:
-            if passage.file_headers is not None:
-                pass_file(response, passage.file_headers)
+            if passage.file is not None:
+                pass_file(flow, response, passage.file)
             return
         self._outages.over(passage.request.url)
         passage.received_at = self._clock()
@@ -123,6 +125,7 @@ class Cache:
         finally:
             self._release(passage)
             passage.conclude(None)
+            passage.hand_over(flow.response)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The origin failed, or the client went away. What is set as response here is sent (addons/failures.py)."""
@@ -134,6 +137,7 @@ class Cache:
         passage.detail, passage.storable = "unreachable", False
         self._release(passage)
         passage.conclude(None)
+        passage.hand_over(None)
         if flow.response is not None or flow.error is None or flow.error.msg == flow.error.KILLED_MESSAGE:
             return
         if flow.server_conn.timestamp_tcp_setup is None and OURS not in flow.metadata:
@@ -182,7 +186,7 @@ class Cache:
         """The decision after asking about a large body in doubt."""
         if not isinstance(decision, Revalidate) or not isinstance(decision.stored.body, FileBody):
             return decision
-        verdict = await self._verdict(flow, passage.request, decision)
+        verdict = await self._verdict(flow, passage, decision)
         passage.requested_at = self._clock()
         if isinstance(verdict, StoredResponse):
             passage.forward, passage.forward_status = decision.forward, 304
@@ -195,18 +199,17 @@ class Cache:
             return Serve(stored=decision.stored)
         return Fetch(forward=decision.forward)
 
-    async def _verdict(self, flow: http.HTTPFlow, request: CacheRequest, decision: Revalidate) -> Verdict:
+    async def _verdict(self, flow: http.HTTPFlow, reader: Passage, decision: Revalidate) -> Verdict:
         asked = question(flow, decision.conditions)
-        passage = self._question_passage(request, decision.stored)
+        passage = self._question_passage(reader.request, decision.stored)
+        passage.matches = decision.matches
         passage.verdict = asyncio.get_running_loop().create_future()
         self._passages[asked] = passage
         if not try_replay(self._replay, asked):
             return 0  # no answer that would excuse a stale one
-        try:
-            async with asyncio.timeout(self.settings.collapse_wait_s):
-                return await passage.verdict
-        except TimeoutError:
-            return None
+        verdict = await answer_within(self.settings.collapse_wait_s, passage.verdict)
+        reader.set_cookies = passage.set_cookies
+        return verdict
 
     def _revalidate_behind(self, asked: http.HTTPFlow, request: CacheRequest, stored: StoredResponse) -> None:
         if not self._flights.lead(request.url):
@@ -261,7 +264,7 @@ class Cache:
     def _take(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
         """Look at the origin's headers: may it be stored, do others wait in vain, is it to be streamed?"""
         request, status = passage.request, response.status_code
-        passage.storable = named_truly(flow) and may_store(
+        passage.storable = not passage.apart and may_store(
             request, status, passage.headers, received_at=passage.received_at, settings=self.settings
         )
         length = content_length(passage.headers)
@@ -294,8 +297,8 @@ class Cache:
             return False
         if length is not None:
             return length > self.settings.stream_over_bytes
-        if passage.stored is not None and status >= 500:
-            return False  # what is stored may stand in for it
+        if passage.again is not None or (passage.stored is not None and status >= 500):
+            return False  # it answers another flow; or what is stored may stand in for it
         return not asks_for_repair(passage.request.method, passage.request.headers)
 
     async def _settle(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
@@ -335,10 +338,14 @@ class Cache:
         if passage.stored is None:
             return
         request, key = passage.request, passage.request.url
+        passage.set_cookies = tuple(field for field in passage.headers if field[0].lower() == "set-cookie")
         times = {"requested_at": passage.requested_at, "received_at": passage.received_at}
         stored = freshened(request, passage.stored, passage.headers, **times)
+        if not passage.matches and (stored is None or is_somebodys(stored)):
+            await self._contradicted(flow, passage)
+            return
         passage.storable = stored is not None and may_store(
-            request, 200, stored.headers, received_at=passage.received_at, settings=self.settings
+            request, 200, stored.headers, received_at=passage.received_at, settings=self.settings, held=True
         )
         if stored is not None and passage.storable:
             await self._store.put(key, stored)
@@ -348,6 +355,28 @@ class Cache:
         passage.conclude(held)
         status = passage.status(ttl_s=ttl_s(held, now, self.settings))
         answer_in_memory(flow, passage, held, now=now, status=status)
+
+    async def _contradicted(self, flow: http.HTTPFlow, passage: Passage) -> None:
+        """A 304 that does not give this client the variant we asked about: ask again, without conditions.
+
+        The client sent none, so that a 304 is no answer to it, and the variant is somebody else's.
+        """
+        await self._store.remove(passage.request.url)
+        if passage.verdict is not None:
+            passage.conclude(0)  # the reader's own request goes on as it came
+            return
+        answered = asyncio.get_running_loop().create_future()
+        asked = question(flow, ())
+        self._passages[asked] = Passage(
+            request=passage.request, requested_at=self._clock(), forward=passage.forward, again=answered
+        )
+        response = None
+        if try_replay(self._replay, asked):
+            response = await answer_within(self.settings.collapse_wait_s, answered)
+        if response is None or response.stream:
+            try_later(flow)
+        else:
+            flow.response = response
 
     async def _updated_by_head(self, passage: Passage) -> None:
         if passage.stored is None:

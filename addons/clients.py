@@ -1,9 +1,20 @@
-"""Only clients of the school's own networks are served: linkmend is not an open proxy."""
+"""Who is served, and how much of the proxy one client may take: linkmend is not an open proxy, and has room for all.
 
+A client from elsewhere, or with too many connections, is let go before a byte of it is read; so is one that does
+not come to its first request. Connections to origins are counted as well, since one client's may lead to many.
+"""
+
+import asyncio
 import ipaddress
 import logging
+from collections import Counter
 
-from mitmproxy import connection
+from mitmproxy import connection, ctx, http, tcp
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+from proxy.descriptors import open_files, shares
+from proxy.seldom import Seldom
+from proxy.settings import ProxySettings
 
 log = logging.getLogger(__name__)
 
@@ -11,19 +22,97 @@ _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Clients:
-    """Ends the connection of a client from elsewhere before a byte of it is read."""
+    """Ends the connections of strangers, of crowds and of those who say nothing."""
 
-    def __init__(self, networks: tuple[str, ...]) -> None:
-        self._networks: tuple[_Network, ...] = ()
-        self.allow(networks)
+    def __init__(self, settings: ProxySettings, *, limit: int | None = None) -> None:
+        """`limit` is how many files may be open; the process's own when left out."""
+        self._limit = open_files() if limit is None else limit
+        self._open: dict[str, str] = {}
+        self._by_address: Counter[str] = Counter()
+        self._speechless: dict[str, asyncio.TimerHandle] = {}
+        self._origins: dict[str, set[str]] = {}  # of each client
+        self._origin_count = 0
+        self._strangers, self._crowds, self._crowded_out = Seldom(log), Seldom(log), Seldom(log)
+        self.apply(settings)
 
-    def allow(self, networks: tuple[str, ...]) -> None:
-        self._networks = tuple(ipaddress.ip_network(network) for network in networks)
+    def apply(self, settings: ProxySettings) -> None:
+        self._networks: tuple[_Network, ...] = tuple(map(ipaddress.ip_network, settings.clients))
+        self._shares = shares(self._limit, per_client=settings.connections_per_client)
+        self._request_timeout_s = settings.request_timeout_s
 
     def client_connected(self, client: connection.Client) -> None:
-        if not self._is_allowed(client.peername[0]):
+        address = client.peername[0]
+        if not self._is_allowed(address):
             client.error = "not a client of this network"
-            log.warning("refused a client outside proxy.clients: %s", client.peername[0])
+            self._strangers.warn("refused a client outside proxy.clients: %s", address)
+        elif len(self._open) >= self._shares.clients or self._by_address[address] >= self._shares.one_client:
+            client.error = "too many connections"
+            counts = (self._by_address[address], address, len(self._open))
+            self._crowds.warn("refused a connection: there are %d from %s, and %d in all", *counts)
+        else:
+            self._open[client.id] = address
+            self._by_address[address] += 1
+            self._speechless[client.id] = asyncio.get_running_loop().call_later(
+                self._request_timeout_s, self._hang_up, client
+            )
+
+    def client_disconnected(self, client: connection.Client) -> None:
+        self._has_spoken(client)
+        self._origin_count -= len(self._origins.pop(client.id, ()))  # those whose end no hook tells of
+        address = self._open.pop(client.id, None)
+        if address is not None:
+            self._by_address[address] -= 1
+            if not self._by_address[address]:
+                del self._by_address[address]
+
+    def http_connect(self, flow: http.HTTPFlow) -> None:
+        self._has_spoken(flow.client_conn)
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        self._has_spoken(flow.client_conn)
+
+    def tcp_start(self, flow: tcp.TCPFlow) -> None:
+        self._has_spoken(flow.client_conn)
+
+    def server_connect(self, data: ServerConnectionHookData) -> None:
+        if self._origin_count >= self._shares.origins:
+            data.server.error = "too many connections"
+            self._crowded_out.warn("no connection to an origin: there are %d already", self._shares.origins)
+        else:
+            self._origins.setdefault(data.client.id, set()).add(data.server.id)
+            self._origin_count += 1
+
+    def server_connect_error(self, data: ServerConnectionHookData) -> None:
+        self._left(data)
+
+    def server_disconnected(self, data: ServerConnectionHookData) -> None:
+        self._left(data)
+
+    def done(self) -> None:
+        for timer in self._speechless.values():
+            timer.cancel()
+        self._speechless.clear()
+
+    def _left(self, data: ServerConnectionHookData) -> None:
+        origins = self._origins.get(data.client.id, set())
+        if data.server.id in origins:
+            origins.remove(data.server.id)
+            self._origin_count -= 1
+        if not origins:
+            self._origins.pop(data.client.id, None)
+
+    def _has_spoken(self, client: connection.Client) -> None:
+        timer = self._speechless.pop(client.id, None)
+        if timer is not None:
+            timer.cancel()
+
+    def _hang_up(self, client: connection.Client) -> None:
+        self._speechless.pop(client.id, None)
+        server = ctx.master.addons.get("proxyserver")
+        handler = server.connections.get(client.id) if server else None
+        io = handler.transports.get(client) if handler else None
+        if io is not None and io.handler is not None:
+            io.handler.cancel("no request in time")
 
     def _is_allowed(self, text: str) -> bool:
         address = ipaddress.ip_address(text.partition("%")[0])  # fe80::1%eth0

@@ -6,27 +6,29 @@ handlers. `LeanAddons.trigger_event` does what mitmproxy's does, for addons with
 """
 
 import asyncio
+import errno
 import inspect
 import logging
 import re
 import signal
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from mitmproxy import exceptions, hooks, master, options
+from cryptography.exceptions import UnsupportedAlgorithm
+from mitmproxy import certs, exceptions, hooks, master, options
 from mitmproxy.addonmanager import AddonManager
 from mitmproxy.addons import clientplayback, core, disable_h2c, next_layer, proxyserver, tlsconfig
 
-from addons.internals.streams import HELD_BACK_BYTES
+from addons.lookups import Lookups
 from proxy.errors import StartError
+from proxy.seldom import Seldom
 from proxy.settings import ProxySettings, split_address
 from proxy.trust import trusted_file
 
 log = logging.getLogger(__name__)
 
-_DNS_THREADS = 64
+_NO_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
 def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
@@ -39,7 +41,6 @@ def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
         "ssl_insecure": not settings.verify_origins,
         "ssl_verify_upstream_trusted_ca": trusted_file(settings.trusted_ca, Path(confdir).expanduser()),
         "client_replay_concurrency": -1,
-        "stream_large_bodies": str(HELD_BACK_BYTES),
     }
 
 
@@ -93,6 +94,8 @@ class LeanMaster(master.Master):
     def __init__(self, settings: ProxySettings, confdir: str, addons: Sequence[Any]) -> None:
         super().__init__(options.Options(confdir=confdir))
         self._confdir = confdir
+        self._settings = settings
+        self._exhausted = Seldom(log)
         self.options.changed.disconnect(self.addons._configure_all)
         self.addons = LeanAddons(self)
         self.addons.add(
@@ -114,6 +117,18 @@ class LeanMaster(master.Master):
         except exceptions.OptionsError as error:
             raise StartError(f"proxy.mode: {error}") from error
 
+    async def reapply(self, settings: ProxySettings) -> None:
+        """Change settings while running; raises StartError, and keeps the old ones, when it could not listen then."""
+        self.apply(settings)
+        await self._proxyserver.setup_servers()
+        try:
+            self.listening_on()
+        except StartError:
+            self.apply(self._settings)
+            await self._proxyserver.setup_servers()
+            raise
+        self._settings = settings
+
     @property
     def _proxyserver(self) -> proxyserver.Proxyserver:
         return self.addons.get("proxyserver")  # type: ignore[no-any-return]
@@ -134,8 +149,9 @@ class LeanMaster(master.Master):
     async def serve(self, *, ready: Callable[[], None], in_flight: Callable[[], int], grace_s: float) -> None:
         """Run until SIGTERM or SIGINT; then take no new connections, let answers under way finish, and end."""
         loop = asyncio.get_running_loop()
-        # Names are looked up in the loop's default threads: a class that asks for dead hosts may fill many.
-        loop.set_default_executor(ThreadPoolExecutor(_DNS_THREADS, thread_name_prefix="dns"))
+        self._check_authority()
+        lookups = Lookups()
+        lookups.install(loop)
         stop = asyncio.Event()
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, stop.set)
@@ -147,6 +163,25 @@ class LeanMaster(master.Master):
             await running
         finally:
             stopping.cancel()
+            lookups.close()
+
+    def _check_authority(self) -> None:
+        """mitmproxy would start without its certificate authority, and every https page would fail."""
+        file = Path(self._confdir).expanduser() / f"{tlsconfig.CONF_BASENAME}-ca.pem"
+        try:
+            certs.CertStore.from_store(file.parent, tlsconfig.CONF_BASENAME, self.options.key_size)
+        except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
+            why = str(error).partition("\n")[0]
+            advice = "restore it from a backup, or remove it for a new one that devices must trust anew"
+            raise StartError(f"{file}: not a certificate authority with its key ({why}): {advice}") from error
+
+    def _asyncio_exception_handler(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """asyncio tells a hundred times of one connection that it could not accept, and tries again in a second."""
+        error = context.get("exception")
+        if isinstance(error, OSError) and error.errno in _NO_RESOURCES:
+            self._exhausted.warn("cannot accept connections for now: %s", error.strerror)
+        else:
+            super()._asyncio_exception_handler(loop, context)
 
     async def _started(self, running: asyncio.Task[None]) -> None:
         server = self._proxyserver
@@ -156,6 +191,8 @@ class LeanMaster(master.Master):
             await running
         try:
             self.listening_on()
+            if self.addons.get("tlsconfig").certstore is None:
+                raise StartError(f"{self._confdir}: the certificate authority cannot be used")
         except StartError:
             self.shutdown()
             await running

@@ -54,7 +54,7 @@ class Parts:
         hasher = ClientHasher(data / "client-salt")
         repairer = Repairer(self.collection, settings.repair, self._threads)
         reader = Reader(self.collection, self._threads)
-        self._clients = Clients(settings.proxy.clients)
+        self._clients = Clients(settings.proxy)
         self._helper = Helper(
             repairer,
             reader,
@@ -109,7 +109,7 @@ class Parts:
     def apply(self, settings: Settings) -> None:
         """Take over new settings while running. Sizes of stores and queues wait for the next start."""
         self.settings = settings
-        self._clients.allow(settings.proxy.clients)
+        self._clients.apply(settings.proxy)
         self._parent.settings = self._deadlines.settings = settings.proxy
         self._cache.settings = settings.cache
         self._harvest.settings = settings.harvest

@@ -3,12 +3,25 @@
 import asyncio
 from dataclasses import dataclass
 
+from mitmproxy import http
+
+from addons.flows import named_truly
 from proxy.cache.entry import CacheRequest, Headers, StoredResponse
 from proxy.cache.status import CacheStatus
 from proxy.store.spool import Spool
 
 Verdict = StoredResponse | int | None
 """What came of asking about a stored response: what a 304 left of it, another status, or None for no answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileAnswer:
+    """A hit whose body comes from the body server: what that must say, and the headers it goes out under."""
+
+    address: tuple[str, int]
+    status: int
+    length: int
+    headers: Headers
 
 
 @dataclass(slots=True, kw_only=True)
@@ -22,6 +35,8 @@ class Passage:
 
     request: CacheRequest
     requested_at: float
+    apart: bool = False
+    """Whether the store has no part in this: nothing of it answers, and nothing is stored."""
     received_at: float = 0.0
     forward: str | None = None
     forward_status: int | None = None
@@ -37,12 +52,15 @@ class Passage:
     """The origin's headers, before ours were added."""
     storable: bool = False
     spool: Spool | None = None
-    file_headers: Headers | None = None
-    """The headers of a hit whose body comes from the body server."""
+    file: FileAnswer | None = None
+    set_cookies: Headers = ()
+    """What a 304 to our conditions gave this client, and no other."""
     detail: str = ""
     """What Cache-Status adds, such as `unreachable`."""
     verdict: asyncio.Future[Verdict] | None = None
     """Somebody waits for what comes of this question."""
+    again: asyncio.Future[http.Response | None] | None = None
+    """Somebody waits for the whole answer; None when there is none, or one too large to hold."""
 
     def status(self, *, ttl_s: float | None = None) -> CacheStatus:
         """What to tell the client of this passage."""
@@ -59,3 +77,20 @@ class Passage:
         """Tell whoever waits; the first verdict counts."""
         if self.verdict is not None and not self.verdict.done():
             self.verdict.set_result(verdict)
+
+    def hand_over(self, response: http.Response | None) -> None:
+        """The same for the whole answer."""
+        if self.again is not None and not self.again.done():
+            self.again.set_result(response)
+
+
+def stands_apart(flow: http.HTTPFlow) -> bool:
+    """Whether the store must have no part in a request.
+
+    One that is streamed is under way already, and what we would answer comes on top of the origin's answer. HTTP/2
+    tells of the body of a GET in no header. And a name that only the client vouches for is nobody's key.
+    """
+    request = flow.request
+    if request.stream or not named_truly(flow):
+        return True
+    return request.method in ("GET", "HEAD") and bool(request.raw_content)

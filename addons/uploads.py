@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from mitmproxy import http
 
+from addons.flows import OURS, make_response
+
 _LARGE = 1024 * 1024
 
 
@@ -11,7 +13,8 @@ class Uploads:
     """Has mitmproxy stream request bodies that are large or of unknown size.
 
     A streamed request is on its way before its `request` hook, so whoever must touch it before (the parent) does so
-    in `requestheaders`. Off the line nothing may leave, so there the body is taken in and refused as a whole.
+    in `requestheaders`. Off the line nothing may leave, so there the body is taken in and refused as a whole. A GET
+    or HEAD may be ours to answer, body or not, so it is never streamed; nobody has reason to send much with one.
     """
 
     def __init__(self, offline: Callable[[], bool]) -> None:
@@ -21,5 +24,16 @@ class Uploads:
         length = flow.request.headers.get("content-length", "0")
         unknown = "transfer-encoding" in flow.request.headers
         large = length.isdecimal() and int(length[:20]) > _LARGE
-        if (unknown or large) and flow.request.method != "CONNECT" and not self._offline():
+        if flow.request.method in ("GET", "HEAD"):
+            if large:
+                _refuse(flow)
+        elif (unknown or large) and flow.request.method != "CONNECT" and not self._offline():
             flow.request.stream = True
+
+
+def _refuse(flow: http.HTTPFlow) -> None:
+    # TODO: without the body, once the stream bounds what it holds of a request (addons/internals).
+    flow.metadata[OURS] = "refused"
+    flow.response = make_response(
+        status=413, headers=(("Content-Length", "0"), ("Cache-Control", "no-store"), ("Connection", "close"))
+    )

@@ -46,6 +46,10 @@ class ProxySettings:
     """Serve only what is held; ask nobody."""
     clients: tuple[str, ...] = LOCAL_NETWORKS
     """Networks whose clients are served."""
+    connections_per_client: int = 1000
+    """Most connections of one address; a browser takes up to 32, and a class behind one router is one address."""
+    request_timeout_s: float = 30.0
+    """How long a client may take from connecting to the end of its first request's headers."""
     http2: bool = False
     """Offer HTTP/2 to browsers and origins; costs memory on large downloads, gains little on a LAN."""
     verify_origins: bool = True

@@ -1,9 +1,10 @@
 """What leans on mitmproxy's internals: kept small, in one place, checked at start-up, tried on 11 and 12."""
 
-from addons.internals import interim, streams
+from addons.internals import interim, limits, streams
 
 
 def install() -> None:
     """Teach mitmproxy what linkmend needs. Raises StartError when its internals have changed."""
     streams.install()
     interim.install()
+    limits.install()

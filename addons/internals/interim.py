@@ -2,13 +2,15 @@
 
 mitmproxy takes an HTTP/1 interim response for the final one: the client then waits for ever. So its reader of
 response heads is wrapped: interim responses are sent to an HTTP/1.1 client at once, past hooks and cache, and dropped
-for other clients. `install` checks the internals this relies on.
+for other clients. A few of them, that is: an origin that sends nothing else would keep everybody waiting.
+`install` checks the internals this relies on.
 """
 
 import re
 from collections.abc import Generator
 from typing import Any
 
+import h11
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy.net.http import http1
 from mitmproxy.proxy import events
@@ -20,6 +22,8 @@ from proxy.errors import StartError
 
 # 101 is final: the protocol changes.
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)[0-9][0-9][ \r\n]")
+_MOST = 10
+_COUNT = "linkmend_interims"
 _read_headers = Http1Client.read_headers
 
 
@@ -27,16 +31,27 @@ def install() -> None:
     """Have mitmproxy pass interim responses on. Raises StartError when its internals have changed."""
     if not callable(getattr(http_layers, "SendHttp", None)) or not hasattr(ReceiveBuffer(), "_data"):
         raise StartError("this mitmproxy is not supported: no SendHttp, or another ReceiveBuffer")
-    Http1Client.read_headers = _read_past_interim  # type: ignore[method-assign]
+    Http1Client.read_headers = read_past_interim  # type: ignore[method-assign]
 
 
-def _read_past_interim(self: Http1Client, event: events.ConnectionEvent) -> Generator[Any, Any, None]:
+def read_past_interim(self: Http1Client, event: events.ConnectionEvent) -> Generator[Any, Any, None]:
+    """mitmproxy's reader of response heads, past interim ones. Raises RemoteProtocolError for a flood of them."""
     while isinstance(event, events.DataReceived) and self.request and _INTERIM.match(self.buf._data):
         head = self.buf.maybe_extract_lines()
         if head is None:
             return  # the rest of it is on its way
+        _count(self)
         yield from _pass_on(self, [bytes(line) for line in head])
     yield from _read_headers(self, event)
+
+
+def _count(self: Http1Client) -> None:
+    """Count the interim responses to one request, of which a connection may carry many."""
+    request, seen = vars(self).get(_COUNT, (None, 0))
+    seen = seen + 1 if request is self.request else 1
+    if seen > _MOST:
+        raise h11.RemoteProtocolError(f"more than {_MOST} interim responses")
+    vars(self)[_COUNT] = (self.request, seen)
 
 
 def _pass_on(self: Http1Client, head: list[bytes]) -> Generator[Any, Any, None]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from proxy.cache.directives import Directives, max_stale_s, request_directives, response_directives
 from proxy.cache.entry import CacheRequest, Headers, StoredResponse
-from proxy.cache.fields import has, has_any
+from proxy.cache.fields import has, has_any, has_body
 from proxy.cache.freshness import age_s, forbids_stale, lifetime_s
 from proxy.cache.validating import CONDITIONS, conditions, other_variant
 from proxy.cache.vary import nearest, select
@@ -92,7 +92,9 @@ def decide(
 
 def looks_up(request: CacheRequest) -> bool:
     """Whether the store has anything to say to this request."""
-    return request.method in ("GET", "HEAD") and not has_any(request.headers, _BYPASSING)
+    if request.method not in ("GET", "HEAD") or has_any(request.headers, _BYPASSING):
+        return False
+    return not has_body(request.headers)  # the answer may be to the body, which is not part of the key
 
 
 def may_collapse(request: CacheRequest, decision: Decision) -> bool:
@@ -157,6 +159,8 @@ def _decide_offline(request: CacheRequest, variants: Sequence[StoredResponse]) -
     """Whatever is held is better than nothing when the admin says that nobody is to be asked."""
     if request.method not in ("GET", "HEAD"):
         return GatewayTimeout(forward="method")
+    if has_body(request.headers):
+        return GatewayTimeout(forward="bypass")
     stored = select(request, variants) or nearest(request, variants)
     return GatewayTimeout(forward="uri-miss") if stored is None else Serve(stored=stored)
 

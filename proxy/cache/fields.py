@@ -135,6 +135,15 @@ def without(headers: Headers, *names: str) -> Headers:
     return tuple((key, value) for key, value in headers if key.lower() not in names)
 
 
+def has_body(headers: Headers) -> bool:
+    """Whether a request of HTTP/1 with these headers has a body, which for a GET is not part of the key."""
+    for key, value in headers:
+        name = key.lower()
+        if name == "transfer-encoding" or (name == "content-length" and value.strip(" \t") != "0"):
+            return True
+    return False
+
+
 def content_length(headers: Headers) -> int | None:
     """The length of the body, or None when it is not told or not to be believed."""
     lengths = {value.strip(" \t") for value in values(headers, "content-length")}

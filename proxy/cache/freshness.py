@@ -2,16 +2,18 @@
 
 A response is fresh while its age is below its freshness lifetime. The lifetime is what the origin says (s-maxage,
 else max-age, else Expires), or a part of the time since Last-Modified where it says nothing. The age is the larger
-of what Date and what Age tell, plus the time it has been here; clocks that run ahead never make it negative.
+of what Date and what Age tell, plus the time it has been here; clocks that run ahead never make it negative. What was
+received in the future (our own clock was set back) is of unknown age, and so as old as can be.
 """
 
 from proxy.cache.directives import Directives, response_directives
 from proxy.cache.entry import Headers, StoredResponse, values
-from proxy.cache.fields import date_field, has, seconds, split_list
+from proxy.cache.fields import LARGEST_DELTA_S, date_field, has, seconds, split_list
 from proxy.settings import CacheSettings
 
 HEURISTIC_STATUSES = frozenset({200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501})
 """Statuses whose responses may be fresh without the origin saying so (RFC 9110 15.1); 206 is not stored."""
+_CLOCKS_DIFFER_S = 60.0
 
 
 def explicit_lifetime_s(headers: Headers, *, received_at: float) -> float | None:
@@ -54,6 +56,8 @@ def lifetime_s(stored: StoredResponse, settings: CacheSettings) -> float:
 
 def age_s(stored: StoredResponse, now: float) -> float:
     """The current age (RFC 9111 4.2.3), never negative."""
+    if stored.received_at > now + _CLOCKS_DIFFER_S:
+        return LARGEST_DELTA_S
     apparent = max(0.0, stored.received_at - _date(stored.headers, stored.received_at))
     delay = max(0.0, stored.received_at - stored.requested_at)
     corrected = stated_age_s(stored.headers) + delay

@@ -2,18 +2,20 @@
 
 Stricter than the RFC where a school's privacy is at stake: never a response that sets a cookie, never one marked
 `private` even for some fields only, and one to a request with a Cookie only when the origin says that it is for
-everyone, or when it is a picture, a style sheet or the like. And only what can be of use later: a response that is
-neither fresh for a moment nor can be validated would be written for nothing.
+everyone (`public`, `s-maxage`; a mere `max-age` may be meant for the browser), or when it is a picture, a style
+sheet or the like. A token or a key is sent on purpose, so there even pictures need the origin's word. And only what
+can be of use later: a response that is neither fresh for a moment nor can be validated would be written for nothing.
 """
 
 import re
 
 from proxy.cache.directives import Directives, request_directives, response_directives
 from proxy.cache.entry import CacheRequest, FileBody, Headers, StoredResponse, values
-from proxy.cache.fields import has, without, write_date
+from proxy.cache.fields import has, has_any, has_body, without, write_date
 from proxy.cache.freshness import HEURISTIC_STATUSES, explicit_lifetime_s, heuristic_lifetime_s
 from proxy.cache.hopbyhop import stored_fields
 from proxy.cache.invalidating import names_itself
+from proxy.cache.personal import personal_fields
 from proxy.cache.vary import selecting_fields, vary_names
 from proxy.settings import CacheSettings
 
@@ -23,15 +25,26 @@ _UNDERSTOOD_STATUSES = HEURISTIC_STATUSES | frozenset(
 # They speak of this request or this client (its password, its range, its haste), not of the page.
 _OF_THE_REQUEST = frozenset({304, 401, 407, 408, 412, 413, 416, 417, 421, 425, 426, 428, 429, 431, 511})
 # No browser sends them, and some origins let them change the page: one client could poison it for all others.
-OVERRIDES = (
-    "x-forwarded-host",
-    "x-forwarded-scheme",
-    "x-forwarded-prefix",
-    "x-host",
-    "x-http-method-override",
-    "x-original-url",
-    "x-rewrite-url",
-    "forwarded",
+OVERRIDES = frozenset(
+    {
+        "forwarded",
+        "front-end-https",
+        "x-forwarded-host",
+        "x-forwarded-port",
+        "x-forwarded-prefix",
+        "x-forwarded-proto",
+        "x-forwarded-scheme",
+        "x-forwarded-server",
+        "x-forwarded-ssl",
+        "x-host",
+        "x-http-method",
+        "x-http-method-override",
+        "x-method-override",
+        "x-original-host",
+        "x-original-url",
+        "x-rewrite-url",
+        "x-url-scheme",
+    }
 )
 _STATIC_TYPE = re.compile(
     r"(?:image|font|audio|video)/|text/css|(?:text|application)/javascript", re.IGNORECASE
@@ -40,14 +53,23 @@ _RANGE_FROM_START = re.compile(r"bytes 0-([0-9]{1,15})/([0-9]{1,15})")
 
 
 def may_store(
-    request: CacheRequest, status: int, headers: Headers, *, received_at: float, settings: CacheSettings
+    request: CacheRequest,
+    status: int,
+    headers: Headers,
+    *,
+    received_at: float,
+    settings: CacheSettings,
+    held: bool = False,
 ) -> bool:
-    """Whether the response to this request may be stored, judged by its headers alone."""
+    """Whether the response to this request may be stored, judged by its headers alone.
+
+    `held`: its bytes are stored already, and a 304 confirmed them; whose Cookie it was is then of no matter.
+    """
     cache_control = response_directives(headers)
     explicit_s = explicit_lifetime_s(headers, received_at=received_at)
     if not _complete(status, headers) or not _method_allows(request, headers, explicit_s):
         return False
-    if _forbidden(request, status, headers, cache_control) or _personal(request, headers, explicit_s):
+    if _forbidden(request, status, headers, cache_control) or not (held or _for_everyone(request, headers)):
         return False
     usual = 200 if status == 206 else status
     if usual not in HEURISTIC_STATUSES and explicit_s is None and "public" not in cache_control:
@@ -102,14 +124,14 @@ def _method_allows(request: CacheRequest, headers: Headers, explicit_s: float | 
     if request.method == "POST":  # RFC 9110 9.3.3: stored for later GETs if it says so in both ways
         return explicit_s is not None and names_itself(request.url, headers)
     # A GET with a body may be answered by that body, which is not part of the key.
-    return request.method == "GET" and values(request.headers, "content-length") in ([], ["0"])
+    return request.method == "GET" and not has_body(request.headers)
 
 
 def _forbidden(request: CacheRequest, status: int, headers: Headers, cache_control: Directives) -> bool:
     """What RFC 9111 3 and 3.5 rule out for a shared cache, and Set-Cookie, which we rule out ourselves."""
     if "private" in cache_control or has(headers, "set-cookie") or "*" in vary_names(headers):
         return True
-    if any(has(request.headers, name) for name in OVERRIDES):
+    if has_any(request.headers, OVERRIDES):
         return True
     if "must-understand" in cache_control:
         if status not in _UNDERSTOOD_STATUSES:
@@ -123,10 +145,10 @@ def _forbidden(request: CacheRequest, status: int, headers: Headers, cache_contr
     )
 
 
-def _personal(request: CacheRequest, headers: Headers, explicit_s: float | None) -> bool:
-    """Whether a careless origin may have sent this to one person only: asked with a Cookie, nothing said."""
-    if not has(request.headers, "cookie") or (explicit_s or 0) > 0:
-        return False
-    if response_directives(headers).by_name.keys() & {"public", "s-maxage"}:
-        return False
-    return _STATIC_TYPE.match(", ".join(values(headers, "content-type"))) is None
+def _for_everyone(request: CacheRequest, headers: Headers) -> bool:
+    """Whether even a careless origin cannot have meant this for one person only."""
+    named = personal_fields(request.headers) - {"authorization"}  # judged by RFC 9111 3.5, in `_forbidden`
+    if not named or response_directives(headers).by_name.keys() & {"public", "s-maxage"}:
+        return True
+    static = _STATIC_TYPE.match(", ".join(values(headers, "content-type"))) is not None
+    return static and named == {"cookie"}

@@ -12,7 +12,7 @@ from proxy.cache.entry import CacheRequest, Headers, StoredResponse, values
 from proxy.cache.fields import date_field, has, parse_date, without
 from proxy.cache.hopbyhop import stored_fields
 from proxy.cache.storing import with_date
-from proxy.cache.vary import can_decode, selecting_fields
+from proxy.cache.vary import can_decode, is_somebodys, selecting_fields
 
 CONDITIONS = ("if-none-match", "if-modified-since")
 """What a cache evaluates; If-Match and If-Unmodified-Since are the origin's business."""
@@ -63,8 +63,11 @@ def other_variant(request: CacheRequest, variants: Sequence[StoredResponse]) -> 
     """A response stored for other request fields, whose bytes may yet be the answer to this one (RFC 9111 4.3.1).
 
     One only, so that a 304 without ETag is clear; with a strong tag, so that "the same" means the same bytes; and
-    decodable by this client, for there are origins that give the gzipped and the plain form one tag.
+    decodable by this client, for there are origins that give the gzipped and the plain form one tag. None at all
+    where pages differ by who asks: there are origins that give everyone's page one tag, too.
     """
+    if any(map(is_somebodys, variants)):
+        return None
     for stored in variants:
         tag = etag(stored.headers)
         if stored.status == 200 and tag and is_strong(tag) and can_decode(request, stored):

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from proxy.cache.entry import CacheRequest, Headers, StoredResponse, values
 from proxy.cache.fields import members, split_list
+from proxy.cache.personal import any_personal
 
 _UNORDERED = frozenset({"accept-encoding", "accept-language"})
-_PERSONAL = frozenset({"cookie", "authorization"})
 
 
 def vary_names(headers: Headers) -> tuple[str, ...]:
@@ -39,9 +39,14 @@ def select(request: CacheRequest, variants: Sequence[StoredResponse]) -> StoredR
 def nearest(request: CacheRequest, variants: Sequence[StoredResponse]) -> StoredResponse | None:
     """The best there is when nobody can be asked: any variant that is nobody's own and that the client can decode."""
     for stored in variants:
-        if not _PERSONAL.intersection(vary_names(stored.headers)) and can_decode(request, stored):
+        if not is_somebodys(stored) and can_decode(request, stored):
             return stored
     return None
+
+
+def is_somebodys(stored: StoredResponse) -> bool:
+    """Whether a response was chosen by who asked for it, so that no other may ever be given it."""
+    return any_personal(vary_names(stored.headers))
 
 
 def can_decode(request: CacheRequest, stored: StoredResponse) -> bool:

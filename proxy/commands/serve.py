@@ -8,14 +8,19 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from proxy import logs
 from proxy.commands.options import Config, Data, data_from, settings_from
+from proxy.descriptors import raise_limit
 from proxy.errors import LinkmendError
 from proxy.settings import Settings
+
+if TYPE_CHECKING:
+    from addons.master import LeanMaster
+    from addons.parts import Parts
 
 log = logging.getLogger(__name__)
 
@@ -62,6 +67,7 @@ async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Set
     from addons.master import LeanMaster
     from addons.parts import Parts
 
+    open_files = raise_limit()
     parts = Parts(settings, data)
     try:
         master = LeanMaster(settings.proxy, str(data / "ca"), parts.addons())
@@ -69,23 +75,39 @@ async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Set
         gc.collect()
         gc.freeze()  # what lives as long as the proxy need not be looked at by every collection
 
-        def reload() -> None:
-            try:
-                fresh = read_settings()
-                master.apply(fresh.proxy)
-            except LinkmendError as error:
-                log.error("settings not reloaded, the old ones stay: %s", error)
-                return
-            logs.set_up(fresh.log)
-            parts.apply(fresh)
-            log.info("settings reloaded")
-
         def ready() -> None:
+            log.info("up to %d files and connections may be open (the limit was %d)", *open_files)
             sys.stdout.write(f"linkmend ready on http://{master.listening_on()}\n")
             sys.stdout.flush()
 
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _Reload(master, parts, read_settings))
         grace_s = settings.proxy.stop_grace_s
         await master.serve(ready=ready, in_flight=lambda: len(parts.under_way), grace_s=grace_s)
     finally:
         await parts.close()
+
+
+class _Reload:
+    """Reads the settings again and takes them over, one call after the other; what cannot be done changes nothing."""
+
+    def __init__(self, master: "LeanMaster", parts: "Parts", read_settings: Callable[[], Settings]) -> None:
+        self._master, self._parts, self._read_settings = master, parts, read_settings
+        self._one_at_a_time = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def __call__(self) -> None:
+        task = asyncio.ensure_future(self._reload())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _reload(self) -> None:
+        async with self._one_at_a_time:
+            try:
+                fresh = self._read_settings()
+                await self._master.reapply(fresh.proxy)
+            except LinkmendError as error:
+                log.error("settings not reloaded, the old ones stay: %s", error)
+                return
+            logs.set_up(fresh.log)
+            self._parts.apply(fresh)
+            log.info("settings reloaded")

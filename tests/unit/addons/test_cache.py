@@ -578,3 +578,146 @@ async def test_a_change_of_protocol_passes_untouched():
     proxy.cache.responseheaders(flow)
     await proxy.cache.response(flow)
     assert flow.response.headers == before.headers
+
+
+# What one client must not do to another
+
+
+def alices(*headers, **known):
+    return a_stored(cc("max-age=60"), TAG, *headers, request=a_request(("Cookie", "alice")), **known)
+
+
+async def test_another_persons_page_is_no_answer_even_under_the_same_tag():
+    proxy = Proxy(alices(("Vary", "Cookie")))
+    flow = await proxy.ask(("Cookie", "bob"))
+    assert "if-none-match" not in flow.request.headers
+
+
+async def contradicted(*headers):
+    """A request about another's variant, and the question that follows on a 304 with these headers."""
+    proxy = Proxy(a_stored(cc("max-age=60"), TAG, ("Vary", "Foo"), request=a_request(("Foo", "1"))))
+    flow = await proxy.ask(("Foo", "2"), ("Cookie", "bob"))
+    proxy.begin(flow, 304, *headers, body=b"")
+    answering = asyncio.create_task(proxy.cache.response(flow))
+    while not proxy.replayed:
+        await asyncio.sleep(0)
+    return proxy, flow, answering
+
+
+@pytest.mark.parametrize("headers", [[("ETag", '"b"')], [TAG, ("Vary", "Cookie")]])
+async def test_a_304_that_speaks_of_something_else_is_followed_by_a_plain_request(headers):
+    proxy, flow, answering = await contradicted(*headers)
+    (question,) = proxy.replayed
+    assert "if-none-match" not in question.request.headers
+    await proxy.cache.request(question)
+    await proxy.say(question, 200, cc("max-age=60, public"), ("Vary", "Foo"), body=b"for 2")
+    await answering
+    assert (flow.response.status_code, flow.response.raw_content) == (200, b"for 2")
+    assert [stored.body for stored in proxy.held] == [b"for 2"]
+
+
+async def test_when_that_fails_nobody_gets_what_is_anothers():
+    proxy, flow, answering = await contradicted(("ETag", '"b"'))
+    proxy.fail(proxy.replayed[0])
+    await answering
+    assert flow.response.status_code == 503
+    assert b"hello world" not in flow.response.raw_content
+
+
+async def test_a_large_variant_that_a_304_does_not_speak_of_is_not_served():
+    held = large(cc("max-age=60"), TAG, ("Vary", "Foo"), request=a_request(("Foo", "1")))
+    proxy = Proxy(held)
+    waiting, question = await asked_ahead(proxy, ("Foo", "2"))
+    await proxy.say(question, 304, ("ETag", '"b"'), body=b"")
+    flow = await waiting
+    assert not proxy.bodies.offered
+    assert OURS not in flow.metadata
+
+
+@pytest.mark.parametrize("stored", [a_stored(cc("max-age=60")), large(cc("max-age=60")), stale(TAG)])
+@pytest.mark.parametrize("offline", [False, True])
+async def test_a_request_that_is_on_its_way_already_is_never_answered_by_us(stored, offline):
+    proxy = Proxy(stored, offline=offline)
+    flow = a_flow(headers=[("Transfer-Encoding", "chunked")])
+    flow.request.stream = True
+    await proxy.cache.request(flow)
+    assert flow.response is None
+    assert OURS not in flow.metadata
+    assert "if-none-match" not in flow.request.headers
+    await proxy.say(flow, 200, cc("max-age=60"), body=b"evil")
+    assert told(flow) == "linkmend;fwd=bypass;fwd-status=200"
+    assert proxy.held == (stored,)
+
+
+async def test_a_body_that_no_header_tells_of_is_noticed():
+    """As HTTP/2 allows."""
+    proxy = Proxy(a_stored(cc("max-age=60")))
+    flow = a_flow()
+    flow.request.headers = mitm_headers(())
+    flow.request.raw_content = b"evil"
+    await proxy.cache.request(flow)
+    assert flow.response is None
+    await proxy.say(flow, 200, cc("max-age=60"), body=b"evil")
+    assert [stored.body for stored in proxy.held] == [b"hello world"]
+
+
+@pytest.mark.parametrize("answer", [(200, "2000"), (206, "11"), (404, "0"), (206, None)])
+async def test_what_is_not_the_file_that_was_offered_ends_the_connection(answer):
+    proxy = Proxy(large(cc("max-age=60")))
+    flow = await proxy.ask(("Range", "bytes=0-9"))
+    flow.live = True
+    status, length = answer
+    proxy.begin(flow, status, *([("Content-Length", length)] if length else []))
+    assert flow.error.msg == mitm_flow.Error.KILLED_MESSAGE
+    assert not flow.response.stream
+
+
+async def test_what_comes_from_elsewhere_is_not_the_file_that_was_offered():
+    proxy = Proxy(large(cc("max-age=60")))
+    flow = await proxy.ask()
+    flow.live = True
+    flow.server_conn = a_flow().server_conn
+    proxy.begin(flow, 200, ("Content-Length", "2000"))
+    assert flow.error.msg == mitm_flow.Error.KILLED_MESSAGE
+
+
+async def test_the_body_server_gets_no_more_headers_than_it_needs():
+    proxy = Proxy(large(cc("max-age=60")))
+    asked = (("Host", "school.test"), ("X-Big", "a" * 100_000), ("Cookie", "a=b"), ("Connection", "x, Close"))
+    flow = await proxy.ask(*asked)
+    assert flow.metadata[OURS] == "hit"
+    assert dict(flow.request.headers) == {"Host": "school.test", "Connection": "close"}
+
+
+async def test_a_fragment_is_not_sent_on():
+    flow = await Proxy().ask(url="http://school.test/page?a=b#evil")
+    assert flow.request.path == "/page?a=b"
+    behind = Proxy(within_its_window())
+    await behind.ask(url=URL + "#evil")
+    assert behind.replayed[0].request.path == "/page"
+
+
+async def test_a_cookie_set_by_a_304_is_this_clients_and_nobody_elses():
+    proxy = Proxy(stale(TAG))
+    flow = await proxy.ask()
+    await proxy.say(flow, 304, cc("max-age=60"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), body=b"")
+    assert flow.response.headers.get_all("set-cookie") == ["a=1", "b=2"]
+    assert "set-cookie" not in (await proxy.ask()).response.headers
+
+
+async def test_so_is_one_set_when_a_large_body_was_asked_about():
+    proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
+    waiting, question = await asked_ahead(proxy)
+    await proxy.say(question, 304, cc("max-age=60"), ("Set-Cookie", "a=1"), body=b"")
+    flow = await waiting
+    proxy.begin(flow, 200, ("Content-Length", "2000"))
+    assert flow.response.headers["set-cookie"] == "a=1"
+    other = await proxy.ask()
+    proxy.begin(other, 200, ("Content-Length", "2000"))
+    assert "set-cookie" not in other.response.headers
+
+
+async def test_a_shared_page_that_a_304_confirmed_to_somebody_with_a_cookie_is_kept():
+    proxy = Proxy(stale(TAG, ("Content-Type", "text/html")))
+    await proxy.say(await proxy.ask(("Cookie", "bob")), 304, cc("max-age=60"), body=b"")
+    assert told(await proxy.ask()) == "linkmend;hit;ttl=60"

@@ -1,18 +1,35 @@
 """addons.clients: who is served."""
 
+import asyncio
+from types import SimpleNamespace
+
 import pytest
+from mitmproxy import ctx
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from addons.clients import Clients
-from proxy.settings import LOCAL_NETWORKS
+from proxy.settings import ProxySettings
 from tests.make import a_flow
 
 
-def refused(address: str, networks: tuple[str, ...] = LOCAL_NETWORKS) -> bool:
+def a_client(address="10.0.0.1"):
     client = a_flow().client_conn
-    client.peername = (address, 12345)
-    client.error = None
-    Clients(networks).client_connected(client)
-    return client.error is not None
+    client.peername, client.error = (address, 12345), None
+    return client
+
+
+def connects(clients, client):
+    """Whether a client is served that connects now."""
+
+    async def connect():
+        clients.client_connected(client)
+
+    asyncio.run(connect())
+    return client.error is None
+
+
+def refused(address):
+    return not connects(Clients(ProxySettings()), a_client(address))
 
 
 @pytest.mark.parametrize(
@@ -38,9 +55,85 @@ def test_a_client_from_the_internet_is_refused(address):
 
 
 def test_the_networks_can_be_changed_while_running():
-    clients = Clients(("10.0.0.0/8",))
-    clients.allow(("192.0.2.0/24",))
-    client = a_flow().client_conn
-    client.peername, client.error = ("192.0.2.7", 1), None
-    clients.client_connected(client)
-    assert client.error is None
+    clients = Clients(ProxySettings(clients=("10.0.0.0/8",)))
+    clients.apply(ProxySettings(clients=("192.0.2.0/24",)))
+    assert connects(clients, a_client("192.0.2.7"))
+
+
+def test_one_address_has_so_many_connections_and_no_more():
+    clients = Clients(ProxySettings(connections_per_client=2), limit=10_000)
+    first = a_client()
+    assert connects(clients, first)
+    assert connects(clients, a_client())
+    refused = a_client()
+    assert not connects(clients, refused)
+    assert connects(clients, a_client("10.0.0.2"))
+    clients.client_disconnected(refused)
+    assert not connects(clients, a_client())
+    clients.client_disconnected(first)
+    assert connects(clients, a_client())
+
+
+def test_there_is_room_left_for_others_however_few_files_may_be_open():
+    clients = Clients(ProxySettings(), limit=200 + 3 * 10)
+    assert [connects(clients, a_client()) for _ in range(7)] == [True] * 5 + [False] * 2
+    assert [connects(clients, a_client("10.0.0.2")) for _ in range(7)] == [True] * 5 + [False] * 2
+    assert not connects(clients, a_client("10.0.0.3"))
+
+
+def test_a_flood_of_refused_clients_is_one_line_in_the_log(caplog):
+    clients = Clients(ProxySettings())
+    for _ in range(100):
+        assert not connects(clients, a_client("8.8.8.8"))
+    assert len(caplog.records) == 1
+
+
+def test_connections_to_origins_are_bounded_and_counted_out_again():
+    clients, flow = Clients(ProxySettings(), limit=200 + 3), a_flow()  # two to origins
+    hooks = [ServerConnectionHookData(a_flow().server_conn, flow.client_conn) for _ in range(4)]
+    for data in hooks:
+        data.server.error = None
+        clients.server_connect(data)
+    assert [data.server.error is None for data in hooks] == [True, True, False, False]
+    clients.server_connect_error(hooks[3])
+    clients.server_disconnected(hooks[0])
+    clients.server_connect(hooks[0])
+    assert hooks[0].server.error is None
+    clients.client_disconnected(flow.client_conn)
+    clients.server_disconnected(hooks[0])
+    assert clients._origin_count == 0
+
+
+class Connected:
+    """A client with a connection handler, as mitmproxy keeps it."""
+
+    def __init__(self, monkeypatch):
+        self.client, self.ended = a_client(), []
+        io = SimpleNamespace(handler=SimpleNamespace(cancel=self.ended.append))
+        handler = SimpleNamespace(transports={self.client: io})
+        server = SimpleNamespace(connections={self.client.id: handler})
+        addons = SimpleNamespace(get={"proxyserver": server}.get)
+        monkeypatch.setattr(ctx, "master", SimpleNamespace(addons=addons), raising=False)
+
+    def after_a_while(self, *hooks):
+        async def connect():
+            clients = Clients(ProxySettings(request_timeout_s=0.0))
+            clients.client_connected(self.client)
+            flow = a_flow()
+            flow.client_conn = self.client
+            for hook in hooks:
+                getattr(clients, hook)(flow)
+            for _ in range(3):
+                await asyncio.sleep(0)
+
+        asyncio.run(connect())
+        return self.ended
+
+
+def test_a_client_that_says_nothing_is_let_go(monkeypatch):
+    assert Connected(monkeypatch).after_a_while() == ["no request in time"]
+
+
+@pytest.mark.parametrize("hook", ["requestheaders", "http_connect", "tcp_start"])
+def test_a_client_that_has_asked_may_stay(monkeypatch, hook):
+    assert Connected(monkeypatch).after_a_while(hook) == []

@@ -40,3 +40,14 @@ def test_a_question_of_our_own_is_not_counted():
     flow.is_replay = "request"
     under_way.requestheaders(flow)
     assert len(under_way) == 0
+
+
+def test_a_client_that_leaves_takes_all_its_flows_along():
+    """During the origin's TLS handshake mitmproxy calls neither `response` nor `error`."""
+    under_way, flow, other = UnderWay(), a_flow(), a_flow()
+    under_way.requestheaders(flow)
+    under_way.requestheaders(other)
+    under_way.client_disconnected(flow.client_conn)
+    assert len(under_way) == 1
+    under_way.response(flow)
+    assert len(under_way) == 1

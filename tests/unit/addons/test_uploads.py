@@ -24,3 +24,15 @@ def test_a_small_or_senseless_length_is_not(length):
 
 def test_off_the_line_nothing_leaves_before_it_is_refused():
     assert not streams(("Content-Length", "5000000"), offline=True)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("header", [("Content-Length", "5000000"), ("Transfer-Encoding", "chunked")])
+def test_what_may_be_ours_to_answer_is_never_on_its_way_before_we_have(header, method):
+    assert not streams(header, method=method)
+
+
+def test_nobody_sends_a_large_body_with_a_get():
+    flow = a_flow(headers=[("Content-Length", "5000000")])
+    Uploads(lambda: False).requestheaders(flow)
+    assert flow.response.status_code == 413

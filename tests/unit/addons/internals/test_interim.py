@@ -2,12 +2,13 @@ import pytest
 from mitmproxy import http, options
 from mitmproxy.connection import Client, Server
 from mitmproxy.proxy import events
+from mitmproxy.proxy.commands import CloseConnection
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import ReceiveHttp, SendHttp
 from mitmproxy.proxy.layers.http._events import RequestEndOfMessage, RequestHeaders, ResponseEndOfMessage
 from mitmproxy.proxy.layers.http._http1 import Http1Client
 
-from addons.internals import interim
+from addons.internals import interim, limits
 
 HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 FINAL = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
@@ -77,3 +78,24 @@ def test_the_body_of_the_final_answer_is_read_as_ever():
     received = [command.event for command in done if isinstance(command, ReceiveHttp)]
     assert received[1].data == b"hi"
     assert isinstance(received[2], ResponseEndOfMessage)
+
+
+def test_a_flood_of_them_is_no_answer(monkeypatch):
+    monkeypatch.setattr(Http1Client, "read_headers", limits._read_bounded_answer)
+    origin = Origin()
+    assert origin.sends(HINTS * 5)[0] == [103] * 5
+    done = origin.feed(events.DataReceived(origin.layer.conn, HINTS * 1000))
+    assert sum(isinstance(command, SendHttp) for command in done) == 5
+    assert sum(isinstance(command, CloseConnection) for command in done) == 1
+    (failed,) = (command.event for command in done if isinstance(command, ReceiveHttp))
+    assert failed.message == "malformed answer: more than 10 interim responses"
+    assert origin.sends(HINTS * 1000) == ([], [])
+
+
+def test_each_request_on_a_connection_may_have_some():
+    origin = Origin()
+    for stream_id in (1, 3, 5):
+        if stream_id > 1:
+            origin.feed(RequestHeaders(stream_id, http.Request.make("GET", "http://school.test/"), True))
+            origin.feed(RequestEndOfMessage(stream_id))
+        assert origin.sends(HINTS * 8 + FINAL) == ([103] * 8, [200])

@@ -287,3 +287,29 @@ def test_a_decision_is_always_reached_and_never_serves_what_it_may_not(asked, st
 @given(HEADERS, HEADERS, st.sampled_from([None, 500, 503, 404]))
 def test_standing_in_never_raises(asked, headers, status):
     may_stand_in(a_request(*asked), a_stored(*headers), status=status, now=NOW, settings=SETTINGS)
+
+
+@pytest.mark.parametrize("header", [("Transfer-Encoding", "chunked"), ("Content-Length", "5")])
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_a_request_with_a_body_is_neither_looked_up_nor_waited_for(header, method):
+    asked = decision(header, stored=FRESH, method=method)
+    assert asked == Fetch(forward="bypass")
+    assert not may_collapse(a_request(header), asked)
+    assert decision(header, stored=FRESH, method=method, offline=True) == GatewayTimeout(forward="bypass")
+
+
+def test_an_empty_body_is_none():
+    assert decision(("Content-Length", "0"), stored=FRESH) == Serve(stored=FRESH)
+
+
+def test_another_persons_page_is_never_asked_about():
+    alices = a_stored(cc("max-age=10"), TAG, ("Vary", "Cookie"), request=a_request(("Cookie", "alice")))
+    assert decision(("Cookie", "bob"), stored=alices) == Fetch(forward="vary-miss")
+
+
+def test_what_was_stored_in_the_future_is_stale():
+    jumped = a_stored(cc("max-age=3600"), TAG, received_s=61)
+    assert isinstance(decision(stored=jumped), Revalidate)
+    assert isinstance(decision(cc("max-stale=1000"), stored=jumped), Revalidate)
+    ahead = a_stored(cc("max-age=3600"), received_s=59)
+    assert decision(stored=ahead) == Serve(stored=ahead)

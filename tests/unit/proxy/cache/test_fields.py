@@ -6,6 +6,7 @@ from proxy.cache.fields import (
     LARGEST_DELTA_S,
     content_length,
     date_field,
+    has_body,
     members,
     parse_date,
     seconds,
@@ -133,3 +134,18 @@ def test_nothing_raises_whatever_the_text(text, headers):
     split_list(text)
     parse_date(text, now=NOW)
     content_length(headers)
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ((), False),
+        ((("Content-Length", " 0"),), False),
+        ((("content-length", "1"),), True),
+        ((("Content-Length", "0"), ("Content-Length", "5")), True),
+        ((("Content-Length", "nonsense"),), True),
+        ((("TRANSFER-ENCODING", "chunked"),), True),
+    ],
+)
+def test_a_request_has_a_body_when_it_says_so_in_any_way(headers, expected):
+    assert has_body(headers) is expected

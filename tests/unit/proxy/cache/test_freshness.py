@@ -115,3 +115,9 @@ def test_age_and_lifetime_are_never_negative(headers, received_s, took_s, status
     stored = a_stored(*headers, received_s=received_s, took_s=took_s, status=status)
     assert age_s(stored, NOW) >= 0
     assert lifetime_s(stored, SETTINGS) >= 0
+
+
+def test_after_our_clock_was_set_back_nothing_stored_before_is_fresh():
+    assert ttl_s(a_stored(cc("max-age=3600"), received_s=59), NOW, SETTINGS) == 3600
+    for said in ("max-age=3600", "max-age=99999999999"):
+        assert ttl_s(a_stored(cc(said), received_s=61), NOW, SETTINGS) <= 0

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.cache.entry import values
-from proxy.cache.storing import to_stored
-from tests.caching import HEADERS, NOW, URL, a_request, a_stored, at, cc, is_storable
+from proxy.cache.storing import may_store, to_stored
+from tests.caching import HEADERS, NOW, SETTINGS, URL, a_request, a_stored, at, cc, is_storable
 
 FRESH = cc("max-age=3600")
 WITH_COOKIE = a_request(("Cookie", "session=1"))
@@ -71,6 +71,16 @@ def test_what_speaks_of_the_request_and_not_of_the_page_is_not_stored(status):
         ("X-Original-URL", "/"),
         ("Forwarded", "host=x"),
         ("Content-Length", "5"),
+        ("Transfer-Encoding", "chunked"),
+        ("X-Forwarded-Proto", "http"),
+        ("X-Forwarded-Port", "1"),
+        ("X-Forwarded-Server", "evil.test"),
+        ("X-Forwarded-SSL", "off"),
+        ("X-Original-Host", "evil.test"),
+        ("X-HTTP-Method", "DELETE"),
+        ("X-Method-Override", "DELETE"),
+        ("Front-End-Https", "off"),
+        ("X-URL-Scheme", "http"),
     ],
 )
 def test_a_request_that_could_poison_the_page_for_others_is_not_stored(header):
@@ -107,7 +117,30 @@ def test_a_page_asked_for_with_a_cookie_is_not_stored_on_a_guess():
     assert not is_storable(*headers, request=WITH_COOKIE)
 
 
-@pytest.mark.parametrize("text", ["max-age=60", "public, max-age=0", "s-maxage=0"])
+@pytest.mark.parametrize("said", [cc("max-age=60"), ("Expires", at(3600))])
+@pytest.mark.parametrize("kind", ["text/html", "application/json", ""])
+def test_nor_when_the_origin_only_says_for_how_long(said, kind):
+    assert is_storable(said, ("Content-Type", kind))
+    assert not is_storable(said, ("Content-Type", kind), request=WITH_COOKIE)
+
+
+@pytest.mark.parametrize("name", ["X-Auth-Token", "X-Api-Key", "X-Session-Id", "X-XSRF-Token"])
+@pytest.mark.parametrize("kind", ["application/json", "image/png"])
+def test_an_answer_to_a_token_is_stored_only_when_it_is_for_everyone(name, kind):
+    request, headers = a_request((name, "alice")), (("Content-Type", kind), ("Last-Modified", at(-86_400)))
+    assert not is_storable(*headers, request=request)
+    assert not is_storable(*headers, cc("max-age=60, must-revalidate"), request=request)
+    assert is_storable(*headers, cc("public"), request=request)
+
+
+def test_what_is_held_for_everyone_stays_so_when_a_304_confirms_it_to_somebody():
+    headers = (FRESH, ("Content-Type", "text/html"))
+    known = {"received_at": NOW, "settings": SETTINGS, "held": True}
+    assert may_store(WITH_COOKIE, 200, headers, **known)
+    assert not may_store(WITH_COOKIE, 200, (*headers, cc("private")), **known)
+
+
+@pytest.mark.parametrize("text", ["public, max-age=0", "s-maxage=0"])
 def test_it_is_when_the_origin_says_it_is_for_everyone(text):
     assert is_storable(cc(text), ("ETag", '"a"'), ("Content-Type", "text/html"), request=WITH_COOKIE)
 

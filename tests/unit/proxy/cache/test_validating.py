@@ -115,6 +115,14 @@ def test_another_variant_is_asked_about_only_by_a_strong_tag_and_if_it_can_be_re
     assert other_variant(a_request(("Accept-Encoding", "gzip")), (gzipped,)) is gzipped
 
 
+@pytest.mark.parametrize("name", ["Cookie", "Authorization", "Accept-Language, cookie", "X-Auth-Token"])
+def test_no_variant_is_asked_about_where_pages_differ_by_who_asks(name):
+    alices, anyones = a_stored(TAG, ("Vary", name)), a_stored(TAG, ("Vary", "Accept-Language"))
+    assert other_variant(a_request(), (alices,)) is None
+    assert other_variant(a_request(), (anyones, alices)) is None
+    assert other_variant(a_request(), (anyones,)) is anyones
+
+
 def merged(stored, *headers, request=None):
     return freshened(request or a_request(), stored, headers, requested_at=NOW + 9, received_at=NOW + 10)
 
