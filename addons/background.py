@@ -41,9 +41,8 @@ def question(flow: http.HTTPFlow, conditions: Headers) -> http.HTTPFlow:
 
 def send_on(request: http.Request, conditions: Headers | None) -> None:
     """Make a request ready for the origin; our conditions, unless None, take the place of the client's."""
-    if (
-        "#" in request.path
-    ):  # not part of our key, so an origin that reads it must not get it (RFC 9112 3.2.1)
+    # A fragment is not part of our key, so an origin that reads one must not get it (RFC 9112 3.2.1).
+    if "#" in request.path:
         request.path = request.path.partition("#")[0]
     if conditions is not None:
         for name in CONDITIONS:

@@ -47,8 +47,8 @@ class Clients:
             self._strangers.warn("refused a client outside proxy.clients: %s", address)
         elif len(self._open) >= self._shares.clients or self._by_address[address] >= self._shares.one_client:
             client.error = "too many connections"
-            counts = (self._by_address[address], address, len(self._open))
-            self._crowds.warn("refused a connection: there are %d from %s, and %d in all", *counts)
+            counts = (self._by_address[address], len(self._open))
+            self._crowds.warn("refused a connection: its client has %d, all together %d", *counts)
         else:
             self._open[client.id] = address
             self._by_address[address] += 1

@@ -599,8 +599,9 @@ async def contradicted(*headers):
     flow = await proxy.ask(("Foo", "2"), ("Cookie", "bob"))
     proxy.begin(flow, 304, *headers, body=b"")
     answering = asyncio.create_task(proxy.cache.response(flow))
-    while not proxy.replayed:
+    for _ in range(10):
         await asyncio.sleep(0)
+    assert proxy.replayed
     return proxy, flow, answering
 
 
