@@ -6,6 +6,7 @@ from mitmproxy import http
 
 from addons.flows import OURS, named_truly, page_of, request_of
 from proxy.cache.entry import CacheRequest
+from proxy.cache.personal import is_personal
 from proxy.clients import ClientHasher
 from proxy.navigation import is_navigation
 from proxy.privacy import SeenContent, may_harvest
@@ -60,9 +61,8 @@ class Harvest:
         ):
             return
         headers = request.headers
-        # Whoever signs in by Authorization is as personal as by cookie: neither vouches that a page is everybody's.
-        secrets = ("cookie", "authorization")
-        cookie = "; ".join(value for name, value in headers if name.lower() in secrets) or None
+        # Whoever signs in by a token is as personal as by cookie: neither vouches that a page is everybody's.
+        cookie = "; ".join(value for name, value in headers if is_personal(name.lower())) or None
         shared = self._seen.note(page.url, hashlib.blake2b(page.body, digest_size=16).digest(), cookie)
         if may_harvest(request, page.headers, status=page.status, seen_without_cookie=shared).allowed:
             self._harvester.offer(page)

@@ -32,7 +32,7 @@ class Uploads:
 
 
 def _refuse(flow: http.HTTPFlow) -> None:
-    # TODO: without the body, once the stream bounds what it holds of a request (addons/internals).
+    # Its body is still read, as far as the stream allows (addons/internals/streams.py).
     flow.metadata[OURS] = "refused"
     flow.response = make_response(
         status=413, headers=(("Content-Length", "0"), ("Cache-Control", "no-store"), ("Connection", "close"))

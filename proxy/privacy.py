@@ -13,6 +13,7 @@ from hashlib import blake2b
 from urllib.parse import unquote, urlsplit
 
 from proxy.cache.entry import CacheRequest, Headers, values
+from proxy.cache.personal import personal_fields
 from proxy.cache.storing import OVERRIDES
 
 _DIRECTIVE = re.compile(r"([\w\-]+)\s*(?:=\s*(?:\"[^\"]*\"|[^\s,\"]*))?")
@@ -100,7 +101,7 @@ def _refusal(request: CacheRequest, response_headers: Headers, status: int) -> s
     rules = (
         (request.method != "GET", "method is not GET"),
         (status != 200, "status is not 200"),
-        (bool(values(request.headers, "authorization")), "request with Authorization"),
+        (bool(personal_fields(request.headers) - {"cookie"}), "request says who is asking"),
         ("no-store" in directives(request.headers), "request says no-store"),
         ("private" in said, "response is private"),
         ("no-store" in said, "response is no-store"),

@@ -111,8 +111,10 @@ class AnsweringStream(HttpStream):
         mitmproxy's own parses its options anew with every piece of a body. Uploads, and answers whose length is
         known to be great, are streamed by our addons; this is for the rest.
         """
+        if request:
+            return (yield from self._refused_upload())
         response = self.flow.response
-        if request or response is None or response.stream or not self._held_long_enough(response):
+        if response is None or response.stream or not self._held_long_enough(response):
             return False
         response.stream = self.flow.metadata[KEPT] = Kept()
         body = bytes(self.response_body_buf)
@@ -120,6 +122,19 @@ class AnsweringStream(HttpStream):
         yield from self.start_response_stream()
         yield from self.handle_event(layers.ResponseData(self.stream_id, body))
         return False
+
+    def _refused_upload(self) -> Generator[Any, Any, bool]:
+        """What is uploaded and may not be streamed (a GET with a body, anything off the line) has its bounds too."""
+        if len(self.request_body_buf) <= KEPT_BYTES:
+            return False
+        self.request_body_buf.clear()
+        self.flow.error = mitm_flow.Error("upload too large to be held")
+        yield layers.HttpErrorHook(self.flow)
+        refusal = _protocol_error(self.stream_id, "upload too large", 413, "REQUEST_TOO_LARGE")
+        yield layers.SendHttp(refusal, self.context.client)
+        self.client_state = self.state_errored
+        self.flow.live = False
+        return True
 
     def _held_long_enough(self, response: http.Response) -> bool:
         """A miss is held until it is whole; a good page only until we see that it comes little by little."""
@@ -137,16 +152,17 @@ class AnsweringStream(HttpStream):
             validate_headers(self.flow.response)
         except ValueError as error:
             yield commands.CloseConnection(self.flow.server_conn)
-            yield from self.handle_protocol_error(_malformed(self.stream_id, f"malformed answer: {error}"))
+            malformed = f"malformed answer: {error}"
+            failed = _protocol_error(self.stream_id, malformed, 502, "RESPONSE_VALIDATION_FAILED")
+            yield from self.handle_protocol_error(failed)
             self.server_state = self.state_errored  # what else it sends is nobody's
             return True
         return False
 
 
-def _malformed(stream_id: int, message: str) -> ResponseProtocolError:
+def _protocol_error(stream_id: int, message: str, status: int, name: str) -> ResponseProtocolError:
     codes = getattr(layers, "ErrorCode", None)  # mitmproxy 12; version 11 has plain status codes
-    code = 502 if codes is None else codes.RESPONSE_VALIDATION_FAILED
-    return ResponseProtocolError(stream_id, message, code)
+    return ResponseProtocolError(stream_id, message, status if codes is None else codes[name])
 
 
 def install() -> None:

@@ -1,5 +1,6 @@
 """Peers that send too much, too slowly or too often get nowhere, and nobody else notices."""
 
+import contextlib
 import signal
 import socket
 import sys
@@ -251,3 +252,20 @@ def test_a_client_that_leaves_during_the_origins_handshake_is_not_waited_for(sta
         time.sleep(0.5)
         running.process.send_signal(signal.SIGTERM)
         running.wait_for_line("stopping: 0 answers under way")
+
+
+def test_an_endless_body_of_a_get_is_refused_before_it_fills_the_memory(origin, start_linkmend):
+    running = start_linkmend()
+    before = running.peak_memory()
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as client:
+        host = f"127.0.0.1:{origin.port}"
+        head = f"GET http://{host}/page HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: chunked\r\n\r\n"
+        client.sendall(head.encode())
+        with contextlib.suppress(ConnectionError):
+            for _ in range(3200):  # 200 MB, of which little is taken
+                client.sendall(chunk)
+        with contextlib.suppress(ConnectionError):
+            assert b" 413 " in client.recv(100)
+    assert not origin.asked
+    assert running.peak_memory() - before < 100 * 1024 * 1024
