@@ -6,10 +6,12 @@ import sys
 import typer
 
 from proxy.commands.devices import ca, pac
+from proxy.commands.evaluate import evaluate
 from proxy.commands.imports import import_
 from proxy.commands.mend import mend
 from proxy.commands.misses import misses
 from proxy.commands.serve import serve
+from proxy.commands.train import train
 from proxy.errors import LinkmendError
 from repair.errors import RepairError
 
@@ -24,6 +26,8 @@ app = typer.Typer(
 app.command()(serve)
 app.command("import")(import_)
 app.command()(mend)
+app.command()(evaluate)
+app.command()(train)
 app.add_typer(misses, name="misses")
 app.command()(ca)
 app.command()(pac)

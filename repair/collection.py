@@ -8,7 +8,7 @@ processes may have the same folder open.
 import logging
 import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,8 @@ from repair.indexing import Indexing
 from repair.model import Document, HeldCopy, HeldPage, InLink, Link
 from repair.pages import Brief, PageStore
 from repair.settings import CollectionSettings
+from repair.vectors import FIELDS as VECTOR_FIELDS
+from repair.vectors import Hashes, Statistics, Vectors
 
 log = logging.getLogger(__name__)
 
@@ -183,6 +185,39 @@ class Collection:
         briefs = self._pages.briefs([page for page, _ in hits])
         return tuple(Found(page=briefs[page], score=score) for page, score in hits if page in briefs)
 
+    def hits(
+        self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
+    ) -> tuple[tuple[int, float], ...]:
+        """The same as numbers of pages and scores, for who asks in many ways before looking at any page."""
+        return self._indexing.search(terms, limit=limit, weights=weights)
+
+    def briefs(self, pages: Sequence[int]) -> dict[int, Brief]:
+        """What ranking needs of pages, by number; those no longer held are left out."""
+        return self._pages.briefs(pages)
+
+    def same(self, page: int) -> tuple[str, ...]:
+        """The addresses of the pages that say exactly what a page says, its own too."""
+        return self._pages.same(page)
+
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of all held pages."""
+        return self._pages.numbers()
+
+    def page_number(self, url: str) -> int | None:
+        """The number of a held page."""
+        normal = _normal(url)
+        return self._pages.number(normal) if normal else None
+
+    def vectors(self, pages: Sequence[int]) -> Vectors:
+        """The term vectors of pages, in their order."""
+        return self._indexing.vectors.get(pages)
+
+    def statistics(
+        self, terms: Hashes, fields: Sequence[int] = tuple(range(len(VECTOR_FIELDS)))
+    ) -> Statistics:
+        """How common terms are, by field, and how much there is in all."""
+        return self._indexing.vectors.statistics(terms, fields)
+
     def document_frequency(self, term: str, name: str = "body") -> int:
         """In how many pages a field has a term."""
         return self._indexing.document_frequency(term, name)
@@ -195,6 +230,10 @@ class Collection:
         """Links of held pages that lead to a URL, held or not."""
         normal = _normal(target_url)
         return self._graph.inlinks(normal, limit) if normal else ()
+
+    def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
+        """Known addresses with a beginning, held or linked to, evenly out of all there are."""
+        return self._graph.addresses(beginning, limit)
 
     def outlinks(self, source_url: str) -> tuple[Link, ...]:
         """Links of a held page."""

@@ -2,7 +2,9 @@
 
 RepairError
 ├── CollectionError    the local collection cannot be opened, read or written
-└── ImportFailed       a file or folder to import is not what it claims to be
+├── ImportFailed       a file or folder to import is not what it claims to be
+├── EvaluationFailed   a collection folder cannot be measured or learnt from
+└── ModelMismatch      a saved model knows other features, or is of another version
 """
 
 
@@ -16,3 +18,11 @@ class CollectionError(RepairError):
 
 class ImportFailed(RepairError):
     """A file or folder to import is not what it claims to be."""
+
+
+class EvaluationFailed(RepairError):
+    """A collection folder cannot be measured or learnt from."""
+
+
+class ModelMismatch(RepairError):
+    """A saved model knows other features than we do, or is of another version."""

@@ -97,6 +97,28 @@ class LinkGraph:
             ).fetchall()
         return tuple(anchor for (anchor,) in rows)
 
+    def linked(self, source: int, limit: int) -> tuple[str, ...]:
+        """The addresses that the running text of a page links to, each once."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT DISTINCT url FROM links JOIN urls ON urls.id = links.target"
+                " WHERE links.source = ? AND nav = 0 LIMIT ?",
+                (source, limit),
+            ).fetchall()
+        return tuple(url for (url,) in rows)
+
+    def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
+        """Known addresses with a beginning, held or linked to, evenly out of all there are."""
+        end = beginning[:-1] + chr(ord(beginning[-1]) + 1)
+        with self._database.read() as connection:
+            where = "FROM urls WHERE url >= ? AND url < ?"
+            count = connection.execute(f"SELECT count(*) {where}", (beginning, end)).fetchone()[0]
+            rows = connection.execute(
+                f"SELECT url {where} AND id % ? = 0 LIMIT ?",
+                (beginning, end, max(1, count // limit), limit),
+            ).fetchall()
+        return tuple(url for (url,) in rows)
+
     def count(self) -> int:
         """How many links are known."""
         with self._database.read() as connection:

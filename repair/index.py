@@ -21,11 +21,12 @@ import tantivy
 from repair import urls, words
 from repair.errors import CollectionError
 from repair.model import Document
+from repair.structure import squeezed
 
-FORMAT = "1"
+FORMAT = "3"
 """Changes whenever the fields, or what `repair.words` makes of a text, change: an older index is made anew."""
 
-FIELDS = ("title", "headings", "url", "anchors", "body")
+FIELDS = ("title", "headings", "url", "anchors", "names", "body")
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {"title": 3.0, "headings": 0.5, "url": 1.0, "anchors": 1.5, "body": 1.0}
 )
@@ -33,6 +34,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
 _MAX_CHARACTERS = 400_000  # of a page's text; the rest of a huge page adds cost, hardly meaning
 _MAX_TERMS = 64
 _MAX_TERM_BYTES = 255
+_MAX_NAME = 60
 _HEAP_BYTES = 64_000_000
 
 
@@ -48,9 +50,10 @@ class Entry:
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def entry_of(page: int, document: Document, anchors: Iterable[str]) -> Entry:
-    """A page and the words others link to it with, as terms by field."""
+def entry_of(page: int, document: Document, anchors: Iterable[str], linked: Iterable[str] = ()) -> Entry:
+    """A page and the words others link to it with, as terms by field; `linked` are the addresses it links to."""
     language = document.language
+    anchors = tuple(anchors)
     headings = " \n".join((*document.headings, *document.keywords, document.description))
     telling = " \n".join(anchor for anchor in anchors if not words.is_stop_anchor(anchor))
     return Entry(
@@ -60,9 +63,16 @@ def entry_of(page: int, document: Document, anchors: Iterable[str]) -> Entry:
             "headings": words.terms(headings[:_MAX_CHARACTERS], language),
             "url": words.terms(" ".join(urls.path_words(document.url)), language),
             "anchors": words.terms(telling[:_MAX_CHARACTERS], language),
+            "names": _names(document.title, anchors),
             "body": words.terms(document.text[:_MAX_CHARACTERS], language),
+            "links": [term for url in linked for term in (url, urls.directory(url))],
         },
     )
+
+
+def _names(title: str, anchors: Iterable[str]) -> list[str]:
+    """What the page is called, each name one term: `Window.open()` and `window open` are the same."""
+    return [name for text in (title, *anchors) if (name := squeezed(text)) and len(name) <= _MAX_NAME]
 
 
 class Index:
@@ -168,7 +178,8 @@ def _schema() -> tantivy.Schema:
 def _document(entry: Entry) -> tantivy.Document:
     document = tantivy.Document()
     document.add_integer("page", entry.page)
-    for name, terms in entry.fields.items():
+    for name in FIELDS:
+        terms = entry.fields.get(name, ())
         document.add_text(name, " ".join(terms).encode("utf-8", "replace").decode())
     return document
 

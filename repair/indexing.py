@@ -22,6 +22,7 @@ from repair.graph import LinkGraph
 from repair.index import FORMAT, WEIGHTS, Entry, Index, IndexDamaged, entry_of
 from repair.pages import PageStore
 from repair.pending import Note, Pending
+from repair.vectors import VectorStore
 
 T = TypeVar("T")
 
@@ -29,6 +30,7 @@ log = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 0.5  # how often a reader looks whether the writer has committed
 _SPACE_BYTES = 64 * 1024**2  # with less, a failed write is the disk's fault, and a new index would not help
+_LINKED = 500  # addresses that a page links to beyond this say little of it
 _ANCHORS = 200  # links into a page beyond this add nothing to what it is called
 
 
@@ -41,6 +43,7 @@ class Indexing:
         self._pages = pages
         self._graph = graph
         self.pending = Pending(database)
+        self.vectors = VectorStore(database)
         self._index: Index | None = None
         self._lock_file: int | None = None
         self._writing = threading.RLock()  # held while indexing, which may take long; never by a search
@@ -80,6 +83,7 @@ class Indexing:
                         raise
                     log.warning("the index could not be written: %s", error)
                     index = recover()
+            self.vectors.update(entries)
             self.pending.done(notes)
             return len(notes)
 
@@ -110,7 +114,8 @@ class Indexing:
         if document is None:
             return Entry(page=note.page)
         try:
-            return entry_of(note.page, document, self._graph.anchors(note.page, _ANCHORS))
+            linked = self._graph.linked(note.page, _LINKED)
+            return entry_of(note.page, document, self._graph.anchors(note.page, _ANCHORS), linked)
         except Exception:  # one odd page must not keep all others out of the index
             log.exception("cannot be indexed: %s", document.url)
             return Entry(page=note.page)

@@ -141,6 +141,21 @@ class PageStore:
             ).fetchone()
         return int(row[0]) if row else None
 
+    def same(self, page: int) -> tuple[str, ...]:
+        """The addresses of all pages with the content of a page."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT url FROM pages JOIN urls USING (id)"
+                " WHERE digest = (SELECT digest FROM pages WHERE id = ?)",
+                (page,),
+            ).fetchall()
+        return tuple(url for (url,) in rows)
+
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of all held pages, in order."""
+        with self._database.read() as connection:
+            return tuple(page for (page,) in connection.execute("SELECT id FROM pages ORDER BY id"))
+
     def briefs(self, pages: Sequence[int]) -> dict[int, Brief]:
         """The little that ranking needs of pages, by number; those no longer held are left out."""
         found: dict[int, Brief] = {}

@@ -7,14 +7,17 @@ without: an empty answer is an answer.
 """
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
-from repair import urls, words
+from repair import rankmodel, urls, words
 from repair.collection import Collection
+from repair.errors import ModelMismatch
 from repair.gather import gather
+from repair.learnedrank import LearnedRanker
 from repair.model import Alternative, BrokenLink, Link, Query, RankedAlternatives
 from repair.propose import propose
 from repair.query import formulate, keywords, texts
@@ -29,9 +32,12 @@ from repair.sources.urlwords import UrlWords
 
 _EVIDENCE_SHARE = 0.5  # of the deadline; ranking needs some of it too
 _RECENT = 20
+_LEARNED_FROM = 200  # pages
 _INLINKS = 100
 _SEARCH_LIMIT = 100
 _SNIPPET_CHARACTERS = 8_000  # a snippet from further down a long page is not worth the time to find it
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -52,7 +58,7 @@ class Repairer:
         self._collection = collection
         self._settings = settings
         self._executor = executor
-        self._ranker = ranker or PlainRanker(collection)
+        self._find = finder(collection, settings, ranker)
         local = local_sources(collection, settings)
         self._sources = (*(InExecutor(source, executor) for source in local), *further_sources)
 
@@ -94,7 +100,7 @@ class Repairer:
         return replace(link, anchor=found.anchor, before=found.before, after=found.after)
 
     def _answer(self, link: BrokenLink, query: Query) -> RankedAlternatives:
-        ranked = self._ranker.rank(link, query, propose(self._collection, query))
+        ranked = self._find(link, query)
         offered = _distinct(ranked, unlike=_addresses(link))[: self._settings.alternatives]
         held = self._collection.get(link.url)
         told = keywords(query)
@@ -142,6 +148,34 @@ class Repairer:
         for inlink in (*there, *inlinks):
             return inlink.source_url, inlink.link
         return (referrer, None) if referrer and _names_a_page(referrer, url) else (None, None)
+
+
+def finder(
+    collection: Collection, settings: RepairSettings, ranker: Ranker | None
+) -> Callable[[BrokenLink, Query], tuple[Ranked, ...]]:
+    """How pages are found and ranked: by the ranker given, else as `repair.ranking` says.
+
+    The model learnt on thousands of pages; what is worth offering out of a handful it cannot tell.
+    """
+    plain = ranker or PlainRanker(collection)
+
+    def by_weights(link: BrokenLink, query: Query) -> tuple[Ranked, ...]:
+        return plain.rank(link, query, propose(collection, query))
+
+    if ranker is not None or settings.ranking != "learned":
+        return by_weights
+    try:
+        learned = LearnedRanker(collection, rankmodel.default(), stop_anchors=settings.stop_anchors)
+    except ModelMismatch as error:
+        log.warning("ranking by plain weights: %s", error)
+        return by_weights
+
+    def find(link: BrokenLink, query: Query) -> tuple[Ranked, ...]:
+        if collection.size() < _LEARNED_FROM:
+            return by_weights(link, query)
+        return learned.find(link, query.evidence)
+
+    return find
 
 
 def local_sources(collection: Collection, settings: RepairSettings) -> tuple[LocalSource, ...]:

@@ -29,5 +29,7 @@ class RepairSettings:
     """How many alternatives are listed."""
     deadline_s: float = 2.0
     """The page goes out with what is known after this."""
+    ranking: str = "plain"
+    """plain (fixed weights) or learned (the shipped model; on trial, better on large collections)."""
     stop_anchors: tuple[str, ...] = ()
     """Anchor texts that say nothing, besides the ones built in ("click here")."""

@@ -120,7 +120,7 @@ def test_a_page_is_indexed_again_when_others_link_to_it_with_new_words(tmp_path)
 def test_one_page_that_cannot_be_indexed_does_not_keep_others_out(tmp_path, monkeypatch, caplog):
     from repair import indexing
 
-    def picky(page, document, anchors):
+    def picky(page, document, anchors, linked=()):
         if document.title == "odd":
             raise ValueError("odd page")
         return entry_of(page, document, anchors)

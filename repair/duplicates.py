@@ -1,0 +1,130 @@
+"""Near-duplicates of a page among the held ones: fingerprints kept in the database, a check by exact measures.
+
+Fingerprints are made behind the answer, in slices (`catch_up`), out of the title and the beginning of the text.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from repair import words
+from repair.database import Database
+from repair.fingerprints import NEAR, Fingerprints, dice, fingerprint, vector
+
+ALIKE = 0.7
+"""Dice's coefficient from which a page is a near-duplicate."""
+_CHARACTERS = 20_000
+_SLICE = 200
+_NONE = 0  # kept for pages too short to have a fingerprint; no text has this one
+
+# Both indexes spare the long rows of `pages`: the one finds what is to be done, the other holds all fingerprints.
+_SCHEMA = (
+    "CREATE INDEX IF NOT EXISTS pages_unprinted ON pages (id) WHERE simhash IS NULL",
+    "CREATE INDEX IF NOT EXISTS pages_simhash ON pages (simhash, id) WHERE simhash IS NOT NULL",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duplicate:
+    """A held page that says nearly the same; `dice` is 1 for the same words as often."""
+
+    page: int
+    url: str
+    dice: float
+
+
+class Duplicates:
+    """Near-duplicates among the pages of a collection; may be asked from any thread."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._known = Fingerprints()
+        self._fresh = False
+        self._lock = threading.Lock()
+        with database.write() as connection:
+            for statement in _SCHEMA:
+                connection.execute(statement)
+
+    def catch_up(self, limit: int = _SLICE) -> int:
+        """Make fingerprints of pages that have none; how many were made."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT id, title, substr(text, 1, ?), language FROM pages WHERE simhash IS NULL LIMIT ?",
+                (_CHARACTERS, limit),
+            ).fetchall()
+        made = [(_signed(_print(title, text, language)), page) for page, title, text, language in rows]
+        with self._database.write() as connection:
+            connection.executemany("UPDATE pages SET simhash = ? WHERE id = ? AND simhash IS NULL", made)
+        self._fresh = self._fresh and not made
+        return len(made)
+
+    def refresh(self) -> None:
+        """See what other processes have made."""
+        self._fresh = False
+
+    def of(self, title: str, text: str, language: str = "", *, alike: float = ALIKE) -> tuple[Duplicate, ...]:
+        """Held pages that say nearly the same as a text, the likest first."""
+        terms = _terms(title, text, language)
+        wanted = fingerprint(terms)
+        if wanted is None:
+            return ()
+        near = self._prints().near(wanted, within=NEAR)
+        mine = vector(terms)
+        found = [
+            Duplicate(page=page, url=url, dice=dice(mine, vector(_terms(*said))))
+            for page, url, *said in self._texts([page for page, _ in near])
+        ]
+        return tuple(
+            sorted((each for each in found if each.dice >= alike), key=lambda each: (-each.dice, each.url))
+        )
+
+    def of_page(self, url: str, *, alike: float = ALIKE) -> tuple[Duplicate, ...]:
+        """The near-duplicates of a held page, without itself."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT title, substr(text, 1, ?), language FROM urls JOIN pages USING (id) WHERE url = ?",
+                (_CHARACTERS, url),
+            ).fetchone()
+        return tuple(each for each in self.of(*row, alike=alike) if each.url != url) if row else ()
+
+    def _prints(self) -> Fingerprints:
+        with self._lock:
+            if not self._fresh:
+                with self._database.read() as connection:
+                    rows = connection.execute("SELECT id, simhash FROM pages WHERE simhash IS NOT NULL")
+                    self._known = Fingerprints(
+                        (page, _unsigned(value)) for page, value in rows if value != _NONE
+                    )
+                self._fresh = True
+            return self._known
+
+    def _texts(self, pages: Sequence[int]) -> list[tuple[int, str, str, str, str]]:
+        marks = ",".join("?" * len(pages))
+        query = (
+            f"SELECT id, url, title, substr(text, 1, {_CHARACTERS}), language FROM pages JOIN urls USING (id)"  # noqa: S608
+        )
+        with self._database.read() as connection:
+            return _rows(connection.execute(f"{query} WHERE id IN ({marks})", pages))
+
+
+def _rows(cursor: sqlite3.Cursor) -> list[tuple[int, str, str, str, str]]:
+    return cursor.fetchall()
+
+
+def _terms(title: str, text: str, language: str) -> list[str]:
+    return words.terms(f"{title} \n{text[:_CHARACTERS]}", language)
+
+
+def _print(title: str, text: str, language: str) -> int:
+    found = fingerprint(_terms(title, text, language))
+    return _NONE if found is None else found
+
+
+def _signed(value: int) -> int:
+    """As SQLite keeps integers."""
+    return value - 2**64 if value >= 2**63 else value
+
+
+def _unsigned(value: int) -> int:
+    return value % 2**64

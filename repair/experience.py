@@ -1,0 +1,145 @@
+"""Shared experience: what earlier readers, of this school or of others, chose instead of a URL that was missing.
+
+Only the addresses and how often each was chosen are kept, per school: nobody who chose. A choice counts half as much
+for every half year that has passed since the last time; a page refused ("this is not it") counts against itself.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Protocol
+
+from repair import urls, words
+from repair.database import Database
+from repair.model import BrokenLink, Evidence, HeldPage
+
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS choices (url TEXT NOT NULL, chosen TEXT NOT NULL, school TEXT NOT NULL,"
+    " times INTEGER NOT NULL, refused INTEGER NOT NULL, last_at REAL NOT NULL,"
+    " PRIMARY KEY (url, chosen, school)) WITHOUT ROWID"
+)
+_HALF_LIFE_S = 183 * 86_400.0
+_ELSEWHERE = 0.5  # what a choice at another school counts
+_DOUBT = 1.0  # choices, as if nobody had chosen anything so often: one click is not yet an answer
+_LIMIT = 5
+_MAX_TIMES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What was chosen for a URL; `school` is "" for our own."""
+
+    url: str
+    chosen: str
+    at: datetime
+    school: str = ""
+    times: int = 1
+    refused: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Favourite:
+    """A page chosen before; `share` is how much of the readers' weight it has, below 1, more with more of them."""
+
+    url: str
+    share: float
+
+
+class Experience(Protocol):
+    """Who knows what readers chose."""
+
+    def favourites(self, url: str, *, now: datetime) -> tuple[Favourite, ...]:
+        """Pages chosen for a URL, the most chosen first."""
+
+
+class ChoiceStore:
+    """Choices in the collection's database."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        with database.write() as connection:
+            connection.execute(_SCHEMA)
+
+    def note(self, choices: Iterable[Choice]) -> int:
+        """Add to what is known; how many were between two different web addresses."""
+        rows = []
+        for choice in choices:
+            if not (urls.is_web_url(choice.url) and urls.is_web_url(choice.chosen)):
+                continue
+            url, chosen = urls.normal(choice.url), urls.normal(choice.chosen)
+            times, refused = (min(max(number, 0), _MAX_TIMES) for number in (choice.times, choice.refused))
+            if url != chosen:
+                rows.append((url, chosen, choice.school, times, refused, choice.at.timestamp()))
+        with self._database.write() as connection:
+            connection.executemany(
+                "INSERT INTO choices VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (url, chosen, school) DO UPDATE SET"
+                " times = times + excluded.times, refused = refused + excluded.refused,"
+                " last_at = max(last_at, excluded.last_at)",
+                rows,
+            )
+        return len(rows)
+
+    def favourites(self, url: str, *, now: datetime) -> tuple[Favourite, ...]:
+        """Pages chosen for a URL, the most chosen first; those refused as often as chosen are left out."""
+        if not urls.is_web_url(url):
+            return ()
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT chosen, school, times - refused, last_at FROM choices WHERE url = ?",
+                (urls.normal(url),),
+            ).fetchall()
+        weights: dict[str, float] = {}
+        for chosen, school, times, last_at in rows:
+            age = max(0.0, now.timestamp() - last_at)
+            weight = times * 0.5 ** (age / _HALF_LIFE_S) * (_ELSEWHERE if school else 1.0)
+            weights[chosen] = weights.get(chosen, 0.0) + weight
+        total = sum(weight for weight in weights.values() if weight > 0) + _DOUBT
+        liked = [Favourite(url=page, share=weight / total) for page, weight in weights.items() if weight > 0]
+        return tuple(sorted(liked, key=lambda each: (-each.share, each.url))[:_LIMIT])
+
+    def ours(self) -> tuple[Choice, ...]:
+        """What was chosen at our own school, to be shared."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT url, chosen, times, refused, last_at FROM choices WHERE school = '' ORDER BY url, chosen"
+            ).fetchall()
+        return tuple(
+            Choice(
+                url=row[0],
+                chosen=row[1],
+                times=row[2],
+                refused=row[3],
+                at=datetime.fromtimestamp(row[4], UTC),
+            )
+            for row in rows
+        )
+
+
+class Pages(Protocol):
+    """Who holds pages."""
+
+    def get(self, url: str) -> HeldPage | None:
+        """What is held under a URL."""
+
+
+class SharedExperience:
+    """A source of evidence: the titles of what was chosen before; the pages themselves are in `favourites`."""
+
+    name = "shared"
+
+    def __init__(self, experience: Experience, collection: Pages) -> None:
+        self._experience = experience
+        self._collection = collection
+
+    def find(self, link: BrokenLink) -> Evidence | None:
+        """Terms of the titles, weighed by their pages' shares; None when nothing held was chosen before."""
+        weights: dict[str, float] = {}
+        titles: list[str] = []
+        for favourite in self._experience.favourites(link.url, now=datetime.now(UTC)):
+            page = self._collection.get(favourite.url)
+            if page is None:
+                continue
+            titles.append(page.title)
+            for term in words.terms(page.title, page.language):
+                weights[term] = max(weights.get(term, 0.0), favourite.share)
+        return Evidence(source=self.name, terms=tuple(weights.items()), text=titles[0]) if weights else None

@@ -1,0 +1,1 @@
+"""Learning the ranking; needs scikit-learn, which nothing else in `repair` imports."""

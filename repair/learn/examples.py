@@ -1,0 +1,172 @@
+"""Examples to learn from: the candidates of many broken links with their features, and which one is the answer."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from repair import simulate
+from repair.features import FEATURES, RAW, Matrix, completed
+from repair.learnedrank import LearnedRanker
+from repair.similarity import Similarity
+from repair.simulate import Plan, Variant
+from repair.view import View
+
+_COUNTS_AT = [FEATURES.index(f"known.{name}") for name in ("inlinks", "anchor_terms", "slug_terms")]
+
+_SMALL = 0.2
+
+Rows = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Examples:
+    """Candidates of links, those of one link together: `link` numbers them, `similarity` is to the lost page."""
+
+    name: str
+    rows: Matrix
+    answer: Flags
+    similarity: Matrix
+    link: Rows
+
+    @property
+    def links(self) -> int:
+        """How many links there are."""
+        return int(self.link[-1]) + 1 if len(self.link) else 0
+
+    def answerable(self) -> Flags:
+        """For each candidate, whether the answer is among the candidates of its link."""
+        found = np.zeros(self.links, bool)
+        found[self.link[self.answer]] = True
+        flags: Flags = found[self.link]
+        return flags
+
+    def taken(self, kept: Flags) -> "Examples":
+        """Some of the candidates, links numbered as before."""
+        return Examples(
+            name=self.name,
+            rows=self.rows[kept],
+            answer=self.answer[kept],
+            similarity=self.similarity[kept],
+            link=self.link[kept],
+        )
+
+
+def gathered(plan: Plan, cache: Path, *, tell: Callable[[int], Any] = lambda _: None) -> Examples:
+    """The examples of a plan. What is not a candidate of its link is not learnt from."""
+    rows, answers, similar, numbers = [], [], [], []
+    with simulate.collection(plan, cache) as collection:
+        view = View(collection)
+        moves = simulate.known_moves(plan, collection)
+        ranker = LearnedRanker(
+            view,
+            None,
+            guesses=lambda url: moves.guesses(url, collection.holds),
+            compare_addresses=plan.variant is not Variant.KEPT,
+        )
+        likeness = Similarity(collection)
+        for number, case in enumerate(simulate.cases(plan)):
+            view.show(case)
+            pages, matrix, _ = ranker.matrix(case.link, hidden=case.hidden)
+            truth = collection.page_number(case.truth)
+            if not pages or truth is None:
+                continue
+            near = likeness.to_all(truth)[likeness.places([page.page for page in pages])]
+            rows.append(matrix.astype(np.float32))
+            answers.append(np.array([page.page == truth for page in pages]))
+            similar.append(near)
+            numbers.append(np.full(len(pages), number))
+            tell(number)
+    return Examples(
+        name=f"{plan.folder.name} {plan.variant}",
+        rows=np.concatenate(rows),
+        answer=np.concatenate(answers),
+        similarity=np.concatenate(similar),
+        link=np.concatenate(numbers),
+    )
+
+
+def gone(examples: Examples, *, unlike: float = 1.0) -> Examples:
+    """The same links with their answers not held, nor pages as similar to them as `unlike`.
+
+    What depends on the other candidates is made anew: else the hole would tell what was taken out of it.
+    """
+    kept = ~examples.answer & (examples.similarity < unlike)
+    left = examples.taken(kept)
+    rows = left.rows.copy()
+    for of_link in groups(left.link):
+        counts = rows[of_link.start, _COUNTS_AT]
+        rows[of_link] = completed(rows[of_link, : len(RAW)], counts.tolist())
+    return Examples(
+        name=f"{examples.name} gone",
+        rows=rows,
+        answer=left.answer,
+        similarity=left.similarity,
+        link=left.link,
+    )
+
+
+def groups(link: Rows) -> Iterable[slice]:
+    """The candidates of each link, as slices."""
+    if not len(link):
+        return []
+    edges = np.concatenate(([0], np.flatnonzero(np.diff(link)) + 1, [len(link)]))
+    return [slice(int(start), int(end)) for start, end in pairwise(edges)]
+
+
+def hard(examples: Examples, scores: Matrix, *, keep: int, share: float, seed: int) -> Flags:
+    """The candidates worth learning from: answers, those scored best, and a share of the others by lot."""
+    order = np.lexsort((-scores, examples.link))
+    rank = np.empty(len(order), np.int64)
+    for of_link in groups(examples.link):
+        rank[order[of_link]] = np.arange(of_link.stop - of_link.start)
+    lots = np.random.default_rng(seed).random(len(order)) < share
+    flags: Flags = (rank < keep) | examples.answer | lots
+    return flags
+
+
+# Kinds of evidence by the names of their features; other sites lack now the one, now the other.
+_KINDS: tuple[re.Pattern[str], ...] = tuple(
+    map(
+        re.compile,
+        (
+            r".*(\.title|\.title_dice|\.title_all|=title|~title)(/best)?\Z",
+            r"(anchor[.=~]|known\.anchor_terms)",
+            r"(inlinks\.|around\.|names[=~]|known\.inlinks)",
+            r"(slug[.=~]|dirs\.|tail[.=~]|known\.slug_terms)",
+            r"(address\.|known\.urls)",
+            r"(.*(\.anchors|\.called|\.calls)(/best)?\Z|anchors_length|known\.anchors)",
+            r"(.*(\.body|\.body_all|\.lm)(/best)?\Z)",
+            r"(move\.|links_)",
+        ),
+    )
+)
+_COLUMNS = [[at for at, name in enumerate(FEATURES) if kind.match(name)] for kind in _KINDS]
+
+
+def poorer(examples: Examples, seed: int) -> Examples:
+    """The same links with one to three kinds of evidence missing, by lot, for all candidates of a link alike.
+
+    One link in five has but a few candidates, as in a small collection.
+    """
+    lots = np.random.default_rng(seed)
+    rows = examples.rows.copy()
+    kept = np.ones(len(rows), bool)
+    for of_link in groups(examples.link):
+        if lots.random() < _SMALL:
+            few = lots.random(of_link.stop - of_link.start) < lots.integers(1, 9) / (
+                of_link.stop - of_link.start
+            )
+            kept[of_link] = few | examples.answer[of_link]
+            chosen = np.flatnonzero(kept[of_link]) + of_link.start
+            if len(chosen):
+                rows[chosen] = completed(rows[chosen, : len(RAW)], rows[of_link.start, _COUNTS_AT].tolist())
+        for kind in lots.choice(len(_COLUMNS), lots.integers(1, 4), replace=False):
+            rows[of_link, _COLUMNS[kind]] = 0.0
+    return replace(examples, name=f"{examples.name} poorer", rows=rows).taken(kept)

@@ -1,0 +1,204 @@
+"""Site moves, learnt from known pairs old -> new: how a site rewrote its addresses, applied to one that is missing.
+
+As in FABLE, no page is looked at: a site that moved `/css/*` to `/reference/css/*`, or `show.php?id=7` to
+`articles/7`, did so for many pages at once. Of each known pair every rewriting that explains it is taken down,
+from the narrowest scope (its own directory) to the widest (the whole host):
+
+    host + head directories + tail   ->   new host + new head directories + tail, its last part rewritten
+
+The last part may lose and gain beginnings and endings (suffixes, slashes, query keys around an id) and change its
+separators and case. A rewriting is trusted by how many pairs it explains against how many it gets wrong, and its
+answer only counts when that page is held. When nothing trusted answers, or two answers are about as good, there is
+none.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from repair import urls
+from repair.rewriting import Change, change_between
+from repair.structure import plain
+
+TRUSTED = 0.6
+"""The least confidence of an answer."""
+_AMBIGUOUS = 0.9  # a second answer this close to the best makes both doubtful
+# As if every rewriting had been wrong so often before: one pair suffices where pages keep their names, else two.
+_WRONG_BEFORE = 0.5
+_WRONG_BEFORE_RENAMING = 1.0
+_SAME_DIRECTORY = 0.6  # of the longer name's letters: "Element" may have become "Elements"
+_MAX_PARTS = 24
+_MAX_PAIRS = 20_000  # of one site; the first ones
+_MAX_RULES_AT = 100  # rewritings of one scope, the best supported
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """A page known to have moved; `origin` says how we know: redirect, canonical, repair, duplicate."""
+
+    old: str
+    new: str
+    origin: str = "redirect"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guess:
+    """Where a missing page is now; `support` is how many known pairs were rewritten in the same way."""
+
+    url: str
+    confidence: float
+    support: int
+
+
+class Place(NamedTuple):
+    """An address as a host and parts; a trailing slash belongs to the last part, the query is a part of its own."""
+
+    origin: str
+    host: str
+    parts: tuple[str, ...]
+
+
+class Rule(NamedTuple):
+    """Addresses of `host` under `head` are now under `new_head` of `new_origin`, the last part changed."""
+
+    host: str
+    head: tuple[str, ...]
+    new_origin: str
+    new_head: tuple[str, ...]
+    change: Change
+
+    def apply(self, place: Place) -> str | None:
+        """The new address; None when the address is out of scope or comes out the same."""
+        tail = place.parts[len(self.head) :]
+        if place.host != self.host or place.parts[: len(self.head)] != self.head:
+            return None
+        if not tail:
+            # The directory itself goes where the pages under it went, if that is a directory of such a name.
+            parts = self.new_head if self.change == Change() and self._keeps_directory() else ()
+        else:
+            last = self.change.apply(tail[-1])
+            parts = (*self.new_head, *map(self.change.restyled, tail[:-1]), last) if last else ()
+        if not parts or (self.new_origin.endswith(f"//{place.host}") and parts == place.parts):
+            return None
+        return self.new_origin + "/" + "/".join(parts).replace("/?", "?")
+
+    def confidence(self, tally: "Tally") -> float:
+        """The expected share of right answers."""
+        before = _WRONG_BEFORE if self.change.keeps_name() else _WRONG_BEFORE_RENAMING
+        return tally.right / (tally.right + tally.wrong + before)
+
+    def _keeps_directory(self) -> bool:
+        old, new = (plain(head[-1]) if head else "" for head in (self.head, self.new_head))
+        short, long = sorted((old, new), key=len)
+        return bool(short) and short in long and len(short) >= _SAME_DIRECTORY * len(long)
+
+
+class Tally(NamedTuple):
+    """How often a rewriting led to the right page, and to a held page that is another."""
+
+    right: int
+    wrong: int
+
+
+def place_of(url: str) -> Place | None:
+    """An address taken apart; None when it is none of the web or too deep."""
+    try:
+        parts = urls.parse(url)
+    except ValueError:
+        return None
+    pieces = [piece for piece in parts.path.split("/") if piece]
+    if pieces and parts.path.endswith("/"):
+        pieces[-1] += "/"
+    if parts.query:
+        pieces.append(f"?{parts.query}")
+    if len(pieces) > _MAX_PARTS:
+        return None
+    return Place(f"{parts.scheme}://{parts.authority}", parts.authority, tuple(pieces))
+
+
+def explanations(old: Place, new: Place) -> Iterator[Rule]:
+    """Every rewriting that makes the one address of the other, the narrowest scope first."""
+    if not old.parts or not new.parts:
+        return
+    change = change_between(old.parts[-1], new.parts[-1])
+    if change is None:
+        return
+    for kept in range(1, min(len(old.parts), len(new.parts)) + 1):
+        if kept > 1 and change.restyled(old.parts[-kept]) != new.parts[-kept]:
+            return
+        rule = Rule(old.host, old.parts[:-kept], new.origin, new.parts[:-kept], change)
+        if rule.host != new.host or rule.head != rule.new_head or change != Change():
+            yield rule
+
+
+class Moves:
+    """The rewritings of one or more sites."""
+
+    def __init__(self, rules: Iterable[tuple[Rule, Tally]] = ()) -> None:
+        self._rules: dict[tuple[str, tuple[str, ...]], list[tuple[Rule, Tally]]] = defaultdict(list)
+        for rule, tally in rules:
+            self._rules[rule.host, rule.head].append((rule, tally))
+
+    @classmethod
+    def learnt(cls, moves: Iterable[Move], holds: Callable[[str], bool]) -> "Moves":
+        """The rewritings that explain known moves, each tried on all of them; `holds` says which pages exist now."""
+        pairs = [pair for pair in map(_places, moves) if pair is not None][:_MAX_PAIRS]
+        support = Counter(rule for old, _, new in pairs for rule in explanations(old, new))
+        at: dict[tuple[str, tuple[str, ...]], list[Rule]] = defaultdict(list)
+        for rule, _ in support.most_common():
+            if len(at[rule.host, rule.head]) < _MAX_RULES_AT:
+                at[rule.host, rule.head].append(rule)
+        right, wrong = Counter[Rule](), Counter[Rule]()
+        for old, answer, _ in pairs:
+            for rule in (rule for scope in _scopes(old) for rule in at.get(scope, ())):
+                url = rule.apply(old)
+                if url == answer:
+                    right[rule] += 1
+                elif url is not None and holds(url):  # pages that are not held are never answers
+                    wrong[rule] += 1
+        return cls((rule, Tally(right[rule], wrong[rule])) for rule in right)
+
+    def guesses(self, url: str, holds: Callable[[str], bool]) -> tuple[Guess, ...]:
+        """Held pages that rewriting leads to, each once, the most trusted first."""
+        place = place_of(url)
+        best: dict[str, Guess] = {}
+        for scope in _scopes(place) if place else ():
+            for rule, tally in self._rules.get(scope, ()):
+                new = rule.apply(place) if place else None
+                if new is None or new == url:
+                    continue
+                known = best.get(new)
+                if known is None and not holds(new):
+                    continue
+                confidence = rule.confidence(tally)
+                if known is None or known.confidence < confidence:
+                    best[new] = Guess(url=new, confidence=confidence, support=tally.right)
+        return tuple(sorted(best.values(), key=lambda guess: (-guess.confidence, guess.url)))
+
+    def answer(self, url: str, holds: Callable[[str], bool]) -> Guess | None:
+        """Where a missing page is now; None when that is not sure enough."""
+        guesses = self.guesses(url, holds)
+        if not guesses or guesses[0].confidence < TRUSTED:
+            return None
+        if len(guesses) > 1 and guesses[1].confidence >= guesses[0].confidence * _AMBIGUOUS:
+            return None
+        return guesses[0]
+
+    def rules(self) -> Iterator[tuple[Rule, Tally]]:
+        """What was learnt, in no order."""
+        for found in self._rules.values():
+            yield from found
+
+
+def _places(move: Move) -> tuple[Place, str, Place] | None:
+    old, new = place_of(move.old), place_of(move.new)
+    if old is None or new is None or (old.host, old.parts) == (new.host, new.parts):
+        return None
+    return old, urls.normal(move.new), new
+
+
+def _scopes(place: Place) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Host and leading directories, the narrowest first; the address itself may be a directory that moved."""
+    for length in range(len(place.parts), -1, -1):
+        yield place.host, place.parts[:length]

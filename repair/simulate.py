@@ -1,0 +1,273 @@
+"""Pretended breakage: a collection folder made into a collection in which known links are broken, truth known.
+
+Variants (DESIGN.md): `kept`, `moved`, `really-moved` and `gone` measure. `renamed` is for training: every page has a
+new address that still resembles the old one, and half of the pages link to the new addresses, half to the old ones,
+as on a site some time after a reorganisation.
+
+The trap: whatever breaking a link leaves behind (an opaque address, a page that nobody links to any more) must not
+tell the answer. So every page is re-addressed, not the answers alone; and for training (`even`) every other page
+loses the links of one source page too, as the answers lose the link under test.
+"""
+
+import gzip
+import hashlib
+import json
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from repair import renames, urls
+from repair.collection import Addition, Collection
+from repair.errors import EvaluationFailed
+from repair.formats.folder import collection_folder, is_collection_folder
+from repair.formats.problems import Problems
+from repair.index import FORMAT
+from repair.model import BrokenLink, Document, MissKind
+from repair.moves import Move, Moves
+from repair.settings import CollectionSettings
+from repair.twins import twin
+
+_BATCH = 400
+_SHARE = 21  # of 256 pages, whose move is known
+_LAYOUT = "2"  # changes when this module builds collections otherwise
+
+
+class Variant(StrEnum):
+    """How the links under test are broken."""
+
+    KEPT = "kept"
+    MOVED = "moved"
+    REALLY_MOVED = "really-moved"
+    GONE = "gone"
+    RENAMED = "renamed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A broken link whose answer is known. `hidden` may not be returned; `target_url` is what the link said.
+
+    `source` is the page with the link where the collection does not hold it.
+    """
+
+    id: str
+    link: BrokenLink
+    truth: str
+    hidden: frozenset[str]
+    source: Document | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Which collection to make: of which folder, how broken, by which list of links."""
+
+    folder: Path
+    variant: Variant
+    split: str = "test"
+    limit: int | None = None
+
+    @property
+    def even(self) -> bool:
+        """Whether untouched pages get the marks of broken ones; for learning, where marks would be learnt."""
+        return self.split == "train"
+
+
+def cases(plan: Plan) -> tuple[Case, ...]:
+    """The broken links of a plan, in the order of the file."""
+    addresses = _addresses(plan)
+    records = _records(plan)[: plan.limit]
+    sources = _old_sources(plan) if plan.variant is Variant.REALLY_MOVED else {}
+    return tuple(_case(record, plan, addresses, sources) for record in records)
+
+
+def collection(plan: Plan, cache: Path) -> Collection:
+    """The collection of a plan, opened; made at the first time, kept in `cache` by what the folder holds."""
+    if not is_collection_folder(plan.folder):
+        raise EvaluationFailed(f"{plan.folder}: expected a collection folder with pages.jsonl.gz")
+    directory = cache / _key(plan)
+    settings = CollectionSettings(max_pages=10**9, keep_copies=False, max_links=10**6)
+    if not (directory / "complete").exists():
+        shutil.rmtree(directory, ignore_errors=True)
+        with Collection.open(directory, settings) as made:
+            _fill(made, plan)
+            made.commit()
+        (directory / "complete").touch()
+    return Collection.open(directory, settings)
+
+
+def known_moves(plan: Plan, made: Collection) -> Moves:
+    """What is known of how the site moved, as a school would know it, never from the answers.
+
+    *really-moved*: old source pages whose text is found again under another address. *renamed*: one page in twelve.
+    """
+    answers = {_normal(record["target_url"]) for record in _records(plan)}
+    moves: list[Move] = []
+    if plan.variant is Variant.REALLY_MOVED:
+        for old, document in _old_sources(plan).items():
+            new = twin(made, document) if old not in answers and not made.holds(old) else None
+            moves += [Move(old=old, new=new, origin="duplicate")] if new else []
+    elif plan.variant is Variant.RENAMED:
+        pairs = _addresses(plan).items()
+        moves = [
+            Move(old=old, new=new) for old, new in pairs if old not in answers and _digest(old)[1] < _SHARE
+        ]
+    return Moves.learnt(moves, made.holds)
+
+
+def _fill(made: Collection, plan: Plan) -> None:
+    problems = Problems()
+    addresses = _addresses(plan)
+    removed = _removed(plan)
+    waiting: list[Addition] = []
+    moment = datetime.now(UTC)
+    for item in collection_folder(plan.folder, problems):
+        if not isinstance(item, Document):
+            raise EvaluationFailed(f"{plan.folder}: expected pages with title and text")
+        document = _readdressed(item, plan, addresses, removed)
+        waiting.append(Addition(document=document, fetched_at=moment))
+        if len(waiting) >= _BATCH:
+            made.add_many(waiting)
+            waiting.clear()
+    made.add_many(waiting)
+
+
+def _readdressed(
+    document: Document,
+    plan: Plan,
+    addresses: Mapping[str, str],
+    removed: frozenset[tuple[str, str]],
+) -> Document:
+    """The page at its address in the variant, without the links that the links under test forbid."""
+    links = [link for link in document.links if (document.url, link.target_url) not in removed]
+    if (document.url, "*") in removed:
+        links = []
+    if plan.variant is Variant.RENAMED and _coin(document.url):
+        links = [replace(link, target_url=addresses.get(link.target_url, link.target_url)) for link in links]
+    return replace(document, url=addresses.get(document.url, document.url), links=tuple(links))
+
+
+def _removed(plan: Plan) -> frozenset[tuple[str, str]]:
+    """Links that may not be used, as source and target; a target `*` is every link of the source.
+
+    All links under test go at once: stricter than one at a time, and one collection serves them all.
+    """
+    found: set[tuple[str, str]] = set()
+    for record in _records(plan):
+        source, target = _normal(record["source_url"]), _normal(record["target_url"])
+        found.add((source, target))
+        if plan.variant is Variant.REALLY_MOVED:
+            found.add((source, "*"))
+            if record.get("source_url_now"):
+                found.add((_normal(record["source_url_now"]), "*"))
+    if plan.even:
+        answers = {_normal(record.get("truth") or record["target_url"]) for record in _records(plan)}
+        found |= _marks(plan.folder, answers)
+    return frozenset(found)
+
+
+def _marks(folder: Path, answers: set[str]) -> set[tuple[str, str]]:
+    """For each page that is no answer, the links from one of the pages that link to it."""
+    chosen: dict[str, tuple[bytes, str]] = {}
+    for document in collection_folder(folder, Problems()):
+        for target in {link.target_url for link in getattr(document, "links", ())} - answers:
+            lot = (_digest(f"{document.url} {target}"), document.url)
+            chosen[target] = min(chosen.get(target, lot), lot)
+    return {(source, target) for target, (_, source) in chosen.items()}
+
+
+def _addresses(plan: Plan) -> dict[str, str]:
+    """Old address to new, for every page; empty when pages stay where they are."""
+    if plan.variant is Variant.RENAMED:
+        return renames.renamed([_normal(record["url"]) for record in _json_lines(plan.folder, "pages")])
+    if plan.variant is not Variant.MOVED:
+        return {}
+    moved = {_normal(record["url"]): _opaque(record["url"]) for record in _json_lines(plan.folder, "pages")}
+    listed = plan.folder / "moved_test.json"
+    if plan.split == "test" and listed.exists():
+        for old, new in json.loads(listed.read_bytes()).items():
+            moved[_normal(old)] = new
+    return moved
+
+
+def _case(
+    record: Mapping[str, Any], plan: Plan, addresses: Mapping[str, str], sources: Mapping[str, Document]
+) -> Case:
+    source, target = _normal(record["source_url"]), _normal(record["target_url"])
+    at = addresses.get(source, source)
+    truth = record["truth"] if plan.variant is Variant.REALLY_MOVED else addresses.get(target, target)
+    hidden = {at, source}
+    if record.get("source_url_now"):
+        hidden.add(_normal(record["source_url_now"]))
+    link = BrokenLink(
+        url=target,
+        kind=MissKind.NOT_FOUND,
+        source_url=at,
+        anchor=record.get("anchor", ""),
+        before=record.get("context_before", ""),
+        after=record.get("context_after", ""),
+    )
+    return Case(
+        id=str(record["id"]), link=link, truth=truth, hidden=frozenset(hidden), source=sources.get(source)
+    )
+
+
+def _old_sources(plan: Plan) -> dict[str, Document]:
+    stem = "really_moved_sources" if plan.split == "test" else "really_moved_train_sources"
+    return {
+        _normal(record["url"]): Document(
+            url=_normal(record["url"]), title=record["title"], text=record["text"]
+        )
+        for record in _json_lines(plan.folder, stem, optional=True)
+    }
+
+
+def _records(plan: Plan) -> list[dict[str, Any]]:
+    if plan.variant is Variant.REALLY_MOVED:
+        stem = "really_moved" if plan.split == "test" else "really_moved_train"
+    else:
+        stem = plan.split
+    return list(_json_lines(plan.folder, stem))
+
+
+def _json_lines(folder: Path, stem: str, *, optional: bool = False) -> Iterator[dict[str, Any]]:
+    for name, opened in ((f"{stem}.jsonl.gz", gzip.open), (f"{stem}.jsonl", open)):
+        if (folder / name).is_file():
+            with opened(folder / name, "rb") as lines:
+                yield from (json.loads(line) for line in lines if line.strip())
+            return
+    if not optional:
+        raise EvaluationFailed(f"{folder}: expected {stem}.jsonl.gz")
+
+
+def _key(plan: Plan) -> str:
+    """A name for the collection that changes with all that it is made of."""
+    digest = hashlib.blake2b(digest_size=10)
+    variant = Variant.KEPT if plan.variant is Variant.GONE else plan.variant
+    for word in (_LAYOUT, FORMAT, variant, plan.split, renames.VERSION):
+        digest.update(f"{word}\n".encode())
+    for path in sorted(plan.folder.iterdir()):
+        if path.is_file():
+            digest.update(path.name.encode() + hashlib.blake2b(path.read_bytes()).digest())
+    return f"{plan.folder.name}-{variant}-{plan.split}-{digest.hexdigest()}"
+
+
+def _opaque(url: str) -> str:
+    return f"http://moved.invalid/{hashlib.sha256(url.encode()).hexdigest()[:16]}"
+
+
+def _coin(text: str) -> bool:
+    return _digest(text)[0] % 2 == 0
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest()
+
+
+def _normal(url: str) -> str:
+    try:
+        return urls.normal(url)
+    except ValueError as error:
+        raise EvaluationFailed(f"expected an http(s) URL, got {url[:80]!r}") from error

@@ -1,0 +1,66 @@
+"""Stop anchors learnt from the collection: words that lead to too many different pages to say anything of one.
+
+"Specification", "details", "see also" are not in any list, but in a collection where they lead to forty different
+pages they tell nothing. An anchor that leads to many targets because it is used a great deal is another matter: what
+counts is that hardly any two uses agree.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable
+
+from repair import words
+from repair.database import Database
+
+_LEAST_TARGETS = 12
+_LEAST_SPREAD = 0.4  # different targets per page that uses the words
+_MAX_LEARNT = 2_000
+_MAX_CHARACTERS = 60  # longer anchors say something, however many pages share them
+_KEY = "stop_anchors"
+
+
+def learn(
+    links: Iterable[tuple[str, str, str]],
+    *,
+    least_targets: int = _LEAST_TARGETS,
+    least_spread: float = _LEAST_SPREAD,
+) -> tuple[str, ...]:
+    """Anchors that say nothing, the worst first; links are source, target and anchor text."""
+    targets: dict[str, set[str]] = defaultdict(set)
+    uses: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for source, target, anchor in links:
+        if 0 < len(anchor) <= _MAX_CHARACTERS:
+            plain = " ".join(words.tokens(anchor))
+            targets[plain].add(target)
+            uses[plain].add((source, target))
+    found = [
+        anchor
+        for anchor, led in targets.items()
+        if len(led) >= least_targets and len(led) >= least_spread * len(uses[anchor])
+    ]
+    return tuple(sorted(found, key=lambda anchor: (-len(targets[anchor]), anchor))[:_MAX_LEARNT])
+
+
+class LearntStopAnchors:
+    """What was learnt last, in the database; `words.is_stop_anchor` takes it as `extra`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def learn(self) -> tuple[str, ...]:
+        """Learn from all links in running text, for all who load it later; takes seconds per million links."""
+        with self._database.read() as connection:
+            # Numbers stand for addresses: they are only compared.
+            rows = connection.execute(
+                "SELECT source, target, anchor FROM links WHERE nav = 0 AND anchor != ''"
+            )
+            found = learn(rows)
+        with self._database.write() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, json.dumps(found)))
+        return found
+
+    def load(self) -> tuple[str, ...]:
+        """What was learnt; nothing when nothing was."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
+        return tuple(json.loads(row[0])) if row else ()

@@ -1,0 +1,172 @@
+"""The decision procedure of Martinez-Romo and Araujo (2011, section 10, figure 8) as a strategy of its own.
+
+    the anchor is one term and names nothing: only with a copy of the lost page, and only if a candidate is like it
+    else, with a copy:    ask with terms of copy, URL, context and tags; rank by divergence from the copy
+    else, without a copy: ask with terms of source page, URL, context and tags; rank by likeness of anchor and title
+
+Each expansion term is asked for together with the anchor, ten hits each, and the anchor once alone: expansion finds
+more pages, the anchor alone ranks better (section 6.4). It is here to be measured against, and for small collections
+without a learned model.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from repair import urls, words
+from repair.collection import Found
+from repair.fingerprints import cosine, dice, vector
+from repair.index import WEIGHTS
+from repair.model import BrokenLink, HeldPage
+from repair.selection import Background, background_of, by_divergence, by_frequency, telling
+
+EXPANSIONS = 10
+"""Terms taken from each source."""
+HITS = 10
+"""Pages taken from each query."""
+SIMILAR = 0.9
+"""How like the copy a page must be when the anchor says little."""
+_SMOOTHING = 500.0  # terms of background mixed into a candidate's model, so that no term is impossible
+_TERMS_OF_A_PAGE = 200  # different ones, roughly; a constant factor of all background probabilities
+_CHARACTERS = 20_000
+_RARE = 0.02  # share of the pages below which a capitalised word is taken for a name
+_NAME = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-ЯԱ-Ֆ][\w'’\-]*|[A-Z]{2,}")
+
+
+class Holdings(Protocol):
+    """Who finds pages by terms, holds them, and knows how common terms are."""
+
+    def search(
+        self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
+    ) -> tuple[Found, ...]:
+        """Held pages, best first."""
+
+    def get(self, url: str) -> HeldPage | None:
+        """What is held under a URL."""
+
+    def document_frequency(self, term: str, name: str = "body") -> int:
+        """In how many pages a field has a term."""
+
+    def size(self) -> int:
+        """How many pages there are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation:
+    """A page to offer; the higher the score the better, within one answer only."""
+
+    url: str
+    title: str
+    score: float
+
+
+class DecisionProcedure:
+    """Figure 8, over a collection; `tags` gives what others attach to the lost page, the backgrounds are optional."""
+
+    name = "decision"
+
+    def __init__(
+        self,
+        collection: Holdings,
+        *,
+        tags: Callable[[BrokenLink], Sequence[str]] = lambda _: (),
+        texts: Background | None = None,
+        addresses: Background | None = None,
+    ) -> None:
+        total = max(1, collection.size()) * _TERMS_OF_A_PAGE
+        self._collection = collection
+        self._tags = tags
+        self._texts = texts or background_of(collection.document_frequency, total)
+        self._addresses = addresses or background_of(
+            lambda term: collection.document_frequency(term, "url"), max(1, collection.size()) * 5
+        )
+
+    def recommend(self, link: BrokenLink) -> tuple[Recommendation, ...]:
+        """Pages to offer, best first; none when there is too little to go by."""
+        anchor = () if words.is_stop_anchor(link.anchor) else tuple(dict.fromkeys(words.terms(link.anchor)))
+        copy = self._collection.get(link.url)
+        says_little = len(anchor) < 2 and not self.names_something(link.anchor)
+        if says_little and copy is None:
+            return ()
+        found = self._found(anchor, self._expansions(link, copy), unlike=(link.url, link.source_url or ""))
+        if copy is None:
+            return _ranked(found, lambda page: dice(_shape(link.anchor), _shape(page.title)))
+        lost = words.terms(_text(copy), copy.language)
+        ranked = _ranked(found, lambda page: -self.divergence(lost, words.terms(_text(page), page.language)))
+        if says_little and not any(_likeness(lost, page) > SIMILAR for page in found):
+            return ()
+        return ranked
+
+    def names_something(self, anchor: str) -> bool:
+        """Whether an anchor has a proper name: a capitalised word that is rare, or not the first, or all capitals."""
+        rare = _RARE * self._collection.size()
+        for at, word in enumerate(words.segments(anchor)):
+            if not _NAME.fullmatch(word):
+                continue
+            term = words.terms(word)[0]
+            if (
+                at > 0
+                or (word.isupper() and len(word) > 1)
+                or self._collection.document_frequency(term) < rare
+            ):
+                return True
+        return False
+
+    def divergence(self, lost: Sequence[str], candidate: Sequence[str]) -> float:
+        """How much the lost page's terms diverge from a candidate's (equation 5), the candidate's model smoothed."""
+        wanted, there = Counter(lost), Counter(candidate)
+        total = 0.0
+        for term, count in wanted.items():
+            share = count / len(lost)
+            other = (there[term] + _SMOOTHING * self._texts(term)) / (len(candidate) + _SMOOTHING)
+            total += share * math.log(share / other)
+        return total
+
+    def _expansions(self, link: BrokenLink, copy: HeldPage | None) -> list[str]:
+        """The terms that are added to the anchor, one at a time."""
+        context = words.terms(f"{link.before} {link.after}")
+        address = words.terms(" ".join(urls.path_words(link.url)))
+        chosen = [
+            *by_divergence(address, self._addresses, EXPANSIONS),
+            *by_divergence(context, self._texts, EXPANSIONS),
+        ]
+        source = self._collection.get(link.source_url) if link.source_url else None
+        if copy is not None:
+            chosen += by_divergence(words.terms(_text(copy), copy.language), self._texts, EXPANSIONS)
+        elif source is not None:
+            df, size = self._collection.document_frequency, self._collection.size()
+            chosen += by_frequency(telling(words.terms(_text(source), source.language), df, size), EXPANSIONS)
+        tags = [term for tag in self._tags(link)[:EXPANSIONS] for term in words.terms(tag)]
+        return list(dict.fromkeys((*(term for term, _ in chosen), *tags[:EXPANSIONS])))
+
+    def _found(
+        self, anchor: Sequence[str], expansions: Sequence[str], *, unlike: Sequence[str]
+    ) -> list[HeldPage]:
+        seen: dict[str, None] = {}
+        for more in ((), *((term,) for term in expansions)):
+            query = [(term, 1.0) for term in (*anchor, *more)]
+            for hit in self._collection.search(query, limit=HITS) if query else ():
+                seen[hit.page.url] = None
+        wanted = (url for url in seen if url not in unlike)
+        return [page for page in map(self._collection.get, wanted) if page is not None]
+
+
+def _ranked(pages: Iterable[HeldPage], score: Callable[[HeldPage], float]) -> tuple[Recommendation, ...]:
+    """Best first; what scores the same stays in the order in which it was found."""
+    scored = [Recommendation(url=page.url, title=page.title, score=score(page)) for page in pages]
+    return tuple(sorted(scored, key=lambda each: -each.score))
+
+
+def _shape(text: str) -> Mapping[str, float]:
+    return dict.fromkeys(words.terms(text), 1.0)
+
+
+def _text(page: HeldPage) -> str:
+    return f"{page.title} \n{page.text[:_CHARACTERS]}"
+
+
+def _likeness(lost: Sequence[str], page: HeldPage) -> float:
+    return cosine(vector(lost), vector(words.terms(_text(page), page.language)))

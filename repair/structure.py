@@ -1,0 +1,171 @@
+"""How a missing URL and a candidate's URL are alike in build, and what kind of address each is; no words, no I/O.
+
+A page that moved within its site mostly keeps something of its address: the file name in another directory, the slug
+with other separators, case or suffix, the number by which a database knows it. `likeness` gives each of these as
+a number between 0 and 1. Addresses that are none of the web are like nothing.
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from rapidfuzz.distance import JaroWinkler
+
+from repair import urls
+
+_MAX_COMPARED = 300  # characters; Jaro-Winkler takes quadratic time, and addresses come from strangers
+_INDEX = re.compile(r"(?i)(?:index|default|welcome|home)(?:\.[a-z0-9]{1,5})?\Z")
+_SUFFIX = re.compile(r"(?i)(?<=.)\.(?:[xs]?html?|php[0-9]?|aspx?|jspx?|cgi|cfm|pl|do|txt|pdf|md|xml)\Z")
+_PLAIN_URL = re.compile(
+    r"https?://([a-z0-9\-]+(?:\.[a-z0-9\-]+)+)(/[A-Za-z0-9_~/.\-]*)(?:\?([A-Za-z0-9_~=&.\-]+))?\Z"
+)
+_NONE: frozenset[str] = frozenset()
+_NUMBER = re.compile(r"[0-9]{2,}")
+_NOT_TELLING = re.compile(r"[\W_]+")
+
+
+class Build(NamedTuple):
+    """An address taken apart for comparison. `slug` is the page's own name without suffix, separators and case."""
+
+    site: str
+    host: str
+    path: str
+    parts: tuple[str, ...]
+    name: str
+    slug: str
+    parameters: frozenset[str]
+    numbers: frozenset[str]
+
+
+class Likeness(NamedTuple):
+    """How alike two addresses are, each between 0 and 1; the names are the names of features.
+
+    same_directory  all but the last part of the path agree, on the same host
+    same_name       the last part is the same to the letter
+    same_slug       the last part is the same but for separators, case and suffix
+    same_parameter  the share of the missing URL's `key=value` pairs that the candidate has
+    same_number     a number of two digits or more stands in both, wherever (an article's id)
+    path, slug      Jaro-Winkler similarity of whole paths and of slugs
+    tail            Jaro-Winkler similarity of the paths read backwards: what moved keeps its end
+    head_parts      the share of leading directories that agree
+    tail_parts      the share of trailing parts that agree but for separators, case and suffix
+    slug_within     the shorter slug stands within the longer: the share of the longer that it makes up
+    depth           1 for the same depth, less for each level of difference
+    """
+
+    same_site: float = 0.0
+    same_host: float = 0.0
+    same_directory: float = 0.0
+    same_name: float = 0.0
+    same_slug: float = 0.0
+    same_parameter: float = 0.0
+    same_number: float = 0.0
+    path: float = 0.0
+    slug: float = 0.0
+    tail: float = 0.0
+    head_parts: float = 0.0
+    tail_parts: float = 0.0
+    slug_within: float = 0.0
+    depth: float = 0.0
+
+
+UNLIKE = Likeness()
+
+
+@lru_cache(maxsize=65_536)
+def build(url: str) -> Build | None:
+    """An address made ready for `likeness`; None when it is none of the web."""
+    plainly = _PLAIN_URL.match(url)  # most held addresses: no need for the whole procedure
+    if plainly and len(url) <= _MAX_COMPARED and "/." not in url:
+        host, path, query = plainly[1], plainly[2], plainly[3] or ""
+    else:
+        try:
+            parts = urls.parse(url)
+        except ValueError:
+            return None
+        host, path, query = parts.host, unquote(parts.path)[:_MAX_COMPARED], parts.query
+    pieces = tuple(piece for piece in path.split("/") if piece)
+    if pieces and _INDEX.match(pieces[-1]):
+        pieces = pieces[:-1]
+    name = pieces[-1] if pieces else ""
+    return Build(
+        site=_site(host),
+        host=host,
+        path="/".join(pieces).lower(),
+        parts=tuple(plain(piece) for piece in pieces),
+        name=name,
+        slug=plain(name),
+        parameters=frozenset(pair for pair in query.split("&", 64)[:64] if "=" in pair) if query else _NONE,
+        numbers=frozenset(_NUMBER.findall(f"{path} {query[:_MAX_COMPARED]}")),
+    )
+
+
+def plain(name: str) -> str:
+    """One part of a path without suffix, separators and case, so that rewritten names can be compared.
+
+    >>> plain("Water-Cycle_(intro).html")
+    'watercycleintro'
+    """
+    stem = _SUFFIX.sub("", name)
+    return _NOT_TELLING.sub("", stem).lower() or stem.lower()
+
+
+@lru_cache(maxsize=32_768)
+def squeezed(text: str) -> str:
+    """A name without anything but its letters and digits, to compare names however they are written."""
+    return plain(text[:200])
+
+
+def likeness(missing: str, candidate: str) -> Likeness:
+    """How alike the addresses are; `UNLIKE` when either is none of the web."""
+    lost, found = build(missing), build(candidate)
+    return likeness_of(lost, found) if lost and found else UNLIKE
+
+
+def likeness_of(lost: Build, found: Build) -> Likeness:
+    """The same for addresses made ready: comparing one with hundreds, `build` each once."""
+    same_host = lost.host == found.host
+    longer = max(len(lost.parts), len(found.parts))
+    pathed, named = bool(lost.path and found.path), bool(lost.slug and found.slug)
+    # In the order of the names above: by keyword it would take half as long again, for hundreds of candidates.
+    return Likeness(
+        float(bool(lost.site) and lost.site == found.site),
+        float(same_host),
+        float(same_host and longer > 0 and lost.parts[:-1] == found.parts[:-1]),
+        float(named and lost.name == found.name),
+        float(named and lost.slug == found.slug),
+        _share(lost.parameters, found.parameters) if lost.parameters else 0.0,
+        float(not lost.numbers.isdisjoint(found.numbers)),
+        JaroWinkler.similarity(lost.path, found.path) if pathed else 0.0,
+        JaroWinkler.similarity(lost.slug, found.slug) if named else 0.0,
+        JaroWinkler.similarity(lost.path[::-1], found.path[::-1]) if pathed else 0.0,
+        _agreeing(lost.parts, found.parts) / longer if longer and same_host else 0.0,
+        _agreeing(lost.parts[::-1], found.parts[::-1]) / longer if named else 0.0,
+        _within(lost.slug, found.slug) if named else 0.0,
+        1.0 / (1 + abs(len(lost.parts) - len(found.parts))),
+    )
+
+
+@lru_cache(maxsize=4_096)
+def _site(host: str) -> str:
+    return urls.site(f"http://{host}/")
+
+
+def _share(wanted: frozenset[str], found: frozenset[str]) -> float:
+    return len(wanted & found) / len(wanted)
+
+
+def _agreeing(left: tuple[str, ...], right: tuple[str, ...]) -> int:
+    count = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        count += 1
+    return count
+
+
+def _within(left: str, right: str) -> float:
+    short, long = (left, right) if len(left) <= len(right) else (right, left)
+    # Two letters stand within anything.
+    return len(short) / len(long) if len(short) > 2 and short in long else 0.0

@@ -1,0 +1,95 @@
+"""Gradient-boosted trees as plain numbers: read from JSON, evaluated with numpy alone, all trees at once.
+
+Each tree is five lists of the same length: for a node the feature it looks at, the threshold up to which it goes
+left, where left and right are, and the value of a leaf. A leaf leads to itself, so that all trees take the same
+steps.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from repair.errors import ModelMismatch
+
+Matrix = npt.NDArray[np.floating[Any]]
+Numbers = npt.NDArray[np.int32]
+
+_MAX_NODES = 2_000_000
+_MAX_DEPTH = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forest:
+    """Trees laid end to end; `roots` are where each begins."""
+
+    roots: Numbers
+    feature: Numbers
+    threshold: Matrix
+    left: Numbers
+    right: Numbers
+    value: Matrix
+    depth: int
+    base: float = 0.0
+
+    def scores(self, rows: Matrix) -> Matrix:
+        """The sum of what the trees say, for each row of features."""
+        count, width = rows.shape
+        flat = np.ascontiguousarray(rows, dtype=np.float32).ravel()
+        offsets = (np.arange(count, dtype=np.int32) * width)[:, None]
+        node = np.broadcast_to(self.roots, (count, len(self.roots)))
+        for _ in range(self.depth):
+            goes_left = flat[offsets + self.feature[node]] <= self.threshold[node]
+            node = np.where(goes_left, self.left[node], self.right[node])
+        summed: Matrix = self.value[node].sum(axis=1) + self.base
+        return summed
+
+
+def forest(trees: Sequence[Mapping[str, Sequence[float]]], base: float, width: int) -> Forest:
+    """Trees as saved; raises ModelMismatch when they make no sense for so many features."""
+    try:
+        sizes = [len(tree["feature"]) for tree in trees]
+        starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+        joined = {
+            name: np.concatenate([np.asarray(tree[name], np.float64) for tree in trees] or [np.zeros(0)])
+            for name in ("feature", "threshold", "left", "right", "value")
+        }
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelMismatch(f"trees: {error}") from error
+    shift = np.repeat(starts[:-1], sizes)
+    size = int(starts[-1])
+    if size > _MAX_NODES or any(len(values) != size for values in joined.values()):
+        raise ModelMismatch("trees: lists of different lengths, or too many nodes")
+    left, right = joined["left"] + shift, joined["right"] + shift
+    ends = np.repeat(starts[1:], sizes)
+    own = np.arange(size)
+    for child in (left, right):
+        # Onwards or to itself, so that every walk ends.
+        if not np.all((child >= own) & (child < ends)) or np.any((left == own) != (right == own)):
+            raise ModelMismatch("trees: a node leads back, or out of its tree")
+    if not np.all((joined["feature"] >= 0) & (joined["feature"] < width)):
+        raise ModelMismatch(f"trees: a feature that is none of {width}")
+    roots = starts[:-1].astype(np.int32)
+    return Forest(
+        roots=roots,
+        feature=joined["feature"].astype(np.int32),
+        threshold=joined["threshold"].astype(np.float32),
+        left=left.astype(np.int32),
+        right=right.astype(np.int32),
+        value=joined["value"].astype(np.float32),
+        depth=_depth(roots, left.astype(np.int64), right.astype(np.int64)),
+        base=base,
+    )
+
+
+def _depth(roots: Numbers, left: npt.NDArray[np.int64], right: npt.NDArray[np.int64]) -> int:
+    """Steps from a root to the farthest leaf."""
+    nodes = roots.astype(np.int64)
+    for depth in range(_MAX_DEPTH):
+        inner = nodes[left[nodes] != nodes]
+        if not len(inner):
+            return depth
+        nodes = np.concatenate((left[inner], right[inner]))
+    raise ModelMismatch("trees: deeper than any that we grow")

@@ -1,0 +1,78 @@
+"""Near-duplicates among held pages."""
+
+import pytest
+
+from repair.database import Database
+from repair.duplicates import Duplicates
+from repair.pages import PageStore
+from tests.holdings import SITE, a_document
+from tests.make import A_MOMENT
+
+TEXT = " ".join(f"word{number}" for number in range(200))
+
+
+@pytest.fixture
+def database(tmp_path):
+    database = Database(tmp_path / "collection.sqlite3")
+    yield database
+    database.close()
+
+
+def put(database, url, text):
+    PageStore(database).put(a_document(url, title="", text=text), fetched_at=A_MOMENT, seen_at=A_MOMENT)
+
+
+def paths(found):
+    return [each.url.removeprefix(SITE) for each in found]
+
+
+def test_the_same_text_elsewhere_is_found(database):
+    put(database, "/new", TEXT + " and more")
+    put(database, "/other", " ".join(f"else{number}" for number in range(200)))
+    duplicates = Duplicates(database)
+    assert duplicates.catch_up() == 2
+    assert paths(duplicates.of("", TEXT)) == ["/new"]
+
+
+def test_the_likest_comes_first(database):
+    put(database, "/less", TEXT.replace("word7", "changed"))
+    put(database, "/same", TEXT)
+    duplicates = Duplicates(database)
+    duplicates.catch_up()
+    assert paths(duplicates.of("", TEXT)) == ["/same", "/less"]
+
+
+def test_a_page_is_not_its_own_duplicate(database):
+    put(database, "/a", TEXT)
+    put(database, "/b", TEXT)
+    duplicates = Duplicates(database)
+    duplicates.catch_up()
+    assert paths(duplicates.of_page(f"{SITE}/a")) == ["/b"]
+    assert duplicates.of_page(f"{SITE}/nowhere") == ()
+
+
+def test_short_pages_are_no_duplicates_and_done_once(database):
+    put(database, "/short", "Some words")
+    duplicates = Duplicates(database)
+    assert duplicates.catch_up() == 1
+    assert duplicates.catch_up() == 0
+    assert duplicates.of("", "Some words") == ()
+
+
+def test_a_page_that_changed_is_printed_anew(database):
+    put(database, "/a", TEXT)
+    duplicates = Duplicates(database)
+    duplicates.catch_up()
+    assert paths(duplicates.of("", TEXT)) == ["/a"]
+    put(database, "/a", TEXT.replace("word", "else"))
+    assert duplicates.catch_up() == 1
+    assert duplicates.of("", TEXT) == ()
+
+
+def test_another_process_s_prints_are_seen_after_refresh(database):
+    duplicates, other = Duplicates(database), Duplicates(database)
+    assert duplicates.of("", TEXT) == ()
+    put(database, "/a", TEXT)
+    other.catch_up()
+    duplicates.refresh()
+    assert paths(duplicates.of("", TEXT)) == ["/a"]

@@ -1,0 +1,85 @@
+"""What earlier readers chose."""
+
+from datetime import timedelta
+
+import pytest
+
+from repair.database import Database
+from repair.experience import Choice, ChoiceStore, Favourite, SharedExperience
+from repair.model import HeldPage
+from tests.holdings import SITE
+from tests.make import A_MOMENT, a_broken_link
+
+GONE = f"{SITE}/gone"
+
+
+@pytest.fixture
+def store(tmp_path):
+    database = Database(tmp_path / "collection.sqlite3")
+    yield ChoiceStore(database)
+    database.close()
+
+
+def a_choice(chosen, **known):
+    return Choice(**{"url": GONE, "chosen": f"{SITE}{chosen}", "at": A_MOMENT} | known)
+
+
+def favourites(store, now=A_MOMENT):
+    return [each.url.removeprefix(SITE) for each in store.favourites(GONE, now=now)]
+
+
+def test_the_most_chosen_comes_first(store):
+    store.note([a_choice("/a"), a_choice("/b"), a_choice("/b")])
+    assert favourites(store) == ["/b", "/a"]
+
+
+def test_more_readers_make_it_surer(store):
+    store.note([a_choice("/a")])
+    once = store.favourites(GONE, now=A_MOMENT)[0].share
+    store.note([a_choice("/a", times=9)])
+    assert once == 0.5
+    assert once < store.favourites(GONE, now=A_MOMENT)[0].share < 1.0
+
+
+def test_what_was_refused_as_often_as_chosen_is_left_out(store):
+    store.note([a_choice("/a"), a_choice("/a", times=0, refused=1), a_choice("/b")])
+    assert favourites(store) == ["/b"]
+
+
+def test_choices_fade(store):
+    store.note([a_choice("/old", times=3), a_choice("/new", times=2, at=A_MOMENT + timedelta(days=366))])
+    assert favourites(store, now=A_MOMENT + timedelta(days=366)) == ["/new", "/old"]
+
+
+def test_other_schools_count_half(store):
+    store.note([a_choice("/theirs", school="other"), a_choice("/ours")])
+    assert favourites(store) == ["/ours", "/theirs"]
+    assert [choice.chosen for choice in store.ours()] == [f"{SITE}/ours"]
+
+
+def test_what_is_no_choice_is_not_noted(store):
+    assert (
+        store.note([a_choice("/gone"), a_choice("/a", url="nonsense"), a_choice("/a", school="x", url="")])
+        == 0
+    )
+    assert store.favourites("nonsense", now=A_MOMENT) == ()
+
+
+class FakeExperience:
+    def favourites(self, url, *, now):
+        return (Favourite(url="/held", share=0.8), Favourite(url="/lost", share=0.1))
+
+
+class FakePages:
+    def get(self, url):
+        if url != "/held":
+            return None
+        known = {"language": "en", "fetched_at": A_MOMENT, "pinned": False, "has_copy": False}
+        return HeldPage(url=url, title="Water cycle", text="", **known)
+
+
+def test_the_titles_of_held_favourites_are_evidence():
+    evidence = SharedExperience(FakeExperience(), FakePages()).find(a_broken_link(GONE))
+    assert evidence is not None
+    assert evidence.terms == (("water", 0.8), ("cycl", 0.8))
+    assert evidence.text == "Water cycle"

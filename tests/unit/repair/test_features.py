@@ -1,0 +1,79 @@
+import numpy as np
+import pytest
+
+from repair.clues import ClueReader
+from repair.features import FEATURES, RAW, completed, features
+from tests.holdings import SITE, a_collection, a_document, a_link
+from tests.make import a_broken_link
+
+LOST = SITE + "/old/volcano.html"
+
+
+@pytest.fixture
+def school(tmp_path):
+    documents = [
+        a_document("/new/volcano", title="Volcano", text="Lava comes out of a volcano. " * 5),
+        a_document("/new/river", title="River", text="Water flows in a river. " * 5),
+        a_document("/hub", title="Hub", links=[a_link(LOST, "Volcano"), a_link("/new/river", "the river")]),
+    ]
+    with a_collection(tmp_path, *documents) as collection:
+        yield collection
+
+
+def matrix(collection, **known):
+    clues = ClueReader(collection, compare_addresses=known.pop("compare_addresses", True)).clues(
+        a_broken_link(LOST, **known)
+    )
+    pages = sorted(collection.briefs(collection.numbers()).values(), key=lambda page: page.url)
+    rows = features(collection, clues, pages)
+    return {
+        page.url.removeprefix(SITE): dict(zip(FEATURES, row, strict=True))
+        for page, row in zip(pages, rows, strict=True)
+    }
+
+
+def test_there_is_a_number_for_every_name_and_all_are_finite(school):
+    clues = ClueReader(school).clues(a_broken_link(LOST))
+    pages = list(school.briefs(school.numbers()).values())
+    rows = features(school, clues, pages)
+    assert rows.shape == (3, len(FEATURES)) == (3, len(set(FEATURES)))
+    assert np.isfinite(rows).all()
+
+
+def test_the_page_that_is_named_has_the_features_of_it(school):
+    found = matrix(school, anchor="Volcano")
+    right, wrong = found["/new/volcano"], found["/new/river"]
+    for name in (
+        "anchor.title",
+        "anchor=title",
+        "slug.title",
+        "slug=title",
+        "names=title",
+        "address.same_slug",
+    ):
+        assert right[name] > wrong[name], name
+    assert right["anchor.body/best"] == 1
+    assert wrong["anchor.body/best"] == 0
+
+
+def test_a_page_that_links_to_the_lost_address_is_known_to(school):
+    found = matrix(school)
+    assert found["/hub"]["links_here"] == 1
+    assert found["/new/river"]["links_here"] == 0
+
+
+def test_addresses_are_compared_only_where_that_is_allowed(school):
+    found = matrix(school, compare_addresses=False)
+    assert not any(row[name] for row in found.values() for name in FEATURES if name.startswith("address."))
+
+
+def test_no_pages_have_no_rows(school):
+    assert features(school, ClueReader(school).clues(a_broken_link(LOST)), []).shape == (0, len(FEATURES))
+
+
+def test_taking_a_candidate_away_leaves_no_hole(school):
+    """The trap: whoever is best among those left must look like a best one."""
+    rows = np.random.default_rng(0).random((5, len(RAW))).astype(np.float32)
+    left = completed(rows[1:], (0, 1, 1))
+    best = left[:, FEATURES.index("anchor.title/best")]
+    assert (best.min(), best.max()) == (0, 1)

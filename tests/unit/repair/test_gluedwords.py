@@ -1,0 +1,51 @@
+"""Glued words taken apart by the collection."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repair.gluedwords import Splitter
+
+DF = {"water": 200, "cycl": 80, "wat": 3, "ercycl": 0, "school": 300, "librari": 50, "world": 400, "histori": 90,
+      "photosynthesi": 12, "photo": 60, "synthesi": 10, "rain": 30, "forest": 40, "rainforest": 25}  # fmt: skip
+
+
+@pytest.fixture
+def splitter():
+    return Splitter(lambda term: DF.get(term, 0), 1000)
+
+
+@pytest.mark.parametrize(
+    ("glued", "expected"),
+    [
+        ("watercycle", ("water", "cycle")),
+        ("SchoolLibrary", ("school", "library")),
+        ("worldofwater", ("world", "of", "water")),
+        ("schoollibraryhistory", ("school", "library", "history")),
+    ],
+)
+def test_glued_words_come_apart(splitter, glued, expected):
+    assert splitter.split(glued) == expected
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "photosynthesis",
+        "rainforest",
+        "water",
+        "xyzzyplugh",
+        "waterxq",
+        "awater",
+        "water2cycle",
+        "水循环水循环水循环",
+    ],
+)
+def test_words_that_are_known_or_cannot_be_made_up_stay_whole(splitter, word):
+    assert splitter.split(word) == (word,)
+
+
+@given(st.text(max_size=50))
+def test_nothing_is_lost(text):
+    split = Splitter(lambda term: DF.get(term, 0), 1000).split(text)
+    assert "".join(split) == text.lower()

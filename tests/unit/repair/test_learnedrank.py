@@ -1,0 +1,95 @@
+import numpy as np
+import pytest
+
+from repair import rankmodel
+from repair.errors import ModelMismatch
+from repair.features import FEATURES
+from repair.learnedrank import LearnedRanker
+from repair.rankmodel import RankModel, margins
+from tests.holdings import SITE, a_collection, a_document, a_link
+from tests.make import a_broken_link
+
+MARKS = [at for at, name in enumerate(FEATURES) if name.startswith(("address.", "anchors_length"))]
+
+
+@pytest.fixture
+def school(tmp_path):
+    documents = [
+        a_document(
+            "/new/volcano", title="Volcano", text="Lava and ash come out of the crater of a volcano. " * 9
+        ),
+        a_document(
+            "/new/river", title="River", text="Water flows in a river from its spring to its mouth. " * 9
+        ),
+        a_document(
+            "/new/castle", title="Castle", text="Towers and a moat protect the castle in a siege. " * 9
+        ),
+        a_document("/links", links=[a_link("/old/volcano.html", "volcanoes")]),
+    ]
+    with a_collection(tmp_path, *documents) as collection:
+        yield collection
+
+
+def test_the_page_that_the_link_names_comes_first(school):
+    link = a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes")
+    ranked, repairable = LearnedRanker(school, rankmodel.default()).ranked(link)
+    assert ranked[0].page.url == SITE + "/new/volcano"
+    assert "anchor" in ranked[0].reasons or "url" in ranked[0].reasons
+    assert 0 <= repairable <= 1
+    assert all(0 <= choice.confidence <= 1 for choice in ranked)
+
+
+def test_nothing_is_offered_for_a_subject_that_is_not_held(school):
+    link = a_broken_link("http://elsewhere.test/zx/qwertz.html", anchor="quantum chromodynamics")
+    assert LearnedRanker(school, rankmodel.default()).find(link) == ()
+
+
+def test_hidden_pages_are_not_ranked(school):
+    link = a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes")
+    hidden = frozenset({SITE + "/new/volcano"})
+    ranked, _ = LearnedRanker(school, rankmodel.default()).ranked(link, hidden=hidden)
+    assert SITE + "/new/volcano" not in [choice.page.url for choice in ranked]
+
+
+def test_without_a_model_there_is_no_ranking(school):
+    with pytest.raises(ModelMismatch):
+        LearnedRanker(school, None).ranked(a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes"))
+
+
+def test_a_page_does_not_win_by_the_marks_that_moving_leaves():
+    """The trap: without inlinks and a telling address, but else the same, a page must not be preferred."""
+    lots = np.random.default_rng(0)
+    preferred = 0.0
+    for _ in range(50):
+        page = lots.random(len(FEATURES)).astype(np.float32)
+        marked = page.copy()
+        marked[MARKS] = 0.0
+        unmarked_value, marked_value = rankmodel.default().judge(np.stack((page, marked))).values
+        preferred += marked_value > unmarked_value + 0.01
+    assert preferred / 50 <= 0.5
+
+
+def test_an_unknown_feature_or_version_is_refused():
+    good = b'{"format":"linkmend-ranking","version":9,"features":[],"identity":{"base":0,"trees":[]},'
+    good += b'"likeness":{"base":0,"trees":[]},"blend":0,"confidence":{},"repairable":{},"about":{}}'
+    with pytest.raises(ModelMismatch, match="version|expected"):
+        rankmodel.loads(good, "m.json")
+    with pytest.raises(ModelMismatch, match="other features"):
+        rankmodel.loads(good.replace(b'"version":9', b'"version":1'), "m.json")
+    with pytest.raises(ModelMismatch, match="not a ranking model"):
+        rankmodel.loads(b"[]", "m.json")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(ModelMismatch, match="none.json"):
+        rankmodel.load(tmp_path / "none.json")
+
+
+def test_margins_are_leads_over_the_best_other():
+    assert margins(np.array([3.0, 1.0, 2.0])).tolist() == [1, -2, -1]
+    assert margins(np.array([3.0])).tolist() == [5]
+
+
+def test_no_candidates_are_not_repairable():
+    assert rankmodel.default().judge(np.zeros((0, len(FEATURES)))).repairable == 0.0
+    assert isinstance(rankmodel.default(), RankModel)

@@ -1,0 +1,106 @@
+"""Site moves learnt from pairs."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from repair.moves import Move, Moves, place_of
+
+A = "http://a.test"
+
+
+def moves(*pairs):
+    return [
+        Move(old=old if "://" in old else A + old, new=new if "://" in new else A + new) for old, new in pairs
+    ]
+
+
+def answer(known, url, held):
+    """Where a page is said to be now, without the host; the pages moved to are held too."""
+    pages = {move.new for move in known} | {page if "://" in page else A + page for page in held}
+    found = Moves.learnt(known, pages.__contains__).answer(A + url, pages.__contains__)
+    return found.url.removeprefix(A) if found else None
+
+
+@pytest.mark.parametrize(
+    ("pairs", "asked", "expected"),
+    [
+        ([("/css/color", "/reference/css/color")], "/css/margin", "/reference/css/margin"),
+        ([("/docs/en/color", "/docs/color")], "/docs/en/margin", "/docs/margin"),
+        ([("/color", "http://b.test/color")], "/margin", "http://b.test/margin"),
+        ([("/color.html", "/color/")], "/deep/down/margin.html", "/deep/down/margin/"),
+        ([("/Water_Cycle", "/water-cycle")], "/Rock_Cycle", "/rock-cycle"),
+        ([("/show.php?id=4711", "/articles/4711")], "/show.php?id=12", "/articles/12"),
+        ([("/node/4711", "/?p=4711")], "/node/12", "/?p=12"),
+        ([("/docs/element/a1b", "/docs/reference/element/a1b")], "/docs/element", "/docs/reference/element"),
+        ([("/a/onclick", "/a/click_event"), ("/a/onblur", "/a/blur_event")], "/b/onload", "/b/load_event"),
+    ],
+)
+def test_what_was_done_to_known_pages_is_done_to_the_missing_one(pairs, asked, expected):
+    assert answer(moves(*pairs), asked, [expected]) == expected
+
+
+def test_a_page_that_is_not_held_is_no_answer():
+    assert answer(moves(("/css/color", "/reference/css/color")), "/css/margin", []) is None
+
+
+def test_one_page_that_changed_its_name_is_no_pattern():
+    assert answer(moves(("/a/onclick", "/a/click_event")), "/a/onload", ["/a/load_event"]) is None
+
+
+def test_a_rewriting_that_is_mostly_wrong_is_not_trusted():
+    known = moves(("/a/x1y", "/b/x1y"), ("/a/x2y", "/c/x2y"), ("/a/x3y", "/d/x3y"))
+    held = ["/b/x2y", "/b/x3y", "/c/x1y", "/c/x3y", "/d/x1y", "/d/x2y"]
+    assert answer(known, "/a/x4y", [*held, "/b/x4y", "/c/x4y", "/d/x4y"]) is None
+
+
+def test_two_answers_as_good_are_none():
+    known = moves(("/a/rain", "/b/rain"), ("/a/snow", "/c/snow"))
+    assert answer(known, "/a/hail", ["/b/hail"]) == "/b/hail"
+    assert answer(known, "/a/hail", ["/b/hail", "/c/hail"]) is None
+
+
+def test_http_and_https_are_one_place_to_move_from():
+    known = [Move(old="https://a.test/old/rain", new="https://a.test/new/rain")]
+    held = {"https://a.test/new/rain", "https://a.test/new/snow"}
+    found = Moves.learnt(known, held.__contains__).answer("http://a.test/old/snow", held.__contains__)
+    assert found is not None
+    assert found.url == "https://a.test/new/snow"
+
+
+def test_more_pairs_make_it_surer():
+    names = ["rain", "snow", "hail", "fog"]
+    held = {f"{A}/new/{name}" for name in [*names, "dew"]}
+
+    def confidence(number):
+        known = moves(*[(f"/old/{name}", f"/new/{name}") for name in names[:number]])
+        return Moves.learnt(known, held.__contains__).guesses(f"{A}/old/dew", held.__contains__)[0].confidence
+
+    assert confidence(1) < confidence(2) < confidence(4) < 1.0
+
+
+def test_other_hosts_are_not_touched():
+    assert (
+        answer(moves(("http://b.test/old/rain", "http://b.test/new/rain")), "/old/snow", ["/new/snow"])
+        is None
+    )
+
+
+def test_what_is_no_address_teaches_and_asks_nothing():
+    learnt = Moves.learnt([Move(old="mailto:a", new=A), Move(old=A, new="")], lambda _: True)
+    assert list(learnt.rules()) == []
+    assert learnt.guesses("nonsense", lambda _: True) == ()
+    assert place_of(A + "/x" * 100) is None
+
+
+ADDRESS = st.text(alphabet="abAB1-_./?=&%", max_size=25).map(lambda tail: f"http://a.test/{tail}")
+
+
+@given(st.lists(st.tuples(ADDRESS, ADDRESS), max_size=6), ADDRESS)
+def test_every_guess_is_held_and_another_address(pairs, asked):
+    held = {new for _, new in pairs}
+    learnt = Moves.learnt([Move(old=old, new=new) for old, new in pairs], held.__contains__)
+    for guess in learnt.guesses(asked, held.__contains__):
+        assert guess.url in held
+        assert guess.url != asked
+        assert 0 < guess.confidence < 1

@@ -1,0 +1,79 @@
+import pytest
+
+from repair import simulate
+from repair.errors import EvaluationFailed
+from repair.simulate import Plan, Variant, cases
+from tests.folders import a_folder, url_of
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return a_folder(tmp_path / "site")
+
+
+def opened(folder, tmp_path, variant, split="test"):
+    plan = Plan(folder=folder, variant=Variant(variant), split=split)
+    return plan, simulate.collection(plan, tmp_path / "cache")
+
+
+def test_the_link_under_test_is_not_known(folder, tmp_path):
+    plan, collection = opened(folder, tmp_path, "kept")
+    with collection:
+        for case in cases(plan):
+            assert collection.link_between(case.link.source_url, case.link.url) is None
+            assert len(collection.inlinks(case.link.url)) == 2
+
+
+def test_in_moved_every_page_is_at_an_opaque_address_and_no_link_leads_to_one(folder, tmp_path):
+    _plan, collection = opened(folder, tmp_path, "moved")
+    with collection:
+        pages = collection.briefs(collection.numbers()).values()
+        assert len(pages) == 12
+        assert all(page.url.startswith("http://moved.invalid/") for page in pages)
+        assert not any(
+            collection.holds(link.target_url) for page in pages for link in collection.outlinks(page.url)
+        )
+
+
+def test_in_moved_what_others_say_of_the_old_address_stays_known(folder, tmp_path):
+    plan, collection = opened(folder, tmp_path, "moved")
+    with collection:
+        case = cases(plan)[0]
+        assert collection.holds(case.truth)
+        assert not collection.holds(case.link.url)
+        assert len(collection.inlinks(case.link.url)) == 2
+
+
+def test_for_learning_every_page_loses_a_link_not_the_answers_alone(folder, tmp_path):
+    _, collection = opened(folder, tmp_path, "kept", split="train")
+    with collection:
+        assert {len(collection.inlinks(url_of(at))) for at in range(12)} == {2}
+
+
+def test_renamed_pages_have_new_addresses_and_links_lead_to_old_and_new(folder, tmp_path):
+    _, collection = opened(folder, tmp_path, "renamed", split="train")
+    with collection:
+        assert not any(collection.holds(url_of(at)) for at in range(12))
+        pages = collection.briefs(collection.numbers()).values()
+        leads = {
+            collection.holds(link.target_url) for page in pages for link in collection.outlinks(page.url)
+        }
+        assert leads == {True, False}
+
+
+def test_neither_source_page_may_be_returned(folder, tmp_path):
+    plan, collection = opened(folder, tmp_path, "moved")
+    collection.close()
+    case = cases(plan)[0]
+    assert case.link.source_url in case.hidden
+
+
+def test_a_collection_is_made_once(folder, tmp_path):
+    for _ in range(2):
+        opened(folder, tmp_path, "kept")[1].close()
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+def test_what_is_no_collection_folder_is_told(tmp_path):
+    with pytest.raises(EvaluationFailed, match=r"pages.jsonl.gz"):
+        opened(tmp_path, tmp_path, "kept")

@@ -1,0 +1,39 @@
+import numpy as np
+import pytest
+
+from repair.errors import ModelMismatch
+from repair.trees import forest
+
+STUMP = {
+    "feature": [1, 0, 0],
+    "threshold": [0.5, 0, 0],
+    "left": [1, 1, 2],
+    "right": [2, 1, 2],
+    "value": [0, -1, 1],
+}
+LEAF = {"feature": [0], "threshold": [0], "left": [0], "right": [0], "value": [0.25]}
+
+
+def test_trees_add_up():
+    found = forest([STUMP, STUMP, LEAF], 0.5, 2).scores(np.array([[9.0, 0.5], [9.0, 0.6]]))
+    assert found.tolist() == [-1.25, 2.75]
+
+
+def test_no_trees_say_the_base():
+    assert forest([], 0.5, 2).scores(np.zeros((3, 2))).tolist() == [0.5, 0.5, 0.5]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"feature": [7, 0, 0]},
+        {"left": [5, 1, 2]},
+        {"left": [-1, 1, 2]},
+        {"value": [0]},
+        {"value": ["x", 0, 0]},
+        {"left": [1, 0, 2]},
+    ],
+)
+def test_trees_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(ModelMismatch):
+        forest([STUMP | wrong], 0, 2)
