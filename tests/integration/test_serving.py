@@ -7,11 +7,10 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 
 from tests.integration.client import Client
 from tests.integration.origin import reply
-from tests.integration.processes import ROOT, Running, free_port, linkmend
+from tests.integration.processes import ROOT, Running, eventually, free_port, linkmend
 
 
 def test_one_line_says_where_the_proxy_is_ready(start_linkmend):
@@ -138,7 +137,7 @@ def test_the_same_addons_run_in_a_stock_mitmdump(origin, tmp_path, program):
     )
     try:
         client = Client(f"http://127.0.0.1:{port}")
-        _wait_for(port)
+        eventually(lambda: _is_loaded(client), "the addons are not there")
         assert client.open_page(origin.url + "/page").status == 200
         assert "hit" in client.open_page(origin.url + "/page").headers["Cache-Status"]
         assert client.open_page(origin.url + "/missing").miss == "not_found"
@@ -148,11 +147,8 @@ def test_the_same_addons_run_in_a_stock_mitmdump(origin, tmp_path, program):
         mitmdump.wait(20)
 
 
-def _wait_for(port: int) -> None:
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise AssertionError(f"nothing answers on port {port}")
+def _is_loaded(client):
+    """mitmdump opens its port before it has loaded its scripts; only linkmend knows the portal."""
+    with contextlib.suppress(OSError):
+        return client.open_page("http://linkmend.internal/").status == 200
+    return False
