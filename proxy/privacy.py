@@ -8,11 +8,13 @@ Another Cookie proves nothing: sessions renew their value, and a whole class may
 import re
 import secrets
 from collections import OrderedDict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from urllib.parse import unquote, urlsplit
 
 from proxy.cache.entry import CacheRequest, Headers, values
+from proxy.cache.fields import has, has_any
 from proxy.cache.personal import personal_fields
 from proxy.cache.storing import OVERRIDES
 
@@ -97,20 +99,22 @@ def may_harvest(
 
 def _refusal(request: CacheRequest, response_headers: Headers, status: int) -> str:
     """The first rule that forbids it whatever the cookies, or ""."""
+    return next((reason for applies, reason in _rules(request, response_headers, status) if applies), "")
+
+
+def _rules(request: CacheRequest, response_headers: Headers, status: int) -> Iterator[tuple[bool, str]]:
+    """What forbids it, one after the other, what is quick to tell and common first."""
     said = directives(response_headers)
-    rules = (
-        (request.method != "GET", "method is not GET"),
-        (status != 200, "status is not 200"),
-        (bool(personal_fields(request.headers) - {"cookie"}), "request says who is asking"),
-        ("no-store" in directives(request.headers), "request says no-store"),
-        ("private" in said, "response is private"),
-        ("no-store" in said, "response is no-store"),
-        (bool(values(response_headers, "set-cookie")), "response sets a cookie"),
-        ("*" in _varies_on(response_headers), "response varies on everything"),
-        (any(values(request.headers, name) for name in OVERRIDES), "request bends the page by a header"),
-        (is_personal_url(request.url), "address carries a session, a token or a name"),
-    )
-    return next((reason for applies, reason in rules if applies), "")
+    yield request.method != "GET", "method is not GET"
+    yield status != 200, "status is not 200"
+    yield "private" in said, "response is private"
+    yield "no-store" in said, "response is no-store"
+    yield has(response_headers, "set-cookie"), "response sets a cookie"
+    yield bool(personal_fields(request.headers) - {"cookie"}), "request says who is asking"
+    yield "no-store" in directives(request.headers), "request says no-store"
+    yield "*" in _varies_on(response_headers), "response varies on everything"
+    yield has_any(request.headers, OVERRIDES), "request bends the page by a header"
+    yield is_personal_url(request.url), "address carries a session, a token or a name"
 
 
 def _cookie_refusal(request: CacheRequest, response_headers: Headers, seen_without_cookie: bool) -> str:
