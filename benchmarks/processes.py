@@ -117,13 +117,11 @@ def stock_mitmdump(home: Path, cores: set[int]) -> Program:
     return Program((sys.executable, "-c", start, *options), port=port, log=home / "stock.log", cores=cores)
 
 
-def linkmend(
-    home: Path, name: str, cores: set[int], *, settings: str = "", optimize: bool = False
-) -> Program:
+def linkmend(home: Path, name: str, cores: set[int], *, settings: str = "") -> Program:
     """linkmend with its demo collection, so that there is something to offer on a repair page."""
     port, data, config = free_port(), home / name, home / f"{name}.toml"
     config.write_text(settings, encoding="utf-8")
-    python = [sys.executable, *(["-O"] if optimize else []), "-m", "proxy.main"]
+    python = [sys.executable, "-m", "proxy.main"]
     where = ("--config", str(config), "--data", str(data))
     subprocess.run(
         [*python, "import", *where, ROOT / "deploy" / "demo"], cwd=ROOT, check=True, capture_output=True

@@ -1,6 +1,6 @@
 """How fast linkmend is beside bare mitmdump, what it adds to a request, and how much memory a large body costs.
 
-    python benchmarks/proxy.py [--seconds N] [--rounds N] [--json] [--optimize]
+    python benchmarks/proxy.py [--seconds N] [--rounds N] [--json]
 
 Everything runs on loopback and is started and stopped here. The cases take turns in every round, in turned order each
 second time, and what is told are ratios within a round: a slow moment of the machine then hits all of them.
@@ -134,7 +134,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0, help="length of one turn of a case")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--optimize", action="store_true", help="run linkmend (not mitmdump) with python -O")
     asked = parser.parse_args()
     proxy_cores, other_cores = split_cores()
     os.sched_setaffinity(0, other_cores)  # and with us the loads, which we start
@@ -142,7 +141,7 @@ def main() -> None:
         home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
 
         def start(name: str, settings: str = "") -> Program:
-            program = linkmend(home, name, proxy_cores, settings=settings, optimize=asked.optimize)
+            program = linkmend(home, name, proxy_cores, settings=settings)
             return running.enter_context(program)
 
         web = running.enter_context(origin(home, other_cores))
