@@ -1,6 +1,6 @@
 """Which addons there are, in which order, and why that order.
 
-    Clients      refuse strangers before anything is read
+    Clients      refuse strangers, and connections past all measure, before anything is read
     UnderWay     count what is being answered, so that a stop can wait for it
     Uploads      let large uploads through as they come
     Helper       requests to linkmend itself; nobody else should take them for a site's

@@ -18,7 +18,7 @@ from rapidfuzz.distance import JaroWinkler
 from repair import scores
 from repair.clues import NAMES, Clues
 from repair.pages import Brief
-from repair.structure import Likeness, build, likeness_of, squeezed
+from repair.structure import Likeness, agreeing, build, likeness_of, squeezed
 from repair.urls import directory
 from repair.vectors import FIELDS, Hashes, Statistics, Vectors, hashes
 
@@ -220,7 +220,7 @@ def _address_features(clues: Clues, pages: Sequence[Brief]) -> Matrix:
         if lost is None or found is None or not clues.compare_addresses:
             continue
         kept = _kept(lost.parts, found.parts)
-        near = _agreeing(source.parts[:-1], found.parts) if source and source.host == found.host else 0
+        near = agreeing(source.parts[:-1], found.parts) if source and source.host == found.host else 0
         rows[row] = (
             *likeness_of(lost, found),
             kept / max(1, len(lost.parts)),
@@ -240,15 +240,6 @@ def _kept(old: Sequence[str], new: Sequence[str]) -> int:
             row[at] = diagonal + 1 if part == other else max(above, row[at - 1])
             diagonal = above
     return max(row)
-
-
-def _agreeing(left: Sequence[str], right: Sequence[str]) -> int:
-    count = 0
-    for one, other in zip(left, right, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count
 
 
 def _move_features(clues: Clues, pages: Sequence[Brief]) -> Matrix:

@@ -6,6 +6,7 @@ a number between 0 and 1. Addresses that are none of the web are like nothing.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -140,8 +141,8 @@ def likeness_of(lost: Build, found: Build) -> Likeness:
         JaroWinkler.similarity(lost.path, found.path) if pathed else 0.0,
         JaroWinkler.similarity(lost.slug, found.slug) if named else 0.0,
         JaroWinkler.similarity(lost.path[::-1], found.path[::-1]) if pathed else 0.0,
-        _agreeing(lost.parts, found.parts) / longer if longer and same_host else 0.0,
-        _agreeing(lost.parts[::-1], found.parts[::-1]) / longer if named else 0.0,
+        agreeing(lost.parts, found.parts) / longer if longer and same_host else 0.0,
+        agreeing(lost.parts[::-1], found.parts[::-1]) / longer if named else 0.0,
         _within(lost.slug, found.slug) if named else 0.0,
         1.0 / (1 + abs(len(lost.parts) - len(found.parts))),
     )
@@ -156,7 +157,8 @@ def _share(wanted: frozenset[str], found: frozenset[str]) -> float:
     return len(wanted & found) / len(wanted)
 
 
-def _agreeing(left: tuple[str, ...], right: tuple[str, ...]) -> int:
+def agreeing(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many parts are the same from the beginning on."""
     count = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
