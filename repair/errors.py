@@ -2,6 +2,7 @@
 
 RepairError
 ├── CollectionError    the local collection cannot be opened, read or written
+├── ArchiveMemoryError what archives said cannot be opened, read or written
 ├── ImportFailed       a file or folder to import is not what it claims to be
 ├── EvaluationFailed   a collection folder cannot be measured or learnt from
 └── ModelMismatch      a saved model knows other features, or is of another version
@@ -14,6 +15,10 @@ class RepairError(Exception):
 
 class CollectionError(RepairError):
     """The local collection cannot be opened, read or written."""
+
+
+class ArchiveMemoryError(RepairError):
+    """The file of what archives said cannot be opened, read or written."""
 
 
 class ImportFailed(RepairError):
