@@ -8,6 +8,7 @@ import typer
 from proxy.commands.devices import ca, pac
 from proxy.commands.evaluate import evaluate
 from proxy.commands.imports import import_
+from proxy.commands.mementos import mementos
 from proxy.commands.mend import mend
 from proxy.commands.misses import misses
 from proxy.commands.serve import serve
@@ -26,6 +27,7 @@ app = typer.Typer(
 app.command()(serve)
 app.command("import")(import_)
 app.command()(mend)
+app.command()(mementos)
 app.command()(evaluate)
 app.command()(train)
 app.add_typer(misses, name="misses")

@@ -15,7 +15,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from proxy.errors import SettingsError
-from repair.settings import CollectionSettings, RepairSettings
+from repair.memento.archives import parse_archives
+from repair.settings import ArchivesSettings, CollectionSettings, RepairSettings
 
 LOCAL_NETWORKS = (
     "127.0.0.0/8",
@@ -121,6 +122,7 @@ class Settings:
     collection: CollectionSettings = field(default_factory=CollectionSettings)
     harvest: HarvestSettings = field(default_factory=HarvestSettings)
     repair: RepairSettings = field(default_factory=RepairSettings)
+    archives: ArchivesSettings = field(default_factory=ArchivesSettings)
     misses: MissesSettings = field(default_factory=MissesSettings)
     log: LogSettings = field(default_factory=LogSettings)
 
@@ -249,6 +251,10 @@ def _check(settings: Settings) -> None:
     if proxy.parent:
         parent_address(proxy.parent)
     _one_of("proxy.parent_https", proxy.parent_https, ("absolute", "connect"))
+    try:
+        parse_archives(settings.archives.list)
+    except ValueError as error:
+        raise SettingsError(f"archives.list: {error}") from error
     _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned"))
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
     _one_of("log.format", settings.log.format, ("text", "json"))

@@ -33,3 +33,48 @@ class RepairSettings:
     """plain (fixed weights) or learned (the shipped model; on trial, better on large collections)."""
     stop_anchors: tuple[str, ...] = ()
     """Anchor texts that say nothing, besides the ones built in ("click here")."""
+
+
+ARCHIVES = (
+    "internetarchive"
+    " cdx=https://web.archive.org/cdx/search/cdx?url={quoted}&output=json&collapse=timestamp:10&limit=-5000"
+    " timemap=https://web.archive.org/web/timemap/link/{url}"
+    " memento=https://web.archive.org/web/{timestamp}/{url}"
+    " raw=https://web.archive.org/web/{timestamp}id_/{url}",
+    "arquivo.pt wayback=https://arquivo.pt/wayback/",
+    "ukwa wayback=https://www.webarchive.org.uk/wayback/archive/",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivesSettings:
+    """Web archives that are asked for lost pages: `[archives]`."""
+
+    enabled: bool = True
+    """Ask web archives for copies of lost pages; personal addresses are never sent to them."""
+    list: tuple[str, ...] = ARCHIVES
+    """The archives, one line each: NAME [private] KIND=TEMPLATE ... [hosts=HOST,...], see docs/archives.md."""
+    archive_deadline_s: float = 10.0
+    """How long one archive may take to list what it has, or to show a page."""
+    deadline_s: float = 15.0
+    """How long all of them together may take; what comes later is kept for the next reader."""
+    at_once: int = 4
+    """Archives asked at the same time for one address, the most promising first."""
+    lists_per_minute: int = 20
+    """Lists asked of one archive by all of linkmend; the Internet Archive blocks schools at more than 30."""
+    pages_per_minute: int = 60
+    """Archived pages asked of one archive."""
+    looks: int = 6
+    """Archived pages looked into to find one that is no error, parked domain or soft 404."""
+    max_mementos: int = 5_000
+    """Captures of one address kept of one archive, the latest."""
+    max_page_bytes: int = 3 * 1024**2
+    """Archived pages larger than this are not read."""
+    max_redirects: int = 5
+    """Redirects followed inside an archive."""
+    remember_s: int = 30 * 86_400
+    """How long it is remembered what an archive has of an address."""
+    remember_nothing_s: int = 86_400
+    """How long it is remembered that an archive has nothing of it."""
+    max_bytes: int = 256 * 1024**2
+    """Size of what is remembered, past which the oldest goes."""

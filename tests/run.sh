@@ -14,6 +14,12 @@ if [ -n "$missing" ]; then
     apt_install $missing || say "cannot install$missing without root or sudo; the tests that need them will be skipped"
 fi
 make_environment '.[test]'
+# pywb, a real archive: it pins packages that cannot live beside ours (brotlipy), so it has an environment of its own.
+if [ ! -x .pywb/bin/wayback ]; then
+    say "installing pywb into .pywb"
+    { "$PYTHON" -m venv .pywb && .pywb/bin/python -m pip install --quiet --disable-pip-version-check \
+        'setuptools<81' 'pywb>=2.8,<3'; } || say "cannot install pywb; the tests that need it will be skipped"
+fi
 
 strict=
 [ "${CI:-}" = true ] && strict=--require-real

@@ -54,10 +54,10 @@ class Door:
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> "Door":
-        reachable = {*self._private, *((self._parent.host, self._parent.port) for _ in [0] if self._parent)}
+        parents = [(self._parent.host, self._parent.port)] if self._parent else []
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                resolver=GuardedResolver(reachable),
+                resolver=GuardedResolver((*self._private, *parents)),
                 limit=_CONNECTIONS,
                 limit_per_host=_CONNECTIONS_PER_HOST,
                 ttl_dns_cache=60,
@@ -100,7 +100,7 @@ class Door:
                 return Page(
                     url=url,
                     status=response.status,
-                    headers=tuple(response.headers.items()),
+                    headers=tuple((_clean(name), _clean(value)) for name, value in response.headers.items()),
                     body=await _body(response, max_bytes),
                     fetched_at=datetime.now(UTC),
                 )
@@ -152,6 +152,11 @@ async def _body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
             raise NoAnswer(f"more than {max_bytes} bytes")
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def _clean(text: str) -> str:
+    """Plain text out of a header, in which aiohttp leaves bytes that are no UTF-8 as lone surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _in_words(error: Exception) -> str:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
@@ -81,9 +81,7 @@ def merged(url: str, answers: Iterable[Answer]) -> TimeMap:
     found: dict[str, Memento] = {}
     for memento in (each for answer in kept for each in answer.mementos):
         known = found.get(memento.url)
-        if known is None:
+        if known is None or (known.status is None and memento.status is not None):
             found[memento.url] = memento
-        elif known.status is None and memento.status is not None:
-            found[memento.url] = replace(memento, archive=known.archive)
     mementos = sorted(found.values(), key=lambda each: (each.at, each.archive, each.url))
     return TimeMap(url=url, mementos=tuple(mementos), answers=kept)

@@ -40,6 +40,16 @@ class Turns:
             with self._notebook.write() as connection:
                 connection.execute("DELETE FROM healths WHERE archive = ?", (archive,))
 
+    def trial_over(self, archive: str, trial_s: float) -> None:
+        """A trial after a rest got through; whether the answer is a good one is noted when it has been read."""
+        if self.health(archive).rests_until == 0.0:
+            return
+        with self._notebook.write() as connection:
+            connection.execute(
+                "UPDATE healths SET rests_until = 0 WHERE archive = ? AND rests_until <= ?",
+                (archive, self._clock() + trial_s),
+            )
+
     def failed(self, archive: str) -> None:
         """Its answer was late or broken."""
         with self._notebook.write() as connection:

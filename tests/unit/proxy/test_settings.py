@@ -49,7 +49,7 @@ def test_environment_values_are_written_as_in_toml():
         ("[cache]\nmax_bytes = 'lots'", "linkmend.toml: cache.max_bytes: expected int, got 'lots'"),
         ("[cache]\nmax_bytes = true", "linkmend.toml: cache.max_bytes: expected int, got True"),
         ("[cache]\nsize = 1", "linkmend.toml: cache.size: unknown key, expected one of collapse_wait_s,"),
-        ("[cash]\nsize = 1", "linkmend.toml: cash: unknown section, expected one of cache,"),
+        ("[cash]\nsize = 1", "linkmend.toml: cash: unknown section, expected one of archives,"),
         ("cache = 1", "linkmend.toml: cache: expected a section, got 1"),
         (
             "[proxy]\nclients = '10.0.0.0/8'",

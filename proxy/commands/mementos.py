@@ -1,0 +1,128 @@
+"""`linkmend mementos`: what web archives have of a URL."""
+
+import asyncio
+import ssl
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from proxy import logs
+from proxy.commands.options import Config, Data, Json, data_from, print_json, settings_from
+from proxy.errors import LinkmendError
+from proxy.privacy import is_personal_url
+from proxy.settings import Settings, parent_address
+from proxy.trust import trusted_file
+from repair.memento.client import MementoClient
+from repair.memento.datetimes import any_date
+from repair.memento.door import ParentProxy
+from repair.memento.model import Copy, TimeMap
+from repair.urls import is_web_url
+
+
+def mementos(
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address to look for.")],
+    best: Annotated[bool, typer.Option("--best", help="Also find the best copy, which asks more.")] = False,
+    near: Annotated[
+        str, typer.Option(metavar="DATE", help="The copy closest to this day is the best, 2015-06-30.")
+    ] = "",
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Only what archives said before; ask nobody.")
+    ] = False,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many to list, the latest.")] = 20,
+    config: Config = None,
+    data: Data = None,
+    as_json: Json = False,
+) -> None:
+    """The time map of an address from all archives."""
+    if not is_web_url(url):
+        raise LinkmendError(f"URL: expected an http or https address, got {url!r}")
+    if is_personal_url(url):
+        raise LinkmendError("URL: it carries a session, a token or a name, and is not told to archives")
+    at = any_date(near) if near else None
+    if near and at is None:
+        raise typer.BadParameter(f"--near: expected a date such as 2015-06-30, got {near!r}")
+    settings = settings_from(config, {"proxy.offline": offline or None})
+    logs.set_up(settings.log)
+    found, copy = asyncio.run(_asked(settings, data_from(data), url, at, best or at is not None))
+    if as_json:
+        print_json(_as_json(found, copy))
+    else:
+        _show(found, copy, limit)
+
+
+async def _asked(
+    settings: Settings, data: Path, url: str, near: datetime | None, best: bool
+) -> tuple[TimeMap, Copy | None]:
+    async with client_from(settings, data) as client:
+        found = await client.timemap(url)
+        return found, await client.best(url, near=near) if best else None
+
+
+def client_from(settings: Settings, data: Path) -> MementoClient:
+    """The client as the settings want it; through the parent where there is one."""
+    parent = None
+    if settings.proxy.parent:
+        host, port = parent_address(settings.proxy.parent)
+        parent = ParentProxy(url=settings.proxy.parent, host=host, port=port)
+    trusted = trusted_file(settings.proxy.trusted_ca, data)
+    return MementoClient(
+        settings.archives,
+        data,
+        is_personal=is_personal_url,
+        offline=settings.proxy.offline,
+        parent=parent,
+        tls=ssl.create_default_context(cafile=trusted) if trusted else None,
+    )
+
+
+def _as_json(found: TimeMap, copy: Copy | None) -> dict[str, Any]:
+    return {
+        "url": found.url,
+        "archives": [
+            {
+                "archive": answer.archive,
+                "outcome": answer.outcome.value,
+                "mementos": len(answer.mementos),
+                "said_at": answer.said_at,
+                "note": answer.note,
+            }
+            for answer in found.answers
+        ],
+        "mementos": [
+            {"url": each.url, "datetime": each.at, "archive": each.archive, "status": each.status}
+            for each in found.mementos
+        ],
+        "best": {
+            "url": copy.memento.url,
+            "datetime": copy.memento.at,
+            "archive": copy.memento.archive,
+            "original": copy.page.url,
+            "title": copy.document.title if copy.document else "",
+        }
+        if copy
+        else None,
+    }
+
+
+def _show(found: TimeMap, copy: Copy | None, limit: int) -> None:
+    console = Console(highlight=False)
+    table = Table("when (UTC)", "archive", "status", "address")
+    for each in found.mementos[: -limit - 1 : -1]:
+        status = str(each.status or "")
+        table.add_row(f"{each.at:%Y-%m-%d %H:%M}", each.archive, status, Text(each.url, overflow="fold"))
+    if found.mementos:
+        console.print(table)
+    years = ", ".join(f"{year}: {count}" for year, count in found.per_year().items())
+    console.print(f"{len(found.mementos)} mementos{f' ({years})' if years else ''}", markup=False)
+    for answer in found.answers:
+        note = f" ({answer.note})" if answer.note else ""
+        console.print(f"{answer.archive}: {answer.outcome}, {len(answer.mementos)}{note}", markup=False)
+    if copy:
+        title = copy.document.title if copy.document else ""
+        console.print(f"Best: {title or copy.page.url}, {copy.memento.at:%-d %B %Y}", markup=False)
+        console.print(f"    {copy.memento.url}", markup=False, soft_wrap=True)

@@ -1,0 +1,213 @@
+"""One archive, one question: all it lists of a URL, with leave to ask taken before and its health noted after."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+
+from repair import urls
+from repair.memento.archives import Archive, archived
+from repair.memento.datetimes import as_http_date, http_date
+from repair.memento.door import Door, NoAnswer, text_of
+from repair.memento.limits import retry_after
+from repair.memento.links import weblinks
+from repair.memento.memory import Memory
+from repair.memento.model import Answer, Memento, Outcome
+from repair.memento.timemaps import Capture, Listing, listing
+from repair.model import Page
+from repair.settings import ArchivesSettings
+
+MAX_PAGES = 8
+"""Parts of a paged TimeMap that are asked for, the latest first."""
+MAX_LIST_BYTES = 8 * 1024**2
+_UNPACKED = 4  # times as large a list may be once unpacked
+_LEAST_WAIT_S = 0.05
+_MOST_WAIT_S = 5.0
+
+
+class Limited(Exception):
+    """An archive may not be asked now: it rests, or our pace does not allow it."""
+
+
+class Asker:
+    """Asks archives; every request goes through `get`, so that no archive is asked more than it bears."""
+
+    def __init__(
+        self, settings: ArchivesSettings, door: Door, memory: Memory, clock: Callable[[], float]
+    ) -> None:
+        self._settings = settings
+        self._door = door
+        self._memory = memory
+        self._clock = clock
+
+    async def ask(self, archive: Archive, url: str) -> Answer:
+        """What an archive lists of a URL; it never raises, and takes no longer than the deadline of one archive."""
+        try:
+            async with asyncio.timeout(self._settings.archive_deadline_s):
+                mementos = await self._mementos(archive, url)
+        except TimeoutError:
+            outcome, mementos, note = Outcome.LATE, (), f"nothing in {self._settings.archive_deadline_s:g} s"
+        except NoAnswer as error:
+            outcome, mementos, note = Outcome.BROKEN, (), str(error)
+        except Limited as error:
+            outcome, mementos, note = Outcome.LIMITED, (), str(error)
+        else:
+            outcome, note = Outcome.ANSWERED if mementos else Outcome.NOTHING, ""
+        await self.note(archive, outcome)
+        return Answer(
+            archive=archive.name, outcome=outcome, said_at=self._now(), mementos=mementos, note=note
+        )
+
+    async def get(
+        self,
+        archive: Archive,
+        url: str,
+        *,
+        kind: str,
+        max_bytes: int,
+        headers: dict[str, str] | None = None,
+    ) -> Page:
+        """One request, as soon as the archive may be asked; NoAnswer for server errors, Limited when it wants rest.
+
+        `kind` is "list" or "page": archives bear fewer questions to their indexes than requests for pages.
+        """
+        await self._turn(archive, kind)
+        page = await self._door.get(archive, url, max_bytes=max_bytes, headers=headers)
+        # An archived 503 is a page like any other.
+        if page.status in (429, 503) and page.header("memento-datetime") is None:
+            wait_s = retry_after(page.header("retry-after"), self._now())
+            await self._memory.ask(partial(self._memory.turns.refused, archive.name, wait_s), None)
+            raise Limited(f"it answered {page.status}")
+        if page.status >= 500 and page.header("memento-datetime") is None:
+            raise NoAnswer(f"it answered {page.status}")
+        await self._memory.ask(
+            partial(self._memory.turns.trial_over, archive.name, self._settings.archive_deadline_s), None
+        )
+        return page
+
+    async def note(self, archive: Archive, outcome: Outcome) -> None:
+        """Note how an archive fared, once a question is over; a refusal was noted when it came."""
+        turns = self._memory.turns
+        if outcome in (Outcome.LATE, Outcome.BROKEN):
+            await self._memory.ask(partial(turns.failed, archive.name), None)
+        elif outcome in (Outcome.ANSWERED, Outcome.NOTHING):
+            await self._memory.ask(partial(turns.succeeded, archive.name), None)
+
+    async def _turn(self, archive: Archive, kind: str) -> None:
+        """Wait until the archive may be asked; Limited when it rests, and when that would take too long."""
+        per_minute = self._settings.lists_per_minute if kind == "list" else self._settings.pages_per_minute
+        take = partial(
+            self._memory.turns.take,
+            archive.name,
+            kind,
+            per_minute,
+            trial_s=self._settings.archive_deadline_s,
+        )
+        while (wait_s := await self._memory.ask(take, None)) != 0.0:
+            if wait_s is None:
+                raise Limited("it is left alone for a while")
+            if wait_s > min(_MOST_WAIT_S, self._settings.archive_deadline_s):
+                raise Limited("asked often enough for now")
+            await asyncio.sleep(max(_LEAST_WAIT_S, wait_s))
+
+    async def _mementos(self, archive: Archive, url: str) -> tuple[Memento, ...]:
+        """The answer to the first question that gets one."""
+        complaint = NoAnswer("nothing to ask")
+        for kind, template in archive.questions:
+            asked = archive.asked(template, url)
+            try:
+                captures = await (
+                    self._through_timegate(archive, asked)
+                    if kind == "timegate"
+                    else self._listed(archive, asked)
+                )
+            except NoAnswer as error:
+                complaint = error
+                continue
+            return archive.mementos(url, captures)
+        raise complaint
+
+    async def _listed(self, archive: Archive, asked: str) -> tuple[Capture, ...]:
+        """All captures of a list and its further parts; parts that fail are left out once there is something."""
+        captures: list[Capture] = []
+        waiting, seen = [asked], set[str]()
+        while waiting and len(seen) < MAX_PAGES and len(captures) < self._settings.max_mementos:
+            part = waiting.pop(0)
+            if part in seen:
+                continue
+            seen.add(part)
+            try:
+                found = await self._list(archive, part)
+            except (NoAnswer, Limited):
+                if not captures:
+                    raise
+                break
+            captures += found.captures
+            resolved = (urls.resolve(part, page) for page in found.pages)
+            waiting += [page for page in resolved if page and archive.owns(page)]
+        return tuple(captures[: self._settings.max_mementos])
+
+    async def _list(self, archive: Archive, asked: str) -> Listing:
+        page = await self._behind_redirects(archive, asked)
+        if page.status == 404:
+            return Listing()
+        if page.status != 200:
+            raise NoAnswer(f"it answered {page.status}")
+        text = text_of(page, _UNPACKED * MAX_LIST_BYTES)
+        # Megabytes of lines take a moment, which the event loop does not have.
+        found = await asyncio.to_thread(partial(listing, text, limit=self._settings.max_mementos))
+        if found is None:
+            raise NoAnswer("what it sent is no list of captures")
+        return found
+
+    async def _behind_redirects(self, archive: Archive, asked: str) -> Page:
+        for _ in range(self._settings.max_redirects + 1):
+            page = await self.get(archive, asked, kind="list", max_bytes=MAX_LIST_BYTES)
+            target = urls.resolve(asked, page.header("location") or "") if 300 <= page.status <= 399 else None
+            if target is None or target == asked:
+                return page
+            asked = target
+        raise NoAnswer("it redirects for ever")
+
+    async def _through_timegate(self, archive: Archive, asked: str) -> tuple[Capture, ...]:
+        """The captures that a TimeGate names: the one it leads to and those of its Link header."""
+        headers = {"Accept-Datetime": as_http_date(self._now())}
+        page = await self.get(
+            archive, asked, kind="list", max_bytes=self._settings.max_page_bytes, headers=headers
+        )
+        if page.status == 404:
+            return ()
+        links = page.header("link") or ""
+        timemap = urls.resolve(asked, _timemap(links))
+        if timemap and archive.owns(timemap):
+            return await self._listed(archive, timemap)
+        found = listing(links, limit=self._settings.max_mementos) or Listing()
+        captures = (*_led_to(page, asked), *found.captures)
+        if not captures:
+            raise NoAnswer(f"it answered {page.status} without a memento")
+        return captures
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock(), UTC)
+
+
+def standing_in(answer: Answer, earlier: Answer | None) -> Answer:
+    """An answer that failed, with the mementos of an earlier one in its place; a good answer stays as it is."""
+    if earlier is None or answer.outcome in (Outcome.ANSWERED, Outcome.NOTHING):
+        return answer
+    return replace(answer, mementos=earlier.mementos)
+
+
+def _timemap(links: str) -> str:
+    """The TimeMap that a Link header names, "" when it names none."""
+    maps = (link for link in weblinks(links) if "timemap" in link.rels)
+    return next((link.target for link in maps if "json" not in link.parameters.get("type", "")), "")
+
+
+def _led_to(page: Page, asked: str) -> tuple[Capture, ...]:
+    """The memento that a TimeGate leads to: behind a redirect, or the answer itself."""
+    led = urls.resolve(asked, page.header("location") or page.header("content-location") or "")
+    named = archived(led) if led else None
+    at = http_date(page.header("memento-datetime") or "") or (named[0] if named else None)
+    return (Capture(at=at, url=led),) if led and at and led != asked else ()
