@@ -103,7 +103,7 @@ def _plain(page: Page, url: str, text: str) -> Document:
 
 def _html(page: Page, url: str, html: str, max_links: int) -> Document:
     walk = Walk(max_links)
-    root = LexborHTMLParser(_FORMATTING.sub(r"<\1x", _bounded(html)).encode("utf-8", "replace")).root
+    root = tree(html).root
     if root is not None:
         walk.through(root)
     metas = dict(reversed(walk.metas))
@@ -123,6 +123,11 @@ def _html(page: Page, url: str, html: str, max_links: int) -> Document:
         noindex=noindex,
         nofollow=nofollow,
     )
+
+
+def tree(html: str) -> LexborHTMLParser:
+    """The page parsed as far as it is safe; formatting elements are renamed to `x`."""
+    return LexborHTMLParser(_FORMATTING.sub(r"<\1x", _bounded(html)).encode("utf-8", "replace"))
 
 
 def _bounded(html: str) -> str:

@@ -1,0 +1,155 @@
+"""What kind of page this is, by what it says (pure): there, missing, parked, a login, unfinished, another error.
+
+The learned formula tells *not found* from ordinary. For the other kinds there is little to learn from, so careful rules
+ask for several marks at once. A false alarm hides a real page from a child: in doubt a page is ordinary.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from urllib.parse import unquote
+
+from repair.model import MissKind, Page
+from repair.soft404.model import Weights
+from repair.soft404.model import shipped as shipped_weights
+from repair.soft404.parts import PageParts, parts_of
+from repair.soft404.signals import FEATURES, Signals, signals
+from repair.words import tokens
+
+
+class PageKind(StrEnum):
+    """What a page answered 200 turns out to be; the values are printed by `linkmend soft404`."""
+
+    ORDINARY = "ordinary"
+    NOT_FOUND = "not_found"
+    PARKED = "parked"
+    LOGIN = "login"
+    CONSTRUCTION = "construction"
+    ERROR = "error"
+    """Says that something else went wrong: forbidden, overloaded, blocked."""
+    SHELL = "shell"
+    """Has no words before its scripts have run: nothing to judge by."""
+
+
+MISSES = {PageKind.NOT_FOUND: MissKind.SOFT_404, PageKind.PARKED: MissKind.PARKED}
+"""The kinds that are answered with a repair page. A login or a building site is what the reader asked for."""
+
+_PARKING = (
+    "sedoparking.com",
+    "parkingcrew.net",
+    "bodis.com",
+    "parklogic.com",
+    "above.com",
+    "dan.com",
+    "afternic.com",
+    "hugedomains.com",
+    "domainmarket.com",
+    "parking-crew.com",
+    "www.google.com/adsense/domains/caf.js",
+    "google.com/afs/ads",
+)
+"""Where the scripts and frames of parked domains come from."""
+_AT = {name: number for number, name in enumerate(FEATURES)}
+_SHORT = 1_200
+_VERY_SHORT = 500
+_SHELL_CHARS = 30
+_LEAST_URL_WORDS = 2
+_ADDRESS_ANSWERED = -4.0
+_ADDRESS_UNANSWERED = 0.3
+_EMPTY_WORDS = frozenset("index html htm php asp aspx the and for page pages error errors not found 404 410".split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """`probability` that the page says it is missing; `unsure` when asking the site could tell."""
+
+    kind: PageKind
+    probability: float
+    unsure: bool = False
+
+    @property
+    def miss(self) -> MissKind | None:
+        return MISSES.get(self.kind)
+
+
+ORDINARY = Judgement(kind=PageKind.ORDINARY, probability=0.0)
+
+
+def judge(page: Page, weights: Weights | None = None) -> Judgement:
+    """Judge a page by its content and address. Never raises; what cannot be read is ordinary."""
+    parts = parts_of(page)
+    return ORDINARY if parts is None else judge_parts(parts, weights or shipped_weights())
+
+
+def judge_parts(parts: PageParts, weights: Weights) -> Judgement:
+    """The same for a page that was taken apart already."""
+    found = signals(parts)
+    if found.discusses:
+        return ORDINARY
+    probability = weights.probability(found.vector, _address(parts.url, found))
+    kind = _rule(parts, found)
+    if kind is None and probability >= weights.threshold:
+        return Judgement(kind=PageKind.NOT_FOUND, probability=probability)
+    unsure = kind is None and probability >= weights.unsure_from
+    if kind is None and parts.scripts and _length(parts) < _SHELL_CHARS:
+        kind = PageKind.SHELL
+    return Judgement(kind=kind or PageKind.ORDINARY, probability=probability, unsure=unsure)
+
+
+def _address(url: str, found: Signals) -> float:
+    """Evidence in logits: a page whose title or headings answer the last words of its address is that page."""
+    words = {word for word in tokens(_slug(url)) if len(word) > 2 and not word.isdigit()} - _EMPTY_WORDS
+    if len(words) < _LEAST_URL_WORDS:
+        return 0.0
+    answered = words.intersection((*found.title_words, *found.heading_words))
+    if 2 * len(answered) > len(words):
+        return _ADDRESS_ANSWERED
+    return 0.0 if answered or words & found.words else _ADDRESS_UNANSWERED
+
+
+def _slug(url: str) -> str:
+    path = url.partition("?")[0].rstrip("/").rpartition("/")[2]
+    return unquote(path[:300]).replace("_", " ")
+
+
+def _rule(parts: PageParts, found: Signals) -> PageKind | None:
+    """A kind that is told by marks of its own; None leaves it to the formula."""
+    if _is_parked(parts, found):
+        return PageKind.PARKED
+    if _says_missing(found):
+        return None
+    if "login" in found.told and (parts.passwords or parts.forms) and found.spoken < _SHORT:
+        return PageKind.LOGIN
+    if parts.passwords == 1 and found.spoken < _VERY_SHORT:
+        return PageKind.LOGIN
+    if "construction" in found.announced and found.spoken < _VERY_SHORT:
+        return PageKind.CONSTRUCTION
+    if _errs_otherwise(found):
+        return PageKind.ERROR
+    return None
+
+
+def _is_parked(parts: PageParts, found: Signals) -> bool:
+    if _length(parts) > 2 * _SHORT or found.prose_words > 80:
+        return False
+    hosted = any(_is_parking(source) for source in parts.sources)
+    marks = 2 * hosted + found.parked_lines + ("parked" in found.announced)
+    return marks >= 2 and "parked" in found.told or (hosted and _length(parts) < _SHELL_CHARS)
+
+
+def _is_parking(source: str) -> bool:
+    host = source.partition("/")[0]
+    return any(source.startswith(name) or host.endswith(f".{name}") for name in _PARKING)
+
+
+def _says_missing(found: Signals) -> bool:
+    names = ("title.says", "title.code", "heading.says", "heading.code", "line.says", "line.code_alone")
+    return any(found.vector[_AT[name]] for name in names)
+
+
+def _errs_otherwise(found: Signals) -> bool:
+    coded = found.vector[_AT["title.other_code"]] or found.vector[_AT["heading.other_code"]]
+    return bool(coded and "error" in found.told) and found.spoken < _SHORT
+
+
+def _length(parts: PageParts) -> int:
+    return sum(len(block.text) for block in parts.blocks)

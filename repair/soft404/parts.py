@@ -1,0 +1,151 @@
+"""What a page is made of, as far as it tells a missing page from one that is there: one walk over its tree."""
+
+import re
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborHTMLParser
+
+from repair import markup
+from repair.decode import body_text
+from repair.model import Page
+from repair.walk import MAX_TEXT, Block, Walk
+
+MAX_BYTES = 2 * 1024 * 1024
+"""Larger pages are not looked at: nobody writes so much about nothing."""
+_MAX_HEADINGS = 12
+_MAX_LINKS = 500
+_MAX_NODES = 3_000
+_MAX_SOURCES = 60
+_MAX_UNWALKED = 2_000
+_HTML_TYPES = ("", "text/html", "application/xhtml+xml")
+_FURNITURE = "h1, h2, h3, pre, table, dl, form, input, script, img, iframe, frame, meta[http-equiv]"
+_HOME = re.compile(r"(?i)\s*(?:https?://[^/?#]{1,100})?(?:\.{0,2}/)*(?:index\.\w{1,5}|home)?\s*")
+_SEARCH_NAMES = ("q", "s", "query", "search", "keyword", "keywords", "term")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageParts:
+    """The parts of one page; `headings` are h1 to h3 wherever they stand, `home_links` lead to the root of the
+    site, `sources` are where scripts and frames come from, host first."""
+
+    url: str
+    title: str
+    headings: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    links: int
+    own_links: int
+    home_links: int
+    forms: int
+    passwords: int
+    searches: int
+    scripts: int
+    images: int
+    frames: int
+    tables: int
+    sources: frozenset[str]
+    refresh: str
+    noindex: bool
+    size: int
+
+
+def parts_of(page: Page) -> PageParts | None:
+    """The page taken apart; None when it is no readable HTML, or too large. Never raises."""
+    kind = (page.header("content-type") or "").partition(";")[0].partition(",")[0].strip().lower()
+    if kind not in (*_HTML_TYPES, "text/plain"):
+        return None
+    text = body_text(page, MAX_BYTES)
+    if text is None:
+        return None
+    # Servers that know no HTML say "404 page not found" as plain text: one block without furniture.
+    return _parts(page, markup.tree(text if kind != "text/plain" else _escaped(text)), len(text))
+
+
+def _escaped(text: str) -> str:
+    return "<p>" + text[: MAX_TEXT].replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _parts(page: Page, tree: LexborHTMLParser, size: int) -> PageParts:
+    walk = Walk(_MAX_LINKS)
+    if tree.root is not None:
+        walk.through(tree.root)
+    furniture = _Furniture(tree)
+    return PageParts(
+        url=page.url,
+        title=_line(walk.title),
+        headings=tuple(furniture.headings),
+        blocks=tuple(walk.blocks) if len(walk.blocks) > 2 else (*walk.blocks, *_unwalked(tree, walk)),
+        links=len(walk.links),
+        own_links=sum(not link.nav for link in walk.links),
+        home_links=sum(_HOME.fullmatch(link.href[:200]) is not None for link in walk.links),
+        forms=furniture.forms,
+        passwords=furniture.passwords,
+        searches=furniture.searches,
+        scripts=furniture.scripts,
+        images=furniture.images,
+        frames=furniture.frames,
+        tables=furniture.tables,
+        sources=frozenset(furniture.sources),
+        refresh=furniture.refresh,
+        noindex=markup.robots(page, walk.metas)[0],
+        size=size,
+    )
+
+
+def _unwalked(tree: LexborHTMLParser, walk: Walk) -> tuple[Block, ...]:
+    """All the text of a page that seems to have next to none: some put it in labels, buttons or drawings."""
+    if tree.body is None:
+        return ()
+    tree.strip_tags(["script", "style", "template", "noscript"])
+    text = " ".join(tree.body.text(separator=" ")[:_MAX_UNWALKED].split())
+    said = " ".join(block.text for block in walk.blocks)
+    return (Block(text=text, boilerplate=False, main=False),) if len(text) > len(said) else ()
+
+
+class _Furniture:
+    """Headings, forms, scripts and pictures of a tree, counted."""
+
+    def __init__(self, tree: LexborHTMLParser) -> None:
+        self.headings: list[str] = []
+        self.sources: set[str] = set()
+        self.refresh = ""
+        self.forms = self.passwords = self.searches = self.scripts = self.images = self.frames = 0
+        self.tables = 0
+        for node in tree.css(_FURNITURE)[:_MAX_NODES]:
+            match node.tag:
+                case "h1" | "h2" | "h3":
+                    if len(self.headings) < _MAX_HEADINGS and (text := _line(node.text())):
+                        self.headings.append(text)
+                case "form":
+                    self.forms += 1
+                case "script":
+                    self.scripts += 1
+                    self._note_source(node.attributes)
+                case "img":
+                    self.images += 1
+                case "iframe" | "frame":
+                    self.frames += 1
+                    self._note_source(node.attributes)
+                case "pre" | "table" | "dl":
+                    self.tables += 1
+                case "input":
+                    self._count_input(node.attributes)
+                case _:
+                    self._note_meta(node.attributes)
+
+    def _count_input(self, attributes: dict[str, str | None]) -> None:
+        kind = (attributes.get("type") or "").lower()
+        self.passwords += kind == "password"
+        self.searches += kind == "search" or (attributes.get("name") or "").lower() in _SEARCH_NAMES
+
+    def _note_source(self, attributes: dict[str, str | None]) -> None:
+        source = attributes.get("src")
+        if source and "//" in source[:10] and len(self.sources) < _MAX_SOURCES:
+            self.sources.add(source[:200].lower().partition("//")[2])
+
+    def _note_meta(self, attributes: dict[str, str | None]) -> None:
+        if (attributes.get("http-equiv") or "").lower() == "refresh":
+            self.refresh = self.refresh or attributes.get("content") or "0"
+
+
+def _line(text: str) -> str:
+    return " ".join(text[: 10 * markup.MAX_TITLE].split())[: markup.MAX_TITLE]

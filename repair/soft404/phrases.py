@@ -1,0 +1,77 @@
+"""What missing, parked, closed and unfinished pages say of themselves, in many languages (phrases.json).
+
+A phrase is a row of words; `…` stands for up to `MAX_GAP` others. Both the phrases and the page are folded by
+`repair.words.tokens`, so that case, accents and punctuation do not matter, and scripts without spaces are matched as
+pairs of characters. A text is gone through once; at each word only the phrases that begin with it are tried.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from importlib import resources
+
+import msgspec
+
+from repair.words import tokens
+
+MAX_GAP = 5
+_GAP = "…"
+
+_SIGHT = 24  # words ahead in which all of a phrase must stand
+
+Row = tuple[str, ...]
+
+
+class Phrases:
+    """Families of phrases by name, ready to be found in a row of tokens."""
+
+    def __init__(self, families: Mapping[str, Iterable[str]]) -> None:
+        self._by_first: dict[str, list[tuple[str, Row, tuple[Row, ...]]]] = {}
+        for family, phrases in families.items():
+            for phrase in phrases:
+                first, *others = (tuple(tokens(part)) for part in phrase.split(_GAP))
+                if first and all(others):
+                    self._by_first.setdefault(first[0], []).append((family, first, tuple(others)))
+
+    def found(self, words: Sequence[str]) -> frozenset[str]:
+        """The families that have a phrase among the words."""
+        met: set[str] = set()
+        row = tuple(words)
+        for at, word in enumerate(row):
+            begun = self._by_first.get(word)
+            if begun is None:
+                continue
+            near = frozenset(row[at + 1 : at + 1 + _SIGHT])
+            for family, first, others in begun:
+                if family not in met and (len(first) == 1 or first[1] in near) and _follow(others, near):
+                    end = at + len(first)
+                    if row[at:end] == first and _in_order(row, end, others):
+                        met.add(family)
+        return frozenset(met)
+
+
+def _follow(others: tuple[Row, ...], near: frozenset[str]) -> bool:
+    """Whether each further part may come soon: a quick look before the exact one."""
+    return all(part[0] in near for part in others)
+
+
+def _in_order(row: Row, end: int, others: tuple[Row, ...]) -> bool:
+    """Whether the further parts follow; each is taken where it comes first."""
+    for part in others:
+        size = len(part)
+        begins = next((b for b in range(end, end + MAX_GAP + 1) if row[b : b + size] == part), None)
+        if begins is None:
+            return False
+        end = begins + size
+    return True
+
+
+@lru_cache(maxsize=1)
+def shipped() -> Phrases:
+    """The phrases of phrases.json, of all languages together."""
+    return Phrases({family: sum(by_language.values(), []) for family, by_language in languages().items()})
+
+
+def languages() -> dict[str, dict[str, list[str]]]:
+    """phrases.json: by family and language."""
+    text = resources.files("repair.soft404").joinpath("phrases.json").read_bytes()
+    return msgspec.json.decode(text, type=dict[str, dict[str, list[str]]])

@@ -1,0 +1,287 @@
+"""The numbers a page is judged by (pure): what it says, where it says it, and how much else it says.
+
+An error page is short, says little besides that something is missing, and says it in its title, a heading or a line of
+its own. A page *about* errors has the same words with much text around them. So most signals come as a pair: the
+words in a place, and how much of the page is something else.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log1p
+
+from repair.soft404.parts import PageParts
+from repair.soft404.phrases import Phrases, shipped
+from repair.walk import Block
+from repair.words import tokens
+
+FEATURES = (
+    "title.says",
+    "title.hints",
+    "title.code",
+    "title.rest",
+    "title.other_code",
+    "heading.first",
+    "heading.says",
+    "heading.hints",
+    "heading.code",
+    "heading.other_code",
+    "headings",
+    "line.says",
+    "line.hints",
+    "line.code",
+    "line.code_alone",
+    "line.first",
+    "text.says",
+    "text.code",
+    "told_share",
+    "agree",
+    "content",
+    "everything",
+    "untold",
+    "prose",
+    "talk",
+    "about",
+    "about*agree",
+    "other_codes",
+    "tables",
+    "tables*agree",
+    "links",
+    "own_links",
+    "home_link",
+    "search_box",
+    "forms",
+    "images",
+    "scripts_per_text",
+    "refresh",
+    "noindex",
+    "errs_otherwise",
+)
+"""The names of the signals, in the order of `vector`."""
+
+_CODES = frozenset(("404", "410", "٤٠٤", "۴۰۴", "４０４", "error404", "http404", "404error", "404s", "404page"))
+_OTHER_CODES = frozenset(
+    "100 101 200 201 202 204 206 301 302 303 304 307 308 400 401 402 403 405 406 407 408 409 411 412 413 414 415 416 417 "
+    "421 422 429 431 451 500 501 502 503 504 505 507 511".split()
+)
+_BARE_WORDS = 4
+"""In a line of so few words, "not found" or "404" is the whole message."""
+_PROSE_WORDS = 8
+"""A line of so many words or more is a sentence of running text; menus and notices are shorter."""
+_NOTICE_WORDS = 14
+_MUCH_PROSE = 120
+"""Words of running text about other things that no error page has; of those learnt from the wordiest has 102."""
+_FIRST_LINES = 4
+_MAX_BLOCK = 2_000
+_MAX_WORDS = 500
+_MAX_LINES = 150
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？।؟])\s+|(?<=[。！？।])|\n")
+_TITLE_PARTS = re.compile(r"\s[|\-–—·•:»«/<>]+\s|\s*[|•·]\s*|:{2}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What was found: the `vector` for the model, and what rules ask for.
+
+    `told` are the families of phrases anywhere, `announced` those of title, headings and the first lines; `spoken` how many characters of content there are.
+    `discusses` is for a page that says much about something, be it errors (documentation of HTTP): it is no error page.
+    """
+
+    vector: tuple[float, ...]
+    discusses: bool
+    told: frozenset[str]
+    announced: frozenset[str]
+    spoken: int
+    prose_words: int
+    parked_lines: int
+    title_words: tuple[str, ...]
+    heading_words: tuple[str, ...]
+    words: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Told:
+    """One text: its words, the families of its phrases, whether it bears the code of a missing page or another."""
+
+    words: tuple[str, ...]
+    families: frozenset[str]
+    code: bool
+    other_code: bool
+    chars: int
+
+    @property
+    def says(self) -> bool:
+        return "not_found" in self.families or ("bare" in self.families and len(self.words) <= _BARE_WORDS)
+
+    @property
+    def hints(self) -> bool:
+        return "hint" in self.families
+
+    @property
+    def code_alone(self) -> bool:
+        return self.code and len(self.words) <= _BARE_WORDS
+
+
+def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
+    """Measure a page; the same page gives the same numbers, whatever its address."""
+    known = phrases or shipped()
+    content = [block for block in parts.blocks if not block.boilerplate]
+    spoken = sum(len(block.text) for block in content)
+    everything = sum(len(block.text) for block in parts.blocks)
+    title = _told(parts.title, known)
+    headings = [_told(heading, known) for heading in parts.headings]
+    lines = _lines(content if spoken else parts.blocks, known)
+    agree = _agree(title, headings, lines)
+    vector = (
+        *_of_title(title, parts.title, known),
+        *_of_headings(headings),
+        *_of_lines(lines, content if spoken else parts.blocks),
+        float(agree),
+        *_of_amount(parts, lines, spoken, everything, agree),
+        *_of_furniture(parts, everything),
+        float("error" in title.families or any("error" in told.families for told in (*headings, *lines))),
+    )
+    told = (title, *headings, *lines)
+    return Signals(
+        vector=vector,
+        discusses=_discusses(lines),
+        told=_families(told),
+        announced=_families((title, *headings, *lines[:_FIRST_LINES])),
+        spoken=spoken,
+        prose_words=sum(len(line.words) for line in lines if len(line.words) >= _PROSE_WORDS),
+        parked_lines=sum("parked" in line.families for line in lines),
+        title_words=title.words,
+        heading_words=tuple(word for text in headings for word in text.words),
+        words=frozenset(word for text in told for word in text.words),
+    )
+
+
+def _families(texts: Iterable[_Told]) -> frozenset[str]:
+    return frozenset(family for text in texts for family in text.families)
+
+
+def _told(text: str, phrases: Phrases) -> _Told:
+    words = tuple(tokens(text))
+    held = _CODES.intersection(words)
+    return _Told(
+        words=words,
+        families=phrases.found(words),
+        code=bool(held),
+        other_code=not held and bool(_OTHER_CODES.intersection(words)),
+        chars=len(text),
+    )
+
+
+def _lines(blocks: Sequence[Block], phrases: Phrases) -> list[_Told]:
+    """The sentences of the first blocks, each by itself."""
+    lines: list[_Told] = []
+    words = 0
+    for block in blocks:
+        for sentence in _SENTENCE_END.split(block.text[:_MAX_BLOCK]):
+            told = _told(sentence, phrases)
+            if told.words:
+                lines.append(told)
+                words += len(told.words)
+        if words >= _MAX_WORDS or len(lines) >= _MAX_LINES:
+            break
+    return lines
+
+
+def _of_title(title: _Told, text: str, phrases: Phrases) -> tuple[float, ...]:
+    """`rest`: how many words of the part of the title that tells are about something else."""
+    parts = [tokens(part) for part in _TITLE_PARTS.split(text)]
+    telling = [part for part in parts if _CODES.intersection(part) or "not_found" in phrases.found(part)]
+    rest = min((len(part) for part in telling), default=0)
+    return (float(title.says), float(title.hints), float(title.code), log1p(rest), float(title.other_code))
+
+
+def _of_headings(headings: list[_Told]) -> tuple[float, ...]:
+    return (
+        _early(headings),
+        float(any(told.says for told in headings)),
+        float(any(told.hints for told in headings)),
+        float(any(told.code for told in headings)),
+        float(any(told.other_code for told in headings)),
+        log1p(len(headings)),
+    )
+
+
+def _of_lines(lines: list[_Told], blocks: Sequence[Block]) -> tuple[float, ...]:
+    """What single lines say, how early, and what share of the text they make up together."""
+    telling = [told for told in lines if told.says or told.code_alone]
+    total = sum(len(block.text) for block in blocks) or 1
+    return (
+        float(any(told.says for told in lines)),
+        log1p(sum(told.hints for told in lines)),
+        float(any(told.code for told in lines)),
+        float(any(told.code_alone for told in lines)),
+        _early(lines),
+        log1p(sum(told.says for told in lines)),
+        log1p(sum(told.code for told in lines)),
+        min(1.0, sum(told.chars for told in telling) / total),
+    )
+
+
+def _early(texts: list[_Told]) -> float:
+    """1 when the first of the texts tells, less the later it comes, 0 when none does."""
+    first = next((at for at, told in enumerate(texts) if told.says or told.code_alone), None)
+    return 0.0 if first is None else 1.0 / (1.0 + first)
+
+
+def _tells(told: _Told) -> bool:
+    return told.says or told.hints
+
+
+def _talks(told: _Told) -> bool:
+    """Whether the words stand in a longer sentence: a notice says it shortly."""
+    return (told.says or told.code) and len(told.words) > _NOTICE_WORDS
+
+
+def _discusses(lines: list[_Told]) -> bool:
+    about = sum("about" in told.families for told in lines)
+    talk = sum(map(_talks, lines))
+    other = sum(len(told.words) for told in lines if len(told.words) >= _PROSE_WORDS and not _tells(told))
+    return about >= 2 or talk >= 3 or (about >= 1 and talk >= 2) or other >= _MUCH_PROSE
+
+
+def _agree(title: _Told, headings: list[_Told], lines: list[_Told]) -> int:
+    """In how many places (title, headings, lines) the page says that it is missing, by words or by code."""
+    places = ((title,), headings, lines)
+    return sum(any(told.says or told.code for told in place) for place in places)
+
+
+def _of_amount(
+    parts: PageParts, lines: list[_Told], spoken: int, everything: int, agree: int
+) -> tuple[float, ...]:
+    """How much is said, and how much of it is running text that says something else."""
+    telling = sum(told.chars for told in lines if told.says or told.hints or told.code)
+    untold = log1p(max(0, (spoken or everything) - telling))
+    prose = [told for told in lines if len(told.words) >= _PROSE_WORDS]
+    about = log1p(sum("about" in told.families for told in lines))
+    other = log1p(sum(len(told.words) for told in prose if not _tells(told)))
+    return (
+        log1p(spoken),
+        log1p(everything),
+        untold,
+        other,
+        log1p(sum(map(_talks, lines))),
+        about,
+        about * agree,
+        log1p(sum(told.other_code for told in lines)),
+        log1p(parts.tables),
+        log1p(parts.tables) * agree,
+        log1p(parts.links),
+        log1p(parts.own_links),
+    )
+
+
+def _of_furniture(parts: PageParts, everything: int) -> tuple[float, ...]:
+    return (
+        float(parts.home_links > 0),
+        float(parts.searches > 0),
+        log1p(parts.forms),
+        log1p(parts.images),
+        log1p(1000 * parts.scripts / (everything + 50)),
+        float(bool(parts.refresh)),
+        float(parts.noindex),
+    )
