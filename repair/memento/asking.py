@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -20,14 +20,21 @@ from repair.settings import ArchivesSettings
 
 MAX_PAGES = 8
 """Parts of a paged TimeMap that are asked for, the latest first."""
-MAX_LIST_BYTES = 8 * 1024**2
+MAX_LIST_BYTES = 4 * 1024**2
 _UNPACKED = 4  # times as large a list may be once unpacked
 _LEAST_WAIT_S = 0.05
-_MOST_WAIT_S = 5.0
 
 
 class Limited(Exception):
     """An archive may not be asked now: it rests, or our pace does not allow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question to an archive, which may take several requests, and until when (loop time) it must be over."""
+
+    archive: Archive
+    until: float
 
 
 class Asker:
@@ -43,9 +50,10 @@ class Asker:
 
     async def ask(self, archive: Archive, url: str) -> Answer:
         """What an archive lists of a URL; it never raises, and takes no longer than the deadline of one archive."""
+        question = self.question(archive)
         try:
-            async with asyncio.timeout(self._settings.archive_deadline_s):
-                mementos = await self._mementos(archive, url)
+            async with asyncio.timeout_at(question.until):
+                mementos = await self._mementos(question, url)
         except TimeoutError:
             outcome, mementos, note = Outcome.LATE, (), f"nothing in {self._settings.archive_deadline_s:g} s"
         except NoAnswer as error:
@@ -59,9 +67,13 @@ class Asker:
             archive=archive.name, outcome=outcome, said_at=self._now(), mementos=mementos, note=note
         )
 
+    def question(self, archive: Archive) -> Question:
+        """A question that begins now."""
+        return Question(archive, asyncio.get_running_loop().time() + self._settings.archive_deadline_s)
+
     async def get(
         self,
-        archive: Archive,
+        question: Question,
         url: str,
         *,
         kind: str,
@@ -72,7 +84,8 @@ class Asker:
 
         `kind` is "list" or "page": archives bear fewer questions to their indexes than requests for pages.
         """
-        await self._turn(archive, kind)
+        archive = question.archive
+        await self._turn(question, kind)
         page = await self._door.get(archive, url, max_bytes=max_bytes, headers=headers)
         # An archived 503 is a page like any other.
         if page.status in (429, 503) and page.header("memento-datetime") is None:
@@ -94,12 +107,15 @@ class Asker:
         elif outcome in (Outcome.ANSWERED, Outcome.NOTHING):
             await self._memory.ask(partial(turns.succeeded, archive.name), None)
 
-    async def _turn(self, archive: Archive, kind: str) -> None:
-        """Wait until the archive may be asked; Limited when it rests, and when that would take too long."""
+    async def _turn(self, question: Question, kind: str) -> None:
+        """Wait until the archive may be asked; Limited when it rests, and when that would take too long.
+
+        To wait for our own pace until the question is late would count as the archive's failure.
+        """
         per_minute = self._settings.lists_per_minute if kind == "list" else self._settings.pages_per_minute
         take = partial(
             self._memory.turns.take,
-            archive.name,
+            question.archive.name,
             kind,
             per_minute,
             trial_s=self._settings.archive_deadline_s,
@@ -107,28 +123,28 @@ class Asker:
         while (wait_s := await self._memory.ask(take, None)) != 0.0:
             if wait_s is None:
                 raise Limited("it is left alone for a while")
-            if wait_s > min(_MOST_WAIT_S, self._settings.archive_deadline_s):
+            if asyncio.get_running_loop().time() + wait_s >= question.until:
                 raise Limited("asked often enough for now")
             await asyncio.sleep(max(_LEAST_WAIT_S, wait_s))
 
-    async def _mementos(self, archive: Archive, url: str) -> tuple[Memento, ...]:
+    async def _mementos(self, question: Question, url: str) -> tuple[Memento, ...]:
         """The answer to the first question that gets one."""
         complaint = NoAnswer("nothing to ask")
-        for kind, template in archive.questions:
-            asked = archive.asked(template, url)
+        for kind, template in question.archive.questions:
+            asked = question.archive.asked(template, url)
             try:
                 captures = await (
-                    self._through_timegate(archive, asked)
+                    self._through_timegate(question, asked)
                     if kind == "timegate"
-                    else self._listed(archive, asked)
+                    else self._listed(question, asked)
                 )
             except NoAnswer as error:
                 complaint = error
                 continue
-            return archive.mementos(url, captures)
+            return question.archive.mementos(url, captures)
         raise complaint
 
-    async def _listed(self, archive: Archive, asked: str) -> tuple[Capture, ...]:
+    async def _listed(self, question: Question, asked: str) -> tuple[Capture, ...]:
         """All captures of a list and its further parts; parts that fail are left out once there is something."""
         captures: list[Capture] = []
         waiting, seen = [asked], set[str]()
@@ -138,18 +154,18 @@ class Asker:
                 continue
             seen.add(part)
             try:
-                found = await self._list(archive, part)
+                found = await self._list(question, part)
             except (NoAnswer, Limited):
                 if not captures:
                     raise
                 break
             captures += found.captures
             resolved = (urls.resolve(part, page) for page in found.pages)
-            waiting += [page for page in resolved if page and archive.owns(page)]
+            waiting += [page for page in resolved if page and question.archive.owns(page)]
         return tuple(captures[: self._settings.max_mementos])
 
-    async def _list(self, archive: Archive, asked: str) -> Listing:
-        page = await self._behind_redirects(archive, asked)
+    async def _list(self, question: Question, asked: str) -> Listing:
+        page = await self._behind_redirects(question, asked)
         if page.status == 404:
             return Listing()
         if page.status != 200:
@@ -161,27 +177,29 @@ class Asker:
             raise NoAnswer("what it sent is no list of captures")
         return found
 
-    async def _behind_redirects(self, archive: Archive, asked: str) -> Page:
+    async def _behind_redirects(self, question: Question, asked: str) -> Page:
         for _ in range(self._settings.max_redirects + 1):
-            page = await self.get(archive, asked, kind="list", max_bytes=MAX_LIST_BYTES)
-            target = urls.resolve(asked, page.header("location") or "") if 300 <= page.status <= 399 else None
-            if target is None or target == asked:
+            page = await self.get(question, asked, kind="list", max_bytes=MAX_LIST_BYTES)
+            location = page.header("location")
+            target = urls.resolve(asked, location) if location and 300 <= page.status <= 399 else None
+            if target is None:
                 return page
             asked = target
         raise NoAnswer("it redirects for ever")
 
-    async def _through_timegate(self, archive: Archive, asked: str) -> tuple[Capture, ...]:
+    async def _through_timegate(self, question: Question, asked: str) -> tuple[Capture, ...]:
         """The captures that a TimeGate names: the one it leads to and those of its Link header."""
         headers = {"Accept-Datetime": as_http_date(self._now())}
         page = await self.get(
-            archive, asked, kind="list", max_bytes=self._settings.max_page_bytes, headers=headers
+            question, asked, kind="list", max_bytes=self._settings.max_page_bytes, headers=headers
         )
         if page.status == 404:
             return ()
         links = page.header("link") or ""
-        timemap = urls.resolve(asked, _timemap(links))
-        if timemap and archive.owns(timemap):
-            return await self._listed(archive, timemap)
+        named = _timemap(links)
+        timemap = urls.resolve(asked, named) if named else None
+        if timemap and question.archive.owns(timemap):
+            return await self._listed(question, timemap)
         found = listing(links, limit=self._settings.max_mementos) or Listing()
         captures = (*_led_to(page, asked), *found.captures)
         if not captures:
@@ -207,7 +225,8 @@ def _timemap(links: str) -> str:
 
 def _led_to(page: Page, asked: str) -> tuple[Capture, ...]:
     """The memento that a TimeGate leads to: behind a redirect, or the answer itself."""
-    led = urls.resolve(asked, page.header("location") or page.header("content-location") or "")
+    location = page.header("location") or page.header("content-location")
+    led = urls.resolve(asked, location) if location else None
     named = archived(led) if led else None
     at = http_date(page.header("memento-datetime") or "") or (named[0] if named else None)
-    return (Capture(at=at, url=led),) if led and at and led != asked else ()
+    return (Capture(at=at, url=led),) if led and at else ()

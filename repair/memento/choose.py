@@ -45,15 +45,20 @@ class Search:
 
     def __init__(self, ordered: tuple[Memento, ...], looks: int) -> None:
         self._ordered = ordered
-        self._looks_left = looks
+        self._looks = looks
         self._at, self._leap = 0, 1
         self._bad, self._good = -1, len(ordered)
+        self._looked: set[int] = set()
 
     def next_look(self) -> Memento | None:
         """The memento to look into next; None when the search is over."""
-        if self._looks_left <= 0 or not self._bad < self._at < self._good:
+        if (
+            not self._bad < self._at < self._good
+            or self._at in self._looked
+            or len(self._looked) >= self._looks
+        ):
             return None
-        self._looks_left -= 1
+        self._looked.add(self._at)
         return self._ordered[self._at]
 
     def note(self, verdict: Verdict) -> None:

@@ -44,7 +44,10 @@ def iso_date(text: str) -> datetime | None:
 
 def any_date(text: str) -> datetime | None:
     """A moment in any of the forms."""
-    return timestamp(text.strip()[:_LONGEST]) or iso_date(text) or http_date(text)
+    text = text[: _LONGEST + 1].strip()
+    if not text:
+        return None
+    return timestamp(text) or iso_date(text) or http_date(text)
 
 
 def as_timestamp(at: datetime) -> str:

@@ -9,7 +9,7 @@ from functools import partial
 
 from repair import urls
 from repair.memento.archives import Archive, archived
-from repair.memento.asking import Asker, Limited
+from repair.memento.asking import Asker, Limited, Question
 from repair.memento.datetimes import http_date
 from repair.memento.door import NoAnswer
 from repair.memento.memory import Memory
@@ -38,9 +38,10 @@ class Looker:
         seen = await self.remembered(memento)
         if seen is not None:
             return seen
+        question = self._asker.question(archive)
         try:
-            async with asyncio.timeout(self._settings.archive_deadline_s):
-                seen = await self._followed(archive, memento)
+            async with asyncio.timeout_at(question.until):
+                seen = await self._followed(question, memento)
         except TimeoutError:
             await self._asker.note(archive, Outcome.LATE)
         except NoAnswer:
@@ -53,13 +54,16 @@ class Looker:
                 await self._memory.ask(partial(self._memory.remembered.keep_page, memento.url, seen), None)
         return seen
 
-    async def _followed(self, archive: Archive, memento: Memento) -> Seen | None:
+    async def _followed(self, question: Question, memento: Memento) -> Seen | None:
+        archive = question.archive
         where, original = archive.raw_url(memento) or memento.url, memento.original
         moves: list[tuple[str, str]] = []
         visited: set[str] = set()
         while where not in visited and len(visited) <= self._settings.max_redirects:
             visited.add(where)
-            page = await self._asker.get(archive, where, kind="page", max_bytes=self._settings.max_page_bytes)
+            page = await self._asker.get(
+                question, where, kind="page", max_bytes=self._settings.max_page_bytes
+            )
             at = http_date(page.header("memento-datetime") or "")
             location = (page.header("location") or "") if 300 <= page.status <= 399 else ""
             target = urls.resolve(where, location) if location else None

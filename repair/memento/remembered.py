@@ -50,9 +50,10 @@ class Remembered:
                 archive=archive,
                 outcome=Outcome(outcome),
                 said_at=datetime.fromtimestamp(said_at, UTC),
-                mementos=_unpacked(body, tuple[Memento, ...]) or (),
+                mementos=mementos,
             )
             for archive, outcome, said_at, body in rows
+            if (mementos := _unpacked(body, tuple[Memento, ...])) is not None
         )
 
     def keep_answer(self, url: str, host: str, answer: Answer, *, for_s: float) -> None:

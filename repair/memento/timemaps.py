@@ -12,6 +12,7 @@ the caller bounds, and by `limit`; of more captures than that the latest are kep
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from repair.memento.links import WebLink, weblinks
 
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
 _MAX_PAGES = 64
+_MAX_ENTRIES = 50_000  # looked at; a second of work
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 # The columns of CDX files and of the CDX API when no header names them.
 _COLUMNS = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest")
@@ -62,7 +64,7 @@ def _from_links(text: str, limit: int) -> Listing | None:
     captures: list[Capture] = []
     pages: list[WebLink] = []
     known = False
-    for link in weblinks(text):
+    for link in islice(weblinks(text), _MAX_ENTRIES):
         rels = link.rels
         known = known or bool(rels & {"original", "self", "timegate", "timemap", "memento"})
         if "memento" in rels:
@@ -134,7 +136,7 @@ def _are_rows(found: list[Any]) -> bool:
 
 def _from_rows(rows: list[Any]) -> Iterator[Capture]:
     columns: tuple[str, ...] = _COLUMNS
-    for row in rows:
+    for row in (*rows[:1], *rows[1:][-_MAX_ENTRIES:]):  # the first may be the header
         if isinstance(row, list):
             if "timestamp" in row:
                 columns = tuple(map(str, row))
@@ -147,7 +149,7 @@ def _from_rows(rows: list[Any]) -> Iterator[Capture]:
 
 def _from_lines(text: str, limit: int) -> Listing | None:
     captures, lines, read = [], 0, 0
-    for line in text.splitlines():
+    for line in text.splitlines()[-_MAX_ENTRIES:]:
         line = line.strip()
         if not line or line[0] in "!@":  # what CDXJ says of itself
             read += bool(line)

@@ -1,0 +1,240 @@
+"""What the archive client tells archives, what it takes from hostile ones and what it keeps; on real connections."""
+
+import asyncio
+import gzip
+import json
+
+import pytest
+
+from repair.memento.client import MementoClient
+from repair.memento.door import ParentProxy
+from repair.memento.model import Outcome
+from repair.settings import ARCHIVES, ArchivesSettings
+from tests.integration.origin import Origin, cut, hang, reply
+from tests.integration.processes import free_port
+
+LOST = "http://lost.example/page"
+
+
+def a_list(base, *years, url=LOST):
+    return reply(
+        f'<{url}>; rel="original",\n'
+        + "".join(
+            f'<{base}/{year}0301000000/{url}>; rel="memento"; datetime="Sat, 01 Mar {year} 00:00:00 GMT",\n'
+            for year in years
+        ),
+        kind="application/link-format",
+    )
+
+
+def a_capture(body="<title>Lost</title>", *, year=2014, status="200 OK", **headers):
+    headers = {"Memento_Datetime": f"Sat, 01 Mar {year} 00:00:00 GMT", **headers}
+    return reply(body, status=status, **headers)
+
+
+@pytest.fixture
+def archive(origin):
+    """An archive that has one capture of the lost page."""
+    origin.pages[f"/timemap/link/{LOST}"] = a_list(origin.url, 2014)
+    origin.pages[f"/20140301000000id_/{LOST}"] = a_capture()
+    return origin
+
+
+@pytest.fixture
+def client(tmp_path):
+    def of(*lines, **known):
+        settings = {name: known.pop(name) for name in tuple(known) if name in ArchivesSettings.__slots__}
+        return MementoClient(ArchivesSettings(list=lines, **settings), tmp_path, **known)
+
+    return of
+
+
+def wayback(origin, name="school"):
+    return f"{name} wayback={origin.url}/"
+
+
+async def test_neither_cookies_nor_a_referrer_are_sent(archive, client):
+    archive.pages[f"/timemap/link/{LOST}"] = a_list(archive.url, 2014).replace(
+        b"\r\n\r\n", b"\r\nSet-Cookie: who=me\r\n\r\n", 1
+    )
+    async with client(wayback(archive)) as archives:
+        assert (await archives.best(LOST)).document.title == "Lost"
+    assert len(archive.seen) == 2
+    for exchange in archive.seen:
+        assert not {"cookie", "referer", "authorization", "origin"} & set(exchange.headers)
+
+
+async def test_personal_addresses_are_told_to_nobody(archive, client):
+    async with client(wayback(archive), is_personal=lambda url: "token" in url) as archives:
+        assert (await archives.timemap("http://lost.example/?token=1")).answers == ()
+        assert await archives.best("http://lost.example/?token=1") is None
+    assert archive.seen == []
+
+
+async def test_names_of_the_schools_own_network_are_not_told_to_public_archives(client):
+    async with client(*ARCHIVES) as archives:
+        for url in ("http://nas.local/x", "http://10.0.0.1/x", "http://intranet/x"):
+            assert (await archives.timemap(url)).answers == ()
+
+
+async def test_a_public_name_that_leads_to_this_machine_is_not_reached(archive, client):
+    # To a resolver, 127.1 is a name for 127.0.0.1; to everybody else it is a name like any other.
+    line = f"rebound timemap=http://127.1:{archive.port}/timemap/link/{{url}}"
+    async with client(line) as archives:
+        (answer,) = (await archives.timemap(LOST)).answers
+    assert "127.1 has no public address" in answer.note
+    assert archive.seen == []
+
+
+async def test_a_redirect_to_another_port_of_this_machine_is_not_followed(archive, client):
+    with Origin() as inner:
+        inner.pages["/secret"] = reply("secret")
+        for path in tuple(archive.pages):
+            archive.pages[path] = reply(status="302 Found", Location=f"{inner.url}/secret")
+        async with client(wayback(archive)) as archives:
+            (answer,) = (await archives.timemap(LOST)).answers
+        assert answer.outcome is Outcome.BROKEN
+        assert answer.note == "leads to a foreign host"
+        assert inner.seen == []
+
+
+async def test_mementos_elsewhere_are_left_out(archive, client):
+    with Origin() as evil:
+        archive.pages[f"/timemap/link/{LOST}"] = a_list(evil.url, 2014)
+        async with client(wayback(archive)) as archives:
+            assert await archives.best(LOST) is None
+        assert evil.seen == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        reply(b"<a>; rel=memento," * 400_000),
+        reply(gzip.compress(b" " * 50_000_000), Content_Encoding="gzip"),
+        reply(b"[" * 1_000_000, kind="application/json"),
+        reply(b"\xff\xfe<\x00" * 1000),
+        cut,
+        b"HTTP/1.1 200 OK\r\nLink: " + b"x" * 200_000 + b"\r\n\r\n",
+        b"\x16\x03\x01 no http at all\r\n\r\n",
+        reply(status="302 Found", Location="http://[::1"),
+        reply(status="302 Found"),
+    ],
+    ids=["long", "bomb", "deep", "noise", "cut", "header", "tls", "location", "nowhere"],
+)
+async def test_whatever_an_archive_sends_costs_only_its_answer(archive, client, answer):
+    with Origin() as raving:
+        raving.pages[f"/timemap/link/{LOST}"] = answer
+        async with client(wayback(raving, "raving"), wayback(archive)) as archives:
+            found = await archives.timemap(LOST)
+    outcomes = {answer.archive: answer.outcome for answer in found.answers}
+    assert outcomes == {"raving": Outcome.BROKEN, "school": Outcome.ANSWERED}
+
+
+async def test_a_page_that_is_too_large_is_not_read(archive, client):
+    archive.pages[f"/20140301000000id_/{LOST}"] = a_capture("x" * 50_000)
+    async with client(wayback(archive), max_page_bytes=40_000) as archives:
+        assert await archives.best(LOST) is None
+
+
+async def test_what_was_said_is_not_asked_again_until_its_time_has_come(archive, client):
+    now = [1_780_000_000.0]
+    empty = "http://lost.example/never"
+    async with client(
+        wayback(archive), clock=lambda: now[0], remember_s=1000, remember_nothing_s=100
+    ) as archives:
+        for later, asked, asked_empty in ((0, 1, 1), (50, 1, 1), (100, 1, 2), (1000, 2, 3)):
+            now[0] += later
+            assert (await archives.timemap(LOST)).mementos
+            assert (await archives.timemap(empty)).answers[0].outcome is Outcome.NOTHING
+            assert archive.asked[f"/timemap/link/{LOST}"] == asked
+            assert archive.asked[f"/timemap/link/{empty}"] == asked_empty
+
+
+async def test_an_earlier_answer_stands_in_while_the_archive_is_down(archive, client):
+    now = [1_780_000_000.0]
+    async with client(wayback(archive), clock=lambda: now[0]) as archives:
+        await archives.timemap(LOST)
+        archive.down()
+        now[0] += 10**8
+        found = await archives.timemap(LOST)
+        assert found.answers[0].outcome is Outcome.BROKEN
+        assert len(found.mementos) == 1
+
+
+async def test_the_same_question_is_asked_once_at_a_time(archive, client):
+    async with client(wayback(archive)) as archives:
+        both = await asyncio.gather(archives.timemap(LOST), archives.timemap(LOST))
+    assert both[0].mementos == both[1].mementos != ()
+    assert archive.asked[f"/timemap/link/{LOST}"] == 1
+
+
+async def test_what_comes_too_late_is_there_for_the_next_reader(archive, client):
+    listed = archive.pages[f"/timemap/link/{LOST}"]
+
+    async def slowly(exchange):
+        await asyncio.sleep(0.5)
+        await exchange.send(listed)
+
+    archive.pages[f"/timemap/link/{LOST}"] = slowly
+    async with client(wayback(archive), deadline_s=0.1) as archives:
+        first = await archives.timemap(LOST)
+        assert [answer.outcome for answer in first.answers] == [Outcome.LATE]
+        assert (await archives.remembered(LOST)).mementos == ()
+        await asyncio.sleep(1.0)
+        assert len((await archives.remembered(LOST)).mementos) == 1
+        assert (await archives.timemap(LOST)).answers[0].outcome is Outcome.ANSWERED
+    assert archive.asked[f"/timemap/link/{LOST}"] == 1
+
+
+async def test_archives_that_knew_the_host_are_asked_first(archive, client):
+    with Origin() as empty:
+        lines = (wayback(empty, "empty"), wayback(archive))
+        for number in range(3):
+            archive.pages[f"/timemap/link/{LOST}{number}"] = a_list(archive.url, 2014, url=f"{LOST}{number}")
+        async with client(*lines, at_once=1) as archives:
+            order = [
+                [answer.archive async for answer in archives.events(f"{LOST}{number}")] for number in range(3)
+            ]
+    assert order == [["empty", "school"], ["school", "empty"], ["school", "empty"]]
+
+
+async def test_leaving_does_not_wait_for_who_hangs(archive, client):
+    archive.pages[f"/timemap/link/{LOST}"] = hang
+    started = asyncio.get_running_loop().time()
+    async with client(wayback(archive), deadline_s=0.1) as archives:
+        await archives.timemap(LOST)
+    assert asyncio.get_running_loop().time() - started < 2.0
+
+
+async def test_switched_off_nobody_is_asked(archive, client):
+    async with client(wayback(archive), enabled=False) as archives:
+        assert await archives.best(LOST) is None
+    assert archive.seen == []
+
+
+async def test_an_aggregator_leads_to_the_archives_we_know_and_counts_as_theirs(archive, client):
+    with Origin() as memgator:
+        listed = [
+            {"datetime": "2014-03-01T00:00:00Z", "uri": f"{archive.url}/20140301000000/{LOST}"},
+            {
+                "datetime": "2015-03-01T00:00:00Z",
+                "uri": f"http://127.0.0.1:{free_port()}/20150301000000/{LOST}",
+            },
+        ]
+        memgator.pages[f"/timemap/json/{LOST}"] = reply(json.dumps({"mementos": {"list": listed}}))
+        archive.pages.pop(f"/timemap/link/{LOST}")
+        async with client(wayback(archive), f"many memgator={memgator.url}/") as archives:
+            found = await archives.timemap(LOST)
+            assert [memento.archive for memento in found.mementos] == ["school"]
+            assert (await archives.best(LOST)).document.title == "Lost"
+
+
+async def test_archives_are_reached_through_the_parent_unless_they_are_our_own(archive, client, start_squid):
+    squid = start_squid()
+    parent = ParentProxy(url=squid.url, host="127.0.0.1", port=squid.port)
+    public = "x timemap=http://archive.example/{url}"
+    async with client(public, wayback(archive), parent=parent) as archives:
+        outcomes = {answer.archive: answer for answer in (await archives.timemap(LOST)).answers}
+    assert outcomes["school"].outcome is Outcome.ANSWERED
+    assert "it answered 50" in outcomes["x"].note  # by Squid, which finds no such host
+    assert "via" not in archive.seen[0].headers

@@ -1,0 +1,136 @@
+import pytest
+
+from repair.memento.archives import archived, parse_archive, parse_archives
+from repair.memento.datetimes import timestamp
+from repair.memento.timemaps import Capture
+from repair.settings import ARCHIVES
+
+AT = timestamp("20140301000000")
+LOST = "http://lost.test/page?a=1&b=2"
+
+
+def _memento(line, **capture):
+    found = parse_archive(line).mementos(LOST, [Capture(at=AT, **capture)])
+    return found[0] if found else None
+
+
+def test_a_wayback_machine_is_described_by_its_base():
+    archive = parse_archive("school wayback=http://archive.test/coll/")
+    ((kind, template),) = archive.questions
+    assert kind == "timemap"
+    assert archive.asked(template, LOST) == f"http://archive.test/coll/timemap/link/{LOST}"
+    memento = _memento("school wayback=http://archive.test/coll/", original=LOST)
+    assert memento.url == f"http://archive.test/coll/20140301000000/{LOST}"
+    assert archive.raw_url(memento) == f"http://archive.test/coll/20140301000000id_/{LOST}"
+
+
+def test_an_address_can_be_asked_for_percent_encoded():
+    archive = parse_archive("x cdx=https://archive.test/cdx?url={quoted}&output=json")
+    asked = archive.asked(archive.questions[0][1], LOST)
+    assert asked == "https://archive.test/cdx?url=http%3A%2F%2Flost.test%2Fpage%3Fa%3D1%26b%3D2&output=json"
+
+
+def test_questions_are_asked_in_the_order_written():
+    archive = parse_archive("x available=http://a.test/{url} cdx=http://a.test/{url}")
+    assert [kind for kind, _ in archive.questions] == ["available", "cdx"]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://evil.test/20140301000000/http://lost.test/",
+        "http://archive.test.evil.test/20140301000000/http://lost.test/",
+        "http://notarchive.test/20140301000000/http://lost.test/",
+        "http://archive.test:8080/20140301000000/http://lost.test/",
+        "http://archive.test@evil.test/",
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "",
+    ],
+)
+def test_mementos_on_foreign_hosts_are_ignored(url):
+    assert _memento("school timemap=http://archive.test/{url}", url=url) is None
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://archive.test/1", "https://archive.test/1", "http://eu.archive.test/1", "http://more.test/1"],
+)
+def test_mementos_on_own_hosts_count(url):
+    assert _memento("school timemap=http://archive.test/{url} hosts=more.test", url=url).url == url
+
+
+def test_an_archive_reached_by_https_is_never_asked_without():
+    memento = _memento(
+        "x timemap=https://archive.test/{url}", url="http://archive.test/20140301000000/http://lost.test/"
+    )
+    assert memento.url == "https://archive.test/20140301000000/http://lost.test/"
+
+
+def test_an_aggregator_may_point_to_all_archives_configured():
+    _, aggregator = parse_archives(["a wayback=http://archive.test/", "m memgator=http://memgator.test/"])
+    captures = [
+        Capture(at=AT, url=f"http://{host}/20140301000000/{LOST}") for host in ("archive.test", "evil.test")
+    ]
+    (memento,) = aggregator.mementos(LOST, captures)
+    assert memento.original == LOST
+    assert aggregator.raw_url(memento) == f"http://archive.test/20140301000000id_/{LOST}"
+
+
+def test_raw_pages_of_archives_of_another_make_are_not_asked_for():
+    archive = parse_archive("x timemap=http://archive.test/{url}")
+    (memento,) = archive.mementos(LOST, [Capture(at=AT, url="http://archive.test/Ab3xZ")])
+    assert archive.raw_url(memento) is None
+
+
+@pytest.mark.parametrize(
+    ("url", "what"),
+    [
+        ("http://archive.test/web/20140301000000/http://lost.test/", "http://lost.test/"),
+        ("http://archive.test/web/20140301000000if_/https:/lost.test/a/b", "https://lost.test/a/b"),
+        (
+            "http://archive.test/a/b/20140301000000id_/http://lost.test/?u=http://x/",
+            "http://lost.test/?u=http://x/",
+        ),
+    ],
+)
+def test_the_address_of_a_memento_tells_when_and_what(url, what):
+    assert archived(url) == (AT, what)
+
+
+@pytest.mark.parametrize(
+    "url", ["", "http://archive.test/", "http://archive.test/20149901000000/http://lost.test/"]
+)
+def test_other_addresses_tell_nothing(url):
+    assert archived(url) is None
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("", "expected NAME KIND=TEMPLATE"),
+        ("school", "school: nothing to ask it"),
+        ("school memento=http://a.test/{timestamp}/{url}", "nothing to ask it"),
+        ("school timemap=http://a.test/", "expected {url} or {quoted}"),
+        ("school timemap=http://{url}/", "expected an http or https address"),
+        ("school timemap=http://a{url}", "must be fixed"),
+        ("school timemap=ftp://a.test/{url}", "expected an http or https address"),
+        ("school timemap=http://a.test/{url}{who}", "expected {url} or {quoted}"),
+        ("school timemap=http://a.test/{url} memento=http://a.test/{url}", "memento: expected {timestamp}"),
+        ("school wayback=http://a.test", "'wayback=http://a.test' is none of"),
+        ("school colour=blue", "'colour=blue' is none of"),
+    ],
+)
+def test_a_wrong_line_is_refused_with_what_was_expected(line, complaint):
+    with pytest.raises(ValueError, match=".") as raised:
+        parse_archive(line)
+    assert complaint in str(raised.value)
+
+
+def test_two_archives_of_one_name_are_refused():
+    with pytest.raises(ValueError, match="a: described twice"):
+        parse_archives(["a wayback=http://x.test/", "a wayback=http://y.test/"])
+
+
+def test_the_archives_that_ship_are_reached_by_https_alone():
+    assert all(archive.secure for archive in parse_archives(ARCHIVES))
