@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from types import TracebackType
 
 import aiohttp
+from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from repair import urls
@@ -47,17 +48,20 @@ class Door:
         *,
         parent: ParentProxy | None = None,
         tls: ssl.SSLContext | None = None,
+        resolver: AbstractResolver | None = None,
     ) -> None:
+        """`resolver` is who resolves names, the system's unless given; what it says is checked in any case."""
         self._private = {place for archive in archives for place in private_places(archive)}
         self._parent = parent
         self._tls = tls
+        self._resolver = resolver
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> "Door":
         parents = [(self._parent.host, self._parent.port)] if self._parent else []
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                resolver=GuardedResolver((*self._private, *parents)),
+                resolver=GuardedResolver((*self._private, *parents), self._resolver),
                 limit=_CONNECTIONS,
                 limit_per_host=_CONNECTIONS_PER_HOST,
                 ttl_dns_cache=60,

@@ -1,13 +1,17 @@
 """What the archive client tells archives, what it takes from hostile ones and what it keeps; on real connections."""
 
 import asyncio
+import contextlib
 import gzip
 import json
+import socket
 
 import pytest
+from aiohttp.resolver import ThreadedResolver
 
+from repair.memento.archives import parse_archive
 from repair.memento.client import MementoClient
-from repair.memento.door import ParentProxy
+from repair.memento.door import Door, NoAnswer, ParentProxy
 from repair.memento.model import Outcome
 from repair.settings import ARCHIVES, ArchivesSettings
 from tests.integration.origin import Origin, cut, hang, reply
@@ -77,13 +81,22 @@ async def test_names_of_the_schools_own_network_are_not_told_to_public_archives(
             assert (await archives.timemap(url)).answers == ()
 
 
-async def test_a_public_name_that_leads_to_this_machine_is_not_reached(archive, client):
-    # To a resolver, 127.1 is a name for 127.0.0.1; to everybody else it is a name like any other.
-    line = f"rebound timemap=http://127.1:{archive.port}/timemap/link/{{url}}"
-    async with client(line) as archives:
-        (answer,) = (await archives.timemap(LOST)).answers
-    assert "127.1 has no public address" in answer.note
-    assert archive.seen == []
+class Rebound(ThreadedResolver):
+    """A name server that says that every name is this machine."""
+
+    async def resolve(self, host, port=0, family=socket.AF_INET):
+        return await super().resolve("127.0.0.1", port, family)
+
+
+@pytest.mark.parametrize(("private", "asked"), [("", 0), ("private ", 1)])
+async def test_a_name_leads_to_this_machine_only_where_the_admin_said_so(archive, private, asked):
+    line = f"x {private}timemap=http://archive.example:{archive.port}/timemap/link/{{url}}"
+    described = parse_archive(line)
+    async with Door([described], resolver=Rebound()) as door:
+        answer = door.get(described, described.asked(described.questions[0][1], LOST), max_bytes=10_000)
+        with contextlib.nullcontext() if private else pytest.raises(NoAnswer, match="no public address"):
+            await answer
+    assert len(archive.seen) == asked
 
 
 async def test_a_redirect_to_another_port_of_this_machine_is_not_followed(archive, client):
