@@ -12,6 +12,7 @@ from proxy.commands.mementos import mementos
 from proxy.commands.mend import mend
 from proxy.commands.misses import misses
 from proxy.commands.serve import serve
+from proxy.commands.soft404 import soft404
 from proxy.commands.train import train
 from proxy.errors import LinkmendError
 from repair.errors import RepairError
@@ -28,6 +29,7 @@ app.command()(serve)
 app.command("import")(import_)
 app.command()(mend)
 app.command()(mementos)
+app.command()(soft404)
 app.command()(evaluate)
 app.command()(train)
 app.add_typer(misses, name="misses")

@@ -89,9 +89,9 @@ def judge_parts(parts: PageParts, weights: Weights) -> Judgement:
     kind = _rule(parts, found)
     if kind is None and probability >= weights.threshold:
         return Judgement(kind=PageKind.NOT_FOUND, probability=probability)
-    unsure = kind is None and probability >= weights.unsure_from
     if kind is None and parts.scripts and _length(parts) < _SHELL_CHARS:
         kind = PageKind.SHELL
+    unsure = kind is None and probability >= weights.unsure_from
     return Judgement(kind=kind or PageKind.ORDINARY, probability=probability, unsure=unsure)
 
 

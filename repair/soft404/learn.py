@@ -26,7 +26,7 @@ STRENGTHS = (0.03, 0.1, 0.3, 1.0)
 """Inverse strengths of regularisation that are tried."""
 UNSURE_FROM = 0.15
 _LEAST_PRECISION = 0.99
-_RECALL_GIVEN = 0.01
+_MARGIN = 0.05
 
 Matrix = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
@@ -111,16 +111,11 @@ def _loss(found: Matrix, truth: Flags, weight: Matrix) -> float:
 
 
 def _threshold(found: Matrix, truth: Flags) -> float:
-    """The highest threshold that finds nearly as many error pages as the best one of enough precision.
-
-    Precision first: a page missed is what the reader would have got anyway, a false alarm hides a real page.
-    """
-    tried = [(float(at), *_quality(found, truth, float(at))) for at in np.linspace(0.5, 0.95, 46)]
-    precise = [(at, recall) for at, precision, recall in tried if precision >= _LEAST_PRECISION]
-    if not precise:
-        return tried[-1][0]
-    best = max(recall for _, recall in precise)
-    return round(max(at for at, recall in precise if recall >= best - _RECALL_GIVEN), 2)
+    """A margin above the lowest threshold of enough precision, so that as many error pages as possible are found."""
+    for at in np.linspace(0.5, 0.9, 41):
+        if _quality(found, truth, float(at))[0] >= _LEAST_PRECISION:
+            return round(float(at) + _MARGIN, 2)
+    return 0.95
 
 
 def _quality(found: Matrix, truth: Flags, threshold: float) -> tuple[float, float]:

@@ -2,7 +2,8 @@
 
 An error page is short, says little besides that something is missing, and says it in its title, a heading or a line of
 its own. A page *about* errors has the same words with much text around them. So most signals come as a pair: the
-words in a place, and how much of the page is something else.
+words in a place, and how much of the page is something else. (Forms, pictures, search boxes, links home and noindex were
+tried as well: they told the sites apart that were learnt from, not missing pages from others.)
 """
 
 import re
@@ -46,15 +47,7 @@ FEATURES = (
     "other_codes",
     "tables",
     "tables*agree",
-    "links",
     "own_links",
-    "home_link",
-    "search_box",
-    "forms",
-    "images",
-    "scripts_per_text",
-    "refresh",
-    "noindex",
     "errs_otherwise",
 )
 """The names of the signals, in the order of `vector`."""
@@ -69,6 +62,7 @@ _BARE_WORDS = 4
 _PROSE_WORDS = 8
 """A line of so many words or more is a sentence of running text; menus and notices are shorter."""
 _NOTICE_WORDS = 14
+_MANY_HEADINGS = 4
 _MUCH_PROSE = 120
 """Words of running text about other things that no error page has; of those learnt from the wordiest has 102."""
 _FIRST_LINES = 4
@@ -138,13 +132,12 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
         *_of_lines(lines, content if spoken else parts.blocks),
         float(agree),
         *_of_amount(parts, lines, spoken, everything, agree),
-        *_of_furniture(parts, everything),
         float("error" in title.families or any("error" in told.families for told in (*headings, *lines))),
     )
     told = (title, *headings, *lines)
     return Signals(
         vector=vector,
-        discusses=_discusses(lines),
+        discusses=_discusses(headings, lines),
         told=_families(told),
         announced=_families((title, *headings, *lines[:_FIRST_LINES])),
         spoken=spoken,
@@ -237,11 +230,12 @@ def _talks(told: _Told) -> bool:
     return (told.says or told.code) and len(told.words) > _NOTICE_WORDS
 
 
-def _discusses(lines: list[_Told]) -> bool:
+def _discusses(headings: list[_Told], lines: list[_Told]) -> bool:
     about = sum("about" in told.families for told in lines)
     talk = sum(map(_talks, lines))
     other = sum(len(told.words) for told in lines if len(told.words) >= _PROSE_WORDS and not _tells(told))
-    return about >= 2 or talk >= 3 or (about >= 1 and talk >= 2) or other >= _MUCH_PROSE
+    often = sum(told.says or told.code for told in headings) > _MANY_HEADINGS
+    return about >= 2 or talk >= 3 or (about >= 1 and talk >= 2) or often or other >= _MUCH_PROSE
 
 
 def _agree(title: _Told, headings: list[_Told], lines: list[_Told]) -> int:
@@ -270,18 +264,5 @@ def _of_amount(
         log1p(sum(told.other_code for told in lines)),
         log1p(parts.tables),
         log1p(parts.tables) * agree,
-        log1p(parts.links),
         log1p(parts.own_links),
-    )
-
-
-def _of_furniture(parts: PageParts, everything: int) -> tuple[float, ...]:
-    return (
-        float(parts.home_links > 0),
-        float(parts.searches > 0),
-        log1p(parts.forms),
-        log1p(parts.images),
-        log1p(1000 * parts.scripts / (everything + 50)),
-        float(bool(parts.refresh)),
-        float(parts.noindex),
     )

@@ -1,0 +1,138 @@
+"""How well pages are told apart on a labelled folder, beside simple rules that others use, and how long it takes."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from repair.soft404.judge import PageKind, judge, judge_parts
+from repair.soft404.labelled import LabelledPage
+from repair.soft404.model import shipped
+from repair.soft404.parts import PageParts, parts_of
+
+_CODE_OR_WORDS = re.compile(r"(?i)\b404\b|not\s+found")
+_ENGLISH = re.compile(
+    r"(?i)\b404\b|not\s+found|page\s+(?:cannot|can't|could\s+not|couldn't)\s+be\s+found|does\s*(?:not|n't)\s+exist"
+    r"|no\s+longer\s+(?:exists|available)|(?:can't|cannot|couldn't|could\s+not)\s+find"
+)
+_ENGLISH_TEXT = 500
+_ROUNDS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One detector on error pages against normal pages."""
+
+    name: str
+    found: int
+    false_alarms: int
+    errors: int
+    normal: int
+
+    @property
+    def precision(self) -> float:
+        return self.found / max(1, self.found + self.false_alarms)
+
+    @property
+    def recall(self) -> float:
+        return self.found / max(1, self.errors)
+
+    @property
+    def f1(self) -> float:
+        both = self.precision + self.recall
+        return 2 * self.precision * self.recall / both if both else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """The scores, which pages ours got wrong, what it called pages of the label `other`, microseconds per page."""
+
+    scores: tuple[Score, ...]
+    wrong: tuple[tuple[str, str, float], ...]
+    others: tuple[tuple[str, str, int], ...]
+    parse_us: float
+    judge_us: float
+
+
+def measure(pages: Sequence[LabelledPage]) -> Measured:
+    """Ours and the baselines over the same pages."""
+    told = [page for page in pages if page.label in ("error", "normal")]
+    ours = {page.file: judge(page.page) for page in pages}
+    detectors: dict[str, Callable[[LabelledPage], bool]] = {
+        "linkmend": lambda page: ours[page.file].kind is PageKind.NOT_FOUND,
+        "404 or not found in title or h1": _by_title,
+        "English phrases": _by_phrases,
+    }
+    parse_us, judge_us = _timed(pages)
+    return Measured(
+        scores=tuple(_score(name, detects, told) for name, detects in detectors.items()),
+        wrong=tuple(
+            (page.file, page.kind, ours[page.file].probability)
+            for page in told
+            if (page.label == "error") != (ours[page.file].kind is PageKind.NOT_FOUND)
+        ),
+        others=tuple(
+            (kind, called, count)
+            for (kind, called), count in sorted(
+                Counter(
+                    (page.kind, ours[page.file].kind.value) for page in pages if page.label == "other"
+                ).items()
+            )
+        ),
+        parse_us=parse_us,
+        judge_us=judge_us,
+    )
+
+
+def _score(name: str, detects: Callable[[LabelledPage], bool], pages: Sequence[LabelledPage]) -> Score:
+    flagged = Counter(page.label for page in pages if detects(page))
+    labels = Counter(page.label for page in pages)
+    return Score(
+        name=name,
+        found=flagged["error"],
+        false_alarms=flagged["normal"],
+        errors=labels["error"],
+        normal=labels["normal"],
+    )
+
+
+def _by_title(page: LabelledPage) -> bool:
+    parts = parts_of(page.page)
+    return parts is not None and _CODE_OR_WORDS.search(f"{parts.title}\n{_heading(parts)}") is not None
+
+
+def _by_phrases(page: LabelledPage) -> bool:
+    """The title rule, and such words in the text of a short page."""
+    parts = parts_of(page.page)
+    if parts is None:
+        return False
+    text = "\n".join(block.text for block in parts.blocks)
+    short = text if len(text) <= _ENGLISH_TEXT else ""
+    return _ENGLISH.search(f"{parts.title}\n{_heading(parts)}\n{short}") is not None
+
+
+def _heading(parts: PageParts) -> str:
+    return parts.headings[0] if parts.headings else ""
+
+
+def _timed(pages: Sequence[LabelledPage]) -> tuple[float, float]:
+    """Median microseconds of taking a page apart and of judging the parts, the best of a few rounds each."""
+    weights = shipped()
+    parses, judgements = [], []
+    for page in pages:
+        parts = parts_of(page.page)
+        if parts is not None:
+            parses.append(_best_us(lambda page=page: parts_of(page.page)))
+            judgements.append(_best_us(lambda parts=parts: judge_parts(parts, weights)))
+    return (median(parses), median(judgements)) if parses else (0.0, 0.0)
+
+
+def _best_us(work: Callable[[], object]) -> float:
+    times = []
+    for _ in range(_ROUNDS):
+        started = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - started)
+    return min(times) * 1e6
