@@ -34,6 +34,7 @@ _SHORTHANDS = {
 }
 _NAME = re.compile(r"[\w.\-]{1,40}\Z")
 _FIELD = re.compile(r"\{(\w*)\}")
+_PRINTABLE = re.compile(r"[!-~]+\Z")
 _FIELDS = frozenset(("url", "quoted", "timestamp"))
 # .../20060620180259id_/http://school.test/page, the modifier being there or not.
 _WAYBACK = re.compile(
@@ -91,11 +92,11 @@ class Archive:
 
     def _memento(self, url: str, capture: Capture) -> Memento | None:
         split = archived(capture.url) if capture.url else None
-        original = capture.original or (split[1] if split else url)
+        original = _normal(capture.original or (split[1] if split else url))
         where = capture.url or (self.asked(self.memento, original, capture.at) if self.memento else "")
         if self.secure:
             where = re.sub(r"^http://(?=[^/:]+/)", "https://", where)
-        if not self.owns(where) or not urls.is_web_url(original) or not where.isascii():
+        if not original or not self.owns(where) or not is_printable(where):
             return None
         return Memento(
             url=where,
@@ -108,6 +109,11 @@ class Archive:
         )
 
 
+def is_printable(url: str) -> bool:
+    """Whether an address can stand in a request as it is: a line break in it would begin a header of its own."""
+    return _PRINTABLE.match(url) is not None
+
+
 def archived(url: str) -> tuple[datetime, str] | None:
     """When and what: taken out of the address of a memento of a Wayback-style archive; None for others."""
     found = _WAYBACK.match(url)
@@ -116,6 +122,15 @@ def archived(url: str) -> tuple[datetime, str] | None:
         return None
     # Some servers make one slash of two.
     return at, re.sub(r"(?i)^(https?):/+", r"\1://", found[3])
+
+
+def _normal(url: str) -> str:
+    """An address as it may be put into another one; "" when it is none."""
+    try:
+        normal = urls.normal(url)
+    except ValueError:
+        return ""
+    return normal if is_printable(normal) else ""
 
 
 def parse_archive(line: str) -> Archive:

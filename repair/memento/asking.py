@@ -23,13 +23,18 @@ MAX_PAGES = 8
 MAX_LIST_BYTES = 4 * 1024**2
 _UNPACKED = 4  # times as large a list may be once unpacked
 _LEAST_WAIT_S = 0.05
+_NOTHING = frozenset((404, 410, 451))
 
 
 class Limited(Exception):
     """An archive may not be asked now: it rests, or our pace does not allow it."""
 
 
-@dataclass(frozen=True, slots=True)
+class Unwilling(NoAnswer):
+    """An archive does not speak of this address, to us or to anybody; that is no sign that it is ill."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """A question to an archive, which may take several requests, and until when (loop time) it must be over."""
 
@@ -51,25 +56,30 @@ class Asker:
     async def ask(self, archive: Archive, url: str) -> Answer:
         """What an archive lists of a URL; it never raises, and takes no longer than the deadline of one archive."""
         question = self.question(archive)
+        mementos: tuple[Memento, ...] = ()
+        note = ""
         try:
             async with asyncio.timeout_at(question.until):
                 mementos = await self._mementos(question, url)
+            outcome = fared = Outcome.ANSWERED if mementos else Outcome.NOTHING
         except TimeoutError:
-            outcome, mementos, note = Outcome.LATE, (), f"nothing in {self._settings.archive_deadline_s:g} s"
-        except NoAnswer as error:
-            outcome, mementos, note = Outcome.BROKEN, (), str(error)
+            outcome = fared = Outcome.LATE
+            note = f"nothing in {self._settings.archive_deadline_s:g} s"
         except Limited as error:
-            outcome, mementos, note = Outcome.LIMITED, (), str(error)
-        else:
-            outcome, note = Outcome.ANSWERED if mementos else Outcome.NOTHING, ""
-        await self.note(archive, outcome)
+            outcome, fared, note = Outcome.LIMITED, Outcome.LIMITED, str(error)
+        except Unwilling as error:
+            outcome, fared, note = Outcome.BROKEN, Outcome.ANSWERED, str(error)
+        except NoAnswer as error:
+            outcome, fared, note = Outcome.BROKEN, Outcome.BROKEN, str(error)
+        await self.note(archive, fared)
         return Answer(
             archive=archive.name, outcome=outcome, said_at=self._now(), mementos=mementos, note=note
         )
 
     def question(self, archive: Archive) -> Question:
         """A question that begins now."""
-        return Question(archive, asyncio.get_running_loop().time() + self._settings.archive_deadline_s)
+        until = asyncio.get_running_loop().time() + self._settings.archive_deadline_s
+        return Question(archive=archive, until=until)
 
     async def get(
         self,
@@ -166,10 +176,10 @@ class Asker:
 
     async def _list(self, question: Question, asked: str) -> Listing:
         page = await self._behind_redirects(question, asked)
-        if page.status == 404:
+        if page.status in _NOTHING:
             return Listing()
         if page.status != 200:
-            raise NoAnswer(f"it answered {page.status}")
+            raise (Unwilling if page.status >= 400 else NoAnswer)(f"it answered {page.status}")
         text = text_of(page, _UNPACKED * MAX_LIST_BYTES)
         # Megabytes of lines take a moment, which the event loop does not have.
         found = await asyncio.to_thread(partial(listing, text, limit=self._settings.max_mementos))
@@ -193,7 +203,7 @@ class Asker:
         page = await self.get(
             question, asked, kind="list", max_bytes=self._settings.max_page_bytes, headers=headers
         )
-        if page.status == 404:
+        if page.status in _NOTHING:
             return ()
         links = page.header("link") or ""
         named = _timemap(links)
@@ -214,7 +224,8 @@ def standing_in(answer: Answer, earlier: Answer | None) -> Answer:
     """An answer that failed, with the mementos of an earlier one in its place; a good answer stays as it is."""
     if earlier is None or answer.outcome in (Outcome.ANSWERED, Outcome.NOTHING):
         return answer
-    return replace(answer, mementos=earlier.mementos)
+    note = f"{answer.note}; as of {earlier.said_at:%Y-%m-%d}"
+    return replace(answer, mementos=earlier.mementos, note=note)
 
 
 def _timemap(links: str) -> str:

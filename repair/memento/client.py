@@ -5,6 +5,7 @@ late for this reader is finished behind the scenes and remembered for the next. 
 """
 
 import asyncio
+import logging
 import ssl
 import time
 from collections.abc import AsyncIterator, Callable
@@ -28,6 +29,8 @@ from repair.memento.remembered import Seen
 from repair.model import Page
 from repair.moves import Move
 from repair.settings import ArchivesSettings
+
+log = logging.getLogger(__name__)
 
 FILE = "archives.sqlite"
 _MAX_UNDER_WAY = 64
@@ -110,9 +113,11 @@ class MementoClient:
             done, waiting = await asyncio.wait(waiting, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 yield task.result()
+        earlier = {answer.archive: answer for answer in await self._earlier(wanted, stale=True)}
         for name, task in tasks.items():
             if task in waiting:
-                yield self._excuse(name, Outcome.LATE, "still being asked")
+                late = self._excuse(name, Outcome.LATE, "still being asked")
+                yield standing_in(late, earlier.get(name))
 
     async def best(self, url: str, *, near: datetime | None = None, ask: bool = True) -> Copy | None:
         """The last good memento of a URL, or the good one closest to `near`; None when none is found.
@@ -188,6 +193,7 @@ class MementoClient:
         }.get(answer.outcome)
         if keep_s is None:
             earlier = {each.archive: each for each in await self._earlier(url, stale=True)}
+            log.info("%s: %s for %s: %s", archive.name, answer.outcome, url, answer.note)
             return standing_in(answer, earlier.get(archive.name))
         host = urls.parse(url).host
         await self._memory.ask(
@@ -227,7 +233,7 @@ class MementoClient:
         """The verdict on a page; moves that led to a good one are told."""
         said = await asyncio.to_thread(verdict, memento.original, seen.page, self._is_bad)
         if said is Verdict.GOOD:
-            for old, new in seen.moves:
+            for old, new in (pair for pair in seen.moves if not any(map(self._is_personal, pair))):
                 self._on_move(Move(old=old, new=new, origin="archive"))
         return said
 

@@ -15,7 +15,7 @@ from yarl import URL
 
 from repair import urls
 from repair.decode import identity_body
-from repair.memento.archives import Archive
+from repair.memento.archives import Archive, is_printable
 from repair.memento.reach import GuardedResolver, is_public_host
 from repair.model import Page
 
@@ -28,6 +28,10 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 class NoAnswer(Exception):
     """An archive could not be asked, or what came back is no answer; the message is a few words for people."""
+
+
+class TooLarge(NoAnswer):
+    """The answer is more than we read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +117,10 @@ class Door:
 
     def _place(self, archive: Archive, url: str) -> tuple[str, int]:
         """Host and port of a URL; NoAnswer unless it belongs to the archive and may be reached."""
-        if not archive.owns(url) or not url.isascii():
+        if not archive.owns(url):
             raise NoAnswer("leads to a foreign host")
+        if not is_printable(url):
+            raise NoAnswer("no address")
         parts = urls.parse(url)
         place = host_and_port(parts)
         if not is_public_host(parts.host) and place not in self._private:
@@ -153,7 +159,7 @@ async def _body(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     async for piece in response.content.iter_chunked(65_536):
         size += len(piece)
         if size > max_bytes:
-            raise NoAnswer(f"more than {max_bytes} bytes")
+            raise TooLarge(f"more than {max_bytes} bytes")
         pieces.append(piece)
     return b"".join(pieces)
 

@@ -4,6 +4,7 @@ A memento is proven by Memento-Datetime alone (RFC 7089, 2.1.1): an archived 404
 """
 
 import asyncio
+import logging
 from datetime import datetime
 from functools import partial
 
@@ -11,12 +12,14 @@ from repair import urls
 from repair.memento.archives import Archive, archived
 from repair.memento.asking import Asker, Limited, Question
 from repair.memento.datetimes import http_date
-from repair.memento.door import NoAnswer
+from repair.memento.door import NoAnswer, TooLarge
 from repair.memento.memory import Memory
 from repair.memento.model import Memento, Outcome
 from repair.memento.remembered import Seen
 from repair.model import Page
 from repair.settings import ArchivesSettings
+
+log = logging.getLogger(__name__)
 
 _TOLD = frozenset(("content-type", "content-encoding", "content-language"))
 
@@ -44,10 +47,12 @@ class Looker:
                 seen = await self._followed(question, memento)
         except TimeoutError:
             await self._asker.note(archive, Outcome.LATE)
+        except TooLarge:
+            log.debug("too large to look into: %s", memento.url)
         except NoAnswer:
             await self._asker.note(archive, Outcome.BROKEN)
-        except Limited:
-            pass
+        except Limited as error:
+            log.debug("not looked into: %s: %s", memento.url, error)
         else:
             await self._asker.note(archive, Outcome.ANSWERED)
             if seen is not None:

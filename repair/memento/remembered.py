@@ -19,6 +19,7 @@ from repair.model import Page
 T = TypeVar("T")
 
 _PRUNE_EVERY = 50  # writes
+_PRUNE_SHARE = 1 / 16  # of the room
 _MAX_HOSTS = 50_000
 _MAX_UNPACKED = 64 * 1024**2
 
@@ -37,7 +38,7 @@ class Remembered:
         self._notebook = notebook
         self._max_bytes = max_bytes
         self._clock = clock
-        self._writes = 0
+        self._writes = self._written = 0
 
     def answers(self, url: str, *, stale: bool = False) -> tuple[Answer, ...]:
         """What archives said of a URL; with `stale` also what should by now be asked again."""
@@ -60,16 +61,15 @@ class Remembered:
         """Remember an answer, and in the profile of the host whether the archive knew anything."""
         now = self._clock()
         row = (url, answer.archive, answer.outcome.value, answer.said_at.timestamp(), now + for_s)
+        body = _packed(answer.mementos)
         with self._notebook.write() as connection:
-            connection.execute(
-                "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", (*row, _packed(answer.mementos))
-            )
+            connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", (*row, body))
             connection.execute(
                 "INSERT INTO hosts VALUES (?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET asked = asked + 1,"
                 " answered = answered + excluded.answered, at = excluded.at",
                 (host, answer.archive, answer.outcome is Outcome.ANSWERED, now),
             )
-        self._prune()
+        self._prune(len(body))
 
     def page(self, memento_url: str) -> Seen | None:
         """What a memento led to when it was looked into."""
@@ -78,11 +78,12 @@ class Remembered:
 
     def keep_page(self, memento_url: str, seen: Seen) -> None:
         """Remember what a memento led to; what was archived never changes."""
+        body = _packed(seen)
         with self._notebook.write() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?)", (memento_url, self._clock(), _packed(seen))
+                "INSERT OR REPLACE INTO pages VALUES (?, ?, ?)", (memento_url, self._clock(), body)
             )
-        self._prune()
+        self._prune(len(body))
 
     def profile(self, host: str) -> dict[str, float]:
         """How likely each archive knows something of a host, between 0 and 1; those never asked are left out.
@@ -100,11 +101,13 @@ class Remembered:
             shares[archive] = (answered + 2.0 * shares[archive]) / (asked + 2.0)
         return shares
 
-    def _prune(self) -> None:
+    def _prune(self, written: int) -> None:
         """Now and then drop what is oldest, until answers and pages take half of the room each."""
         self._writes += 1
-        if self._writes % _PRUNE_EVERY != 1:
+        self._written += written
+        if self._writes % _PRUNE_EVERY != 1 and self._written < self._max_bytes * _PRUNE_SHARE:
             return
+        self._written = 0
         with self._notebook.write() as connection:
             for table, age in (("answers", "said_at"), ("pages", "read_at")):
                 connection.execute(

@@ -60,6 +60,16 @@ def test_mementos_on_own_hosts_count(url):
     assert _memento("school timemap=http://archive.test/{url} hosts=more.test", url=url).url == url
 
 
+@pytest.mark.parametrize("noise", ["\r\nX: y", " HTTP/1.1\r\n", "\t", "é", "\x00"])
+def test_no_address_can_break_out_of_a_request(noise):
+    line = "school wayback=http://archive.test/"
+    assert _memento(line, url=f"http://archive.test/20140301000000/http://lost.test/{noise}") is None
+    made = _memento(line, original=f"http://lost.test/{noise}")
+    assert made.url.isascii()
+    assert made.url.isprintable()
+    assert " " not in made.url
+
+
 def test_an_archive_reached_by_https_is_never_asked_without():
     memento = _memento(
         "x timemap=https://archive.test/{url}", url="http://archive.test/20140301000000/http://lost.test/"

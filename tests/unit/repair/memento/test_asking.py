@@ -45,7 +45,6 @@ async def test_an_archive_without_it_says_nothing(tmp_path):
     ("page", "note"),
     [
         (a_page(status=500), "it answered 500"),
-        (a_page(status=403), "it answered 403"),
         (a_page(body=b"<html>hello"), "no list of captures"),
         (a_page(body=b"x", headers=(("Content-Encoding", "gzip"),)), "packed in a broken way"),
         (NoAnswer("connection refused"), "connection refused"),
@@ -56,6 +55,19 @@ async def test_what_is_no_answer_is_broken(tmp_path, page, note):
         answer = await asking.asker.ask(SCHOOL, LOST)
     assert answer.outcome is Outcome.BROKEN
     assert note in answer.note
+
+
+@pytest.mark.parametrize("status", [400, 401, 403])
+async def test_an_archive_that_does_not_speak_of_an_address_is_not_left_alone_for_it(tmp_path, status):
+    async with Asking(tmp_path, {TIMEMAP: a_page(status=status)}, lists_per_minute=10_000) as asking:
+        answers = [await asking.asker.ask(SCHOOL, LOST) for _ in range(TRIES + 1)]
+    assert {answer.outcome for answer in answers} == {Outcome.BROKEN}
+
+
+@pytest.mark.parametrize("status", [404, 410, 451])
+async def test_what_an_archive_must_not_show_is_nothing(tmp_path, status):
+    async with Asking(tmp_path, {TIMEMAP: a_page(status=status)}) as asking:
+        assert (await asking.asker.ask(SCHOOL, LOST)).outcome is Outcome.NOTHING
 
 
 async def test_an_archive_that_hangs_is_late(tmp_path):

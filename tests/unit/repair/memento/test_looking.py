@@ -2,7 +2,8 @@ import pytest
 
 from repair.memento.archives import parse_archive
 from repair.memento.datetimes import timestamp
-from repair.memento.door import NoAnswer
+from repair.memento.door import NoAnswer, TooLarge
+from repair.memento.limits import Health
 from tests.archiving import BASE, LOST, Asking, a_memento, archived_page
 from tests.make import a_page
 
@@ -101,3 +102,9 @@ async def test_an_archive_that_does_not_show_it_is_noted(tmp_path, page):
     async with Asking(tmp_path, {raw(): page}, archive_deadline_s=0.1) as asking:
         assert await asking.looker.look(SCHOOL, a_memento()) is None
         assert asking.memory.turns.health("school").failures > 0
+
+
+async def test_a_page_that_is_too_large_is_not_the_archives_fault(tmp_path):
+    async with Asking(tmp_path, {raw(): TooLarge("more than 3 bytes")}) as asking:
+        assert await asking.looker.look(SCHOOL, a_memento()) is None
+        assert asking.memory.turns.health("school") == Health()

@@ -82,7 +82,7 @@ def test_the_oldest_goes_when_there_is_too_much(remembered, notebook, clock):
     ]
     assert kept[-1] == 119
     assert kept == list(range(kept[0], 120))
-    assert len(kept) * 5_000 < 200_000 // 2 + 50 * 5_000  # pruned every fifty writes
+    assert len(kept) * 5_000 < 200_000 // 2 + 200_000 // 8
 
 
 def test_archives_that_knew_the_host_come_before_those_that_knew_others(remembered):
