@@ -1,7 +1,6 @@
 """`linkmend mementos`: what web archives have of a URL."""
 
 import asyncio
-import ssl
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,14 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from proxy import logs
+from proxy.archives import client_from
 from proxy.commands.options import Config, Data, Json, data_from, print_json, settings_from
 from proxy.errors import LinkmendError
 from proxy.privacy import is_personal_url
-from proxy.settings import Settings, parent_address
-from proxy.trust import trusted_file
-from repair.memento.client import MementoClient
+from proxy.settings import Settings
 from repair.memento.datetimes import any_date
-from repair.memento.door import ParentProxy
 from repair.memento.model import Copy, TimeMap
 from repair.urls import is_web_url
 
@@ -61,23 +58,6 @@ async def _asked(
     async with client_from(settings, data) as client:
         found = await client.timemap(url)
         return found, await client.best(url, near=near) if best else None
-
-
-def client_from(settings: Settings, data: Path) -> MementoClient:
-    """The client as the settings want it; through the parent where there is one."""
-    parent = None
-    if settings.proxy.parent:
-        host, port = parent_address(settings.proxy.parent)
-        parent = ParentProxy(url=settings.proxy.parent, host=host, port=port)
-    trusted = trusted_file(settings.proxy.trusted_ca, data)
-    return MementoClient(
-        settings.archives,
-        data,
-        is_personal=is_personal_url,
-        offline=settings.proxy.offline,
-        parent=parent,
-        tls=ssl.create_default_context(cafile=trusted) if trusted else None,
-    )
 
 
 def _as_json(found: TimeMap, copy: Copy | None) -> dict[str, Any]:

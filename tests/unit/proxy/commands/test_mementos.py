@@ -5,10 +5,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from proxy.commands.mementos import client_from
 from proxy.errors import LinkmendError, SettingsError
 from proxy.main import app
-from proxy.settings import Settings, load
+from proxy.settings import load
 
 
 def mementos(tmp_path, *arguments):
@@ -38,13 +37,6 @@ def test_offline_with_nothing_remembered_there_is_nothing(tmp_path):
     assert told == {"url": "http://lost.test/", "archives": [], "mementos": [], "best": None}
 
 
-@pytest.mark.parametrize("key", ["LINKMEND_PROXY_OFFLINE=true", "LINKMEND_ARCHIVES_ENABLED=false"])
-def test_offline_and_switched_off_nobody_is_asked(tmp_path, key):
-    settings = load(environment=dict([key.split("=")]))
-    assert client_from(settings, tmp_path).offline
-    assert not client_from(Settings(), tmp_path).offline
-
-
-def test_a_wrong_line_is_refused_with_its_key(tmp_path):
+def test_a_wrong_line_is_refused_with_its_key():
     with pytest.raises(SettingsError, match="archives.list: school: nothing to ask it"):
         load(environment={"LINKMEND_ARCHIVES_LIST": '["school"]'})
