@@ -59,7 +59,7 @@ def wayback(origin, name="school"):
 
 async def test_neither_cookies_nor_a_referrer_are_sent(archive, client):
     archive.pages[f"/timemap/link/{LOST}"] = a_list(archive.url, 2014).replace(
-        b"\r\n\r\n", b"\r\nSet-Cookie: who=me\r\n\r\n", 1
+        b"\r\n\r\n", b"\r\nSet-Cookie: who=me; Path=/\r\n\r\n", 1
     )
     async with client(wayback(archive)) as archives:
         assert (await archives.best(LOST)).document.title == "Lost"
@@ -172,6 +172,38 @@ async def test_an_earlier_answer_stands_in_while_the_archive_is_down(archive, cl
         found = await archives.timemap(LOST)
         assert found.answers[0].outcome is Outcome.BROKEN
         assert len(found.mementos) == 1
+
+
+async def test_an_earlier_answer_stands_in_for_who_is_late(archive, client):
+    now = [1_780_000_000.0]
+    async with client(wayback(archive), clock=lambda: now[0], deadline_s=0.3) as archives:
+        await archives.timemap(LOST)
+        archive.pages[f"/timemap/link/{LOST}"] = hang
+        now[0] += 10**8
+        found = await archives.timemap(LOST)
+    assert found.answers[0].outcome is Outcome.LATE
+    assert "as of 2026-05-28" in found.answers[0].note
+    assert len(found.mementos) == 1
+
+
+async def test_moves_of_personal_addresses_are_not_told(archive, client):
+    new = "http://lost.example/new?token=1"
+    archive.pages[f"/20140301000000id_/{LOST}"] = a_capture(status="301 Moved", Location=new)
+    archive.pages[f"/20140301000000id_/{new}"] = a_capture()
+    moves = []
+    line = wayback(archive)
+    async with client(line, is_personal=lambda url: "token" in url, on_move=moves.append) as archives:
+        assert (await archives.best(LOST)).page.url == new
+    assert moves == []
+
+
+@pytest.mark.parametrize("noise", ["\r\nX-Sneaked: in", " ", "\x00", "é"])
+async def test_an_address_that_is_not_printable_is_not_asked_for(archive, noise):
+    described = parse_archive(wayback(archive))
+    async with Door([described]) as door:
+        with pytest.raises(NoAnswer, match="no address"):
+            await door.get(described, f"{archive.url}/x{noise}", max_bytes=10_000)
+    assert archive.seen == []
 
 
 async def test_the_same_question_is_asked_once_at_a_time(archive, client):

@@ -103,6 +103,14 @@ async def test_parts_that_lead_to_each_other_end(tmp_path):
         assert len(asking.door.asked) == len(set(asking.door.asked)) == MAX_PAGES
 
 
+async def test_two_parts_that_name_each_other_are_asked_for_once(tmp_path):
+    other = f"{BASE}timemap/2010/{LOST}"
+    pages = {TIMEMAP: a_list("20140301000000", more=a_part(other)), other: a_list(more=a_part(TIMEMAP))}
+    async with Asking(tmp_path, pages) as asking:
+        await asking.asker.ask(SCHOOL, LOST)
+        assert asking.door.asked == [TIMEMAP, other]
+
+
 async def test_parts_and_redirects_to_foreign_hosts_are_not_followed(tmp_path):
     evil = "http://evil.test/timemap"
     async with Asking(tmp_path, {TIMEMAP: a_list("20140301000000", more=a_part(evil))}) as asking:
