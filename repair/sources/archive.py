@@ -6,9 +6,9 @@ add the terms by which the copy diverges most from other texts. All three are on
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Protocol
 
 from repair import selection, words
@@ -79,10 +79,9 @@ def evidence_of(
     """What a copy of the lost page says of it; the text of a copy that is not `fresh` counts half."""
     terms = _terms(document)
     share = 1.0 if fresh else 0.5
-    signature = signature_terms(document, collection)
-    background = selection.background_of(
-        collection.document_frequency, max(1, collection.size()) * _TERMS_OF_A_PAGE
-    )
+    frequency = cache(collection.document_frequency)  # of each term once: it is most of the work
+    signature = _signature(terms, frequency, collection.size(), SIGNATURE)
+    background = selection.background_of(frequency, max(1, collection.size()) * _TERMS_OF_A_PAGE)
     weights: dict[str, float] = {}
     if not is_stop_title(document.title, stop_titles):
         weights.update(dict.fromkeys(words.terms(document.title, document.language), _TITLE_WEIGHT))
@@ -103,23 +102,23 @@ def title_query(document: Document, stop_titles: Iterable[str] = ()) -> str:
     return "" if is_stop_title(document.title, stop_titles) else document.title
 
 
-def signature_terms(document: Document, collection: Frequencies, size: int = SIGNATURE) -> selection.Weighted:
-    """The lexical signature; plain frequency where the collection is too small to know what is rare."""
-    terms = _terms(document)
-    pages = collection.size()
-    return selection.lexical_signature(
-        terms, collection.document_frequency, pages, size
-    ) or selection.by_frequency(terms, size)
-
-
 def signature_words(document: Document, collection: Frequencies, size: int = SIGNATURE) -> tuple[str, ...]:
     """The lexical signature as words of the page, for people to read and edit."""
-    wanted = dict.fromkeys((term for term, _ in signature_terms(document, collection, size)), "")
+    chosen = _signature(_terms(document), collection.document_frequency, collection.size(), size)
+    wanted = {term: "" for term, _ in chosen}
     text = _text(document)
     for start, end, term in words.located_terms(text):
         if wanted.get(term) == "":
             wanted[term] = text[start:end].lower()
     return tuple(filter(None, wanted.values()))
+
+
+def _signature(
+    terms: Sequence[str], frequency: selection.Frequency, pages: int, size: int
+) -> selection.Weighted:
+    """The lexical signature; plain frequency where too little is held to know what is rare."""
+    found = selection.lexical_signature(terms, frequency, pages, size)
+    return found or selection.by_frequency(terms, size)
 
 
 def _text(document: Document) -> str:
