@@ -151,7 +151,7 @@ class Asker:
             except NoAnswer as error:
                 complaint = error
                 continue
-            return question.archive.mementos(url, captures)
+            return await asyncio.to_thread(question.archive.mementos, url, captures)
         raise complaint
 
     async def _listed(self, question: Question, asked: str) -> tuple[Capture, ...]:
@@ -180,9 +180,8 @@ class Asker:
             return Listing()
         if page.status != 200:
             raise (Unwilling if page.status >= 400 else NoAnswer)(f"it answered {page.status}")
-        text = text_of(page, _UNPACKED * MAX_LIST_BYTES)
         # Megabytes of lines take a moment, which the event loop does not have.
-        found = await asyncio.to_thread(partial(listing, text, limit=self._settings.max_mementos))
+        found = await asyncio.to_thread(_read, page, self._settings.max_mementos)
         if found is None:
             raise NoAnswer("what it sent is no list of captures")
         return found
@@ -226,6 +225,10 @@ def standing_in(answer: Answer, earlier: Answer | None) -> Answer:
         return answer
     note = f"{answer.note}; as of {earlier.said_at:%Y-%m-%d}"
     return replace(answer, mementos=earlier.mementos, note=note)
+
+
+def _read(page: Page, limit: int) -> Listing | None:
+    return listing(text_of(page, _UNPACKED * MAX_LIST_BYTES), limit=limit)
 
 
 def _timemap(links: str) -> str:

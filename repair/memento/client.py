@@ -186,7 +186,7 @@ class MementoClient:
         if len(self._under_way) > _MAX_UNDER_WAY:
             return self._excuse(archive.name, Outcome.LIMITED, "too many questions at once")
         async with slots:
-            answer = self._labelled(await self._asker.ask(archive, url))
+            answer = await asyncio.to_thread(self._labelled, await self._asker.ask(archive, url))
         keep_s = {
             Outcome.ANSWERED: self._settings.remember_s,
             Outcome.NOTHING: self._settings.remember_nothing_s,
