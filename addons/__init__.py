@@ -8,6 +8,7 @@
     Parent       points what is left at Squid, and reads Squid's marks on the way back
     Deadlines    starts the clock for what is really sent to the web
     Failures     turns an origin's failure into an answer (its error hook after the cache's stale one)
+    Soft404      tells pages that only pretend to be there, before they are kept or shown
     Harvest      reads what the origin said, before it is rewritten
     Repair       (its response hook) rewrites a miss
 

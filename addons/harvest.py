@@ -5,6 +5,7 @@ import hashlib
 from mitmproxy import http
 
 from addons.flows import OURS, named_truly, page_of, request_of
+from addons.soft404 import is_worth_keeping
 from proxy.cache.entry import CacheRequest
 from proxy.cache.personal import is_personal
 from proxy.clients import ClientHasher
@@ -43,6 +44,7 @@ class Harvest:
             or flow.response.status_code != 200
             or flow.response.stream
             or flow.is_replay
+            or not is_worth_keeping(flow)
         ):
             return
         request = request_of(flow)

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from cryptography import x509
@@ -11,10 +11,12 @@ from mitmproxy import http
 
 from addons.flows import header_list, url_of, write_page
 from proxy import pages
+from proxy.clients import ClientHasher
 from proxy.copies import copy_page
 from proxy.helper import (
     PORTAL_HOST,
     PREFIX,
+    Anyway,
     Certificate,
     Chose,
     Copy,
@@ -51,12 +53,16 @@ class Helper:
         retention_days: int,
         deadline_s: float,
         portal: Callable[[], bool],
+        hasher: ClientHasher,
+        show_anyway: Callable[[str, str], Awaitable[str | None]],
     ) -> None:
         self._repairer = repairer
         self._reader = reader
         self._misses = misses
         self._ca = ca
         self._portal = portal
+        self._hasher = hasher
+        self._show_anyway = show_anyway
         self.retention_days = retention_days
         self.deadline_s = deadline_s
 
@@ -72,13 +78,14 @@ class Helper:
         if call is not None:
             texts = choose(flow.request.headers.get("accept-language"))
             try:
-                page = await self._answer(call, texts)
+                client = self._hasher.hash(flow.client_conn.peername[0])
+                page = await self._answer(call, texts, client)
             except Exception:  # whatever failed: words meant for us must not go on to the site
                 log.exception("could not answer %s", flow.request.path)
                 page = pages.refused_page(503, texts, portal=self._portal())
             write_page(flow, page, ours="helper")
 
-    async def _answer(self, call: HelperCall, texts: Catalogue) -> RenderedPage:
+    async def _answer(self, call: HelperCall, texts: Catalogue, client: str) -> RenderedPage:
         match call:
             case Portal():
                 held = await self._reader.count()
@@ -90,6 +97,11 @@ class Helper:
             case Chose(miss_id=miss_id, number=number):
                 self._misses.chosen(miss_id, number)
                 return pages.noted()
+            case Anyway(miss_id=miss_id):
+                shown = await self._show_anyway(miss_id, client)
+                return (
+                    pages.redirect(shown) if shown else pages.refused_page(404, texts, portal=self._portal())
+                )
             case Certificate(der=der):
                 return pages.certificate_page(await asyncio.to_thread(self._certificate, der), der=der)
             case Static(name=name):

@@ -14,6 +14,7 @@ from addons.helper import Helper
 from addons.internals import install
 from addons.parent import Parent
 from addons.repair import Repair
+from addons.soft404 import Soft404
 from addons.underway import UnderWay
 from addons.uploads import Uploads
 from proxy.cache.flights import Flights
@@ -22,11 +23,16 @@ from proxy.misses import MissStore
 from proxy.settings import Settings
 from proxy.store.bodyserver import BodyServer
 from proxy.store.responses import ResponseStore
+from proxy.trust import origin_context
 from proxy.visitors import Visitors
+from proxy.withheld import WithheldPages
 from repair.collection import Collection
 from repair.harvest import Harvester
 from repair.pipeline import Repairer
 from repair.reader import Reader
+from repair.soft404.ask import Asker
+from repair.soft404.detector import Detector
+from repair.soft404.sites import Sites
 
 CA_FILE = "mitmproxy-ca-cert.pem"
 _REPAIR_THREADS = 4
@@ -44,6 +50,8 @@ class Parts:
         self.collection = Collection.open(data / "collection", settings.collection)
         self.misses = MissStore(data / "misses", settings.misses)
         self.harvester = Harvester(self.collection, settings.collection)
+        self.sites = Sites(data / "soft404" / "sites.sqlite")
+        self._asker = Asker(parent=settings.proxy.parent, tls=origin_context(settings.proxy))
         self._bodies = BodyServer()
         self.under_way = UnderWay()
         self._build(data)
@@ -54,6 +62,14 @@ class Parts:
         hasher = ClientHasher(data / "client-salt")
         repairer = Repairer(self.collection, settings.repair, self._threads)
         reader = Reader(self.collection, self._threads)
+        withheld = WithheldPages()
+        self._soft404 = Soft404(
+            settings.soft404,
+            Detector(self.sites, self._threads, ask=self._asker.ask, may_probe=self._may_probe),
+            hasher=hasher,
+            withheld=withheld,
+            offline=lambda: self.settings.proxy.offline,
+        )
         self._clients = Clients(settings.proxy)
         self._helper = Helper(
             repairer,
@@ -63,6 +79,8 @@ class Parts:
             retention_days=settings.misses.retention_days,
             deadline_s=settings.repair.deadline_s,
             portal=self._portal_reachable,
+            hasher=hasher,
+            show_anyway=self._soft404.show_anyway,
         )
         self._cache = Cache(
             settings.cache,
@@ -89,6 +107,7 @@ class Parts:
             hasher=hasher,
             offline=lambda: self.settings.proxy.offline,
             portal=self._portal_reachable,
+            withheld=withheld,
         )
 
     def addons(self) -> list[Any]:
@@ -102,6 +121,7 @@ class Parts:
             self._parent,
             self._deadlines,
             Failures(),
+            self._soft404,
             self._harvest,
             self._repair,
         ]
@@ -113,15 +133,19 @@ class Parts:
         self._parent.settings = self._deadlines.settings = settings.proxy
         self._cache.settings = settings.cache
         self._harvest.settings = settings.harvest
+        self._soft404.settings = settings.soft404
         self._repair.deadline_s = self._helper.deadline_s = settings.repair.deadline_s
         self._helper.retention_days = settings.misses.retention_days
 
     async def start(self) -> None:
         await self._bodies.start()
+        await self._asker.start()
 
     async def close(self) -> None:
         """Write what waits and close every store; called once nothing is under way any more."""
         await self._bodies.stop()
+        await self._soft404.done()
+        await self._asker.close()
         await self.responses.close()
         await asyncio.to_thread(self._close_stores)
 
@@ -129,7 +153,12 @@ class Parts:
         self.harvester.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self.collection.close()
+        self.sites.close()
         self.misses.close()
+
+    def _may_probe(self, url: str) -> bool:
+        """Whether a site may be asked about a page in doubt; rules of the admin will have their say here."""
+        return self.settings.soft404.probe == "auto" and not self.settings.proxy.offline
 
     def _portal_reachable(self) -> bool:
         """Where browsers do not know of the proxy, http://linkmend.internal/ leads nowhere."""

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from mitmproxy import http
 
 from addons.flows import FAILURE, OURS, page_of, request_of, url_of, write_page
+from addons.soft404 import withheld_of
 from proxy.cache.entry import Headers
 from proxy.clients import ClientHasher
 from proxy.copies import copy_page
@@ -25,6 +26,7 @@ from proxy.navigation import asks_for_repair, wants_json
 from proxy.privacy import is_personal_url, shareable_url
 from proxy.repairpage import PageContext, render
 from proxy.visitors import Visitors
+from proxy.withheld import WithheldPages
 from repair.detect import broken, miss_kind
 from repair.model import BrokenLink, MissKind, RankedAlternatives
 from repair.pipeline import Repairer
@@ -50,6 +52,7 @@ class Repair:
         hasher: ClientHasher,
         offline: Callable[[], bool],
         portal: Callable[[], bool],
+        withheld: WithheldPages,
     ) -> None:
         self.deadline_s = deadline_s
         self._repairer = repairer
@@ -59,6 +62,7 @@ class Repair:
         self._hasher = hasher
         self._offline = offline
         self._portal = portal
+        self._withheld = withheld
 
     def request(self, flow: http.HTTPFlow) -> None:
         """A request for what was offered on a repair page is a reader's choice."""
@@ -80,6 +84,8 @@ class Repair:
             return
         found = await self._found(flow, kind)
         record = self._record(flow, found, texts, (time.perf_counter() - started) * 1000)
+        if (page := withheld_of(flow)) is not None:
+            self._withheld.note(record.id, record.client, page)
         self._write(flow, found, record.id, texts)
         self._misses.record(record)
         self._visitors.offered(record.client, record.id, record.offered)
@@ -93,7 +99,8 @@ class Repair:
         return True
 
     async def _found(self, flow: http.HTTPFlow, kind: MissKind) -> RankedAlternatives:
-        link = BrokenLink(url=url_of(flow), kind=kind)
+        page = withheld_of(flow)
+        link = BrokenLink(url=url_of(flow) if page is None else page.missed, kind=kind)
         try:
             async with asyncio.timeout(self.deadline_s):
                 link = await self._placed(flow, link)
@@ -142,6 +149,7 @@ class Repair:
             offline=self._offline(),
             error_detail=failure.error if isinstance(failure, Failure) else "",
             portal=self._portal(),
+            anyway=withheld_of(flow) is not None,
         )
         also: Headers = (("Proxy-Status", proxy_status(failure)),) if isinstance(failure, Failure) else ()
         write_page(flow, render(found, context), ours="repair", keep=_KEPT, also=also)
@@ -154,6 +162,8 @@ def miss_of(flow: http.HTTPFlow) -> MissKind | None:
     """Why the flow's response is not the page that was asked for; None when it is, or is ours to keep."""
     if flow.response is None or flow.response.stream or flow.is_replay is not None:
         return None
+    if (page := withheld_of(flow)) is not None:
+        return page.kind
     failure = flow.metadata.get(FAILURE)
     if isinstance(failure, Failure) and flow.metadata.get(OURS) in (None, "failure"):
         return failure.kind

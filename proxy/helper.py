@@ -20,6 +20,7 @@ PREFIX = "/.well-known/linkmend/"
 SEARCH_PATH = PREFIX + "search"
 COPY_PATH = PREFIX + "copy"
 CHOSE_PATH = PREFIX + "chose"
+ANYWAY_PATH = PREFIX + "anyway"
 
 _MAX_QUERY = 200
 _MAX_URL = 4_000
@@ -63,6 +64,14 @@ class Chose:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Anyway:
+    """A reader wants to see the page that was taken for missing. The id is the reader's proof: only the repair page
+    that was shown to them has it."""
+
+    miss_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Static:
     """A file of proxy/static."""
 
@@ -83,7 +92,7 @@ class Refused:
     status: int
 
 
-HelperCall = Portal | Certificate | Search | Copy | Chose | Static | ToPortal | Refused
+HelperCall = Portal | Certificate | Search | Copy | Chose | Anyway | Static | ToPortal | Refused
 
 
 def route(
@@ -108,6 +117,8 @@ def route(
         return wanted
     if method not in (("POST",) if isinstance(wanted, Chose) else ("GET", "HEAD")):
         return Refused(status=405)
+    if isinstance(wanted, Anyway) and navigation(headers) is False:
+        return Refused(status=403)
     if isinstance(wanted, Search | Copy):
         return _guarded(wanted, dict(headers), in_the_open=at_portal or not portal_reachable)
     return wanted
@@ -137,6 +148,9 @@ def _call(name: str, query: str) -> HelperCall:
         return Copy(url=wanted) if 0 < len(wanted) <= _MAX_URL else Refused(status=400)
     if name == "chose":
         return _chose(_first(fields, "miss"), _first(fields, "n"))
+    if name == "anyway":
+        miss_id = _first(fields, "miss")
+        return Anyway(miss_id=miss_id) if _MISS_ID.fullmatch(miss_id) else Refused(status=400)
     return Refused(status=404)
 
 
@@ -174,6 +188,10 @@ def search_path(query: str) -> str:
 
 def copy_path(url: str) -> str:
     return f"{COPY_PATH}?{urlencode({'url': url}, errors='replace')}"
+
+
+def anyway_path(miss_id: str) -> str:
+    return f"{ANYWAY_PATH}?{urlencode({'miss': miss_id})}"
 
 
 def chose_path(miss_id: str, number: int) -> str:

@@ -9,7 +9,7 @@ import json
 from dataclasses import dataclass, replace
 
 from proxy.display import Address, address, clean, clean_spans, link_target
-from proxy.helper import chose_path, copy_path
+from proxy.helper import anyway_path, chose_path, copy_path
 from proxy.language import Catalogue
 from proxy.render import Headers, RenderedPage, html_page, page_headers
 from repair.model import Alternative, BrokenLink, RankedAlternatives, Span
@@ -32,7 +32,8 @@ class PageContext:
     """What the page depends on besides what was found.
 
     `status` is the one to answer with, `error_detail` a short word for technical readers (RFC 9209 error type);
-    `miss_id` ties clicks to the miss log, empty for none; `portal` as in `proxy.render.html_page`.
+    `miss_id` ties clicks to the miss log, empty for none; `portal` as in `proxy.render.html_page`; `anyway` when the
+    page that was taken for missing can be shown all the same.
     """
 
     texts: Catalogue
@@ -42,6 +43,7 @@ class PageContext:
     offline: bool = False
     error_detail: str = ""
     portal: bool = True
+    anyway: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +156,7 @@ def _html_page(
         framable=True,
         portal=context.portal,
         kind=found.link.kind.value,
+        anyway=anyway_path(context.miss_id) if context.anyway and context.miss_id else "",
         lost=address(found.link.url),
         offers=offers,
         later=sum(item.later for item in offers),

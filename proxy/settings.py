@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from proxy.errors import SettingsError
 from repair.memento.archives import parse_archives
-from repair.settings import ArchivesSettings, CollectionSettings, RepairSettings
+from repair.settings import ArchivesSettings, CollectionSettings, RepairSettings, Soft404Settings
 
 LOCAL_NETWORKS = (
     "127.0.0.0/8",
@@ -122,6 +122,7 @@ class Settings:
     collection: CollectionSettings = field(default_factory=CollectionSettings)
     harvest: HarvestSettings = field(default_factory=HarvestSettings)
     repair: RepairSettings = field(default_factory=RepairSettings)
+    soft404: Soft404Settings = field(default_factory=Soft404Settings)
     archives: ArchivesSettings = field(default_factory=ArchivesSettings)
     misses: MissesSettings = field(default_factory=MissesSettings)
     log: LogSettings = field(default_factory=LogSettings)
@@ -256,6 +257,7 @@ def _check(settings: Settings) -> None:
     except ValueError as error:
         raise SettingsError(f"archives.list: {error}") from error
     _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned"))
+    _one_of("soft404.probe", settings.soft404.probe, ("auto", "off"))
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
     _one_of("log.format", settings.log.format, ("text", "json"))
     for section in fields(settings):

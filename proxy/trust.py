@@ -6,6 +6,25 @@ from pathlib import Path
 import certifi
 
 from proxy.errors import SettingsError
+from proxy.settings import ProxySettings
+
+
+def origin_context(settings: ProxySettings) -> ssl.SSLContext | bool:
+    """How requests of our own check an origin's certificate, the same way as readers' requests; False for not at all.
+
+    Raises SettingsError.
+    """
+    if not settings.verify_origins:
+        return False
+    context = ssl.create_default_context(cafile=certifi.where())
+    if settings.trusted_ca:
+        try:
+            context.load_verify_locations(cafile=settings.trusted_ca)
+        except (OSError, ssl.SSLError) as error:
+            raise SettingsError(
+                f"proxy.trusted_ca: {settings.trusted_ca}: expected certificates in PEM form"
+            ) from error
+    return context
 
 
 def trusted_file(added: str, folder: Path) -> str | None:

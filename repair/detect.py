@@ -1,10 +1,10 @@
-"""Is this page a broken link? Hard kinds from the status; soft kinds from whoever is plugged in.
+"""Is this page a broken link, by its status?
 
-Failures without any response (dead host, timeout, TLS, offline) are told by whoever made the request, not here.
+Pages that are answered 200 and are not there are told by `repair.soft404`, failures without any response (dead host,
+timeout, TLS, offline) by whoever made the request.
 """
 
 import re
-from typing import Protocol
 
 from repair.model import MissKind, Page
 from repair.urls import parse
@@ -27,15 +27,6 @@ _ARCHIVE_PATH = re.compile(r"(?i)/(?:wayback|web|memento|timegate|timemap)/(?:[^
 _DOCUMENT_TYPES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
 
 
-class SoftDetector(Protocol):
-    """Tells pages that only pretend to be there: asked for successful documents, answers a soft kind or None.
-
-    It must be quick (the reader waits) and pure; one that wants to ask the network does so before or after.
-    """
-
-    def __call__(self, page: Page) -> MissKind | None: ...
-
-
 def miss_kind(status: int) -> MissKind | None:
     """The hard kind a status stands for.
 
@@ -50,17 +41,18 @@ def miss_kind(status: int) -> MissKind | None:
     return None
 
 
-def broken(page: Page, soft: SoftDetector | None = None) -> MissKind | None:
+def broken(page: Page) -> MissKind | None:
     """Why the page is not what its link meant, or None when it is, or when it is not for us to say.
 
     Errors in a form that no person reads (JSON, an image) are left to the program that asked. So are those of web
     archives: repairing them would offer archives again, in a loop, and an archived 404 is a true copy of its page.
     """
-    if _media_type(page) not in _DOCUMENT_TYPES or is_archive_page(page):
-        return None
-    if 200 <= page.status <= 299:
-        return soft(page) if soft is not None and page.status == 200 else None
-    return miss_kind(page.status)
+    return miss_kind(page.status) if is_document(page) else None
+
+
+def is_document(page: Page) -> bool:
+    """Whether a person reads such a page, and it is no web archive's."""
+    return _media_type(page) in _DOCUMENT_TYPES and not is_archive_page(page)
 
 
 def is_archive_page(page: Page) -> bool:

@@ -22,6 +22,18 @@ class CollectionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Soft404Settings:
+    """Pages that only pretend to be there: `[soft404]`."""
+
+    enabled: bool = True
+    """Answer error pages that claim to be fine, and parked domains, with a repair page."""
+    probe: str = "auto"
+    """auto (in doubt, ask the site about an address that cannot be there) or off; never off the line."""
+    budget_s: float = 0.8
+    """How long a reader may wait for the site's answer; a later one serves the next reader."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RepairSettings:
     """What a repair page offers: `[repair]`."""
 

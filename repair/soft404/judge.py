@@ -1,7 +1,7 @@
 """What kind of page this is, by what it says (pure): there, missing, parked, a login, unfinished, another error.
 
-The learned formula tells *not found* from ordinary. For the other kinds there is little to learn from, so careful rules
-ask for several marks at once. A false alarm hides a real page from a child: in doubt a page is ordinary.
+The learned formula tells *not found* from ordinary. For the other kinds there is little to learn from, so careful
+rules ask for several marks at once. A false alarm hides a real page from a child: in doubt a page is ordinary.
 """
 
 from dataclasses import dataclass
@@ -51,11 +51,14 @@ _PARKING = (
 _AT = {name: number for number, name in enumerate(FEATURES)}
 _SHORT = 1_200
 _VERY_SHORT = 500
+_PARKED_PROSE = 60
 _SHELL_CHARS = 30
 _LEAST_URL_WORDS = 2
 _ADDRESS_ANSWERED = -4.0
 _ADDRESS_UNANSWERED = 0.3
-_EMPTY_WORDS = frozenset("index html htm php asp aspx the and for page pages error errors not found 404 410".split())
+_EMPTY_WORDS = frozenset(
+    tokens("index html htm php asp aspx the and for page pages error errors not found 404 410")
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +88,7 @@ def judge_parts(parts: PageParts, weights: Weights) -> Judgement:
     found = signals(parts)
     if found.discusses:
         return ORDINARY
-    probability = weights.probability(found.vector, _address(parts.url, found))
+    probability = weights.probability(found.vector, address_evidence(parts.url, found))
     kind = _rule(parts, found)
     if kind is None and probability >= weights.threshold:
         return Judgement(kind=PageKind.NOT_FOUND, probability=probability)
@@ -95,7 +98,7 @@ def judge_parts(parts: PageParts, weights: Weights) -> Judgement:
     return Judgement(kind=kind or PageKind.ORDINARY, probability=probability, unsure=unsure)
 
 
-def _address(url: str, found: Signals) -> float:
+def address_evidence(url: str, found: Signals) -> float:
     """Evidence in logits: a page whose title or headings answer the last words of its address is that page."""
     words = {word for word in tokens(_slug(url)) if len(word) > 2 and not word.isdigit()} - _EMPTY_WORDS
     if len(words) < _LEAST_URL_WORDS:
@@ -129,11 +132,11 @@ def _rule(parts: PageParts, found: Signals) -> PageKind | None:
 
 
 def _is_parked(parts: PageParts, found: Signals) -> bool:
-    if _length(parts) > 2 * _SHORT or found.prose_words > 80:
+    if _length(parts) > 2 * _SHORT or found.prose_words > _PARKED_PROSE:
         return False
     hosted = any(_is_parking(source) for source in parts.sources)
-    marks = 2 * hosted + found.parked_lines + ("parked" in found.announced)
-    return marks >= 2 and "parked" in found.told or (hosted and _length(parts) < _SHELL_CHARS)
+    marks = 2 * hosted + found.parked_texts
+    return (marks >= 2 and "parked" in found.told) or (hosted and _length(parts) < _SHELL_CHARS)
 
 
 def _is_parking(source: str) -> bool:

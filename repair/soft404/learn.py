@@ -24,7 +24,7 @@ from repair.soft404.signals import FEATURES, Signals, signals
 FOLDS = 10
 STRENGTHS = (0.03, 0.1, 0.3, 1.0)
 """Inverse strengths of regularisation that are tried."""
-UNSURE_FROM = 0.15
+UNSURE_FROM = 0.1
 _LEAST_PRECISION = 0.99
 _MARGIN = 0.05
 

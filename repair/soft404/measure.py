@@ -124,15 +124,15 @@ def _timed(pages: Sequence[LabelledPage]) -> tuple[float, float]:
     for page in pages:
         parts = parts_of(page.page)
         if parts is not None:
-            parses.append(_best_us(lambda page=page: parts_of(page.page)))
-            judgements.append(_best_us(lambda parts=parts: judge_parts(parts, weights)))
+            parses.append(_best_us(parts_of, page.page))
+            judgements.append(_best_us(judge_parts, parts, weights))
     return (median(parses), median(judgements)) if parses else (0.0, 0.0)
 
 
-def _best_us(work: Callable[[], object]) -> float:
+def _best_us(work: Callable[..., object], *arguments: object) -> float:
     times = []
     for _ in range(_ROUNDS):
         started = time.perf_counter()
-        work()
+        work(*arguments)
         times.append(time.perf_counter() - started)
     return min(times) * 1e6

@@ -46,7 +46,7 @@ class Weights:
 
 
 def read(text: bytes, place: str) -> Weights:
-    """Weights out of a file's content. Raises ModelMismatch for other features, another version, or no model at all."""
+    """Weights out of a file's content. Raises ModelMismatch when they are not ours."""
     try:
         saved = msgspec.json.decode(text, type=SavedWeights)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

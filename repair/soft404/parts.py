@@ -61,7 +61,7 @@ def parts_of(page: Page) -> PageParts | None:
 
 
 def _escaped(text: str) -> str:
-    return "<p>" + text[: MAX_TEXT].replace("&", "&amp;").replace("<", "&lt;")
+    return "<p>" + text[:MAX_TEXT].replace("&", "&amp;").replace("<", "&lt;")
 
 
 def _parts(page: Page, tree: LexborHTMLParser, size: int) -> PageParts:

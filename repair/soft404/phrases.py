@@ -8,6 +8,7 @@ pairs of characters. A text is gone through once; at each word only the phrases 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
+from itertools import chain
 
 import msgspec
 
@@ -68,7 +69,7 @@ def _in_order(row: Row, end: int, others: tuple[Row, ...]) -> bool:
 @lru_cache(maxsize=1)
 def shipped() -> Phrases:
     """The phrases of phrases.json, of all languages together."""
-    return Phrases({family: sum(by_language.values(), []) for family, by_language in languages().items()})
+    return Phrases({family: chain(*by_language.values()) for family, by_language in languages().items()})
 
 
 def languages() -> dict[str, dict[str, list[str]]]:

@@ -1,9 +1,9 @@
 """The numbers a page is judged by (pure): what it says, where it says it, and how much else it says.
 
-An error page is short, says little besides that something is missing, and says it in its title, a heading or a line of
-its own. A page *about* errors has the same words with much text around them. So most signals come as a pair: the
-words in a place, and how much of the page is something else. (Forms, pictures, search boxes, links home and noindex were
-tried as well: they told the sites apart that were learnt from, not missing pages from others.)
+An error page is short, says little besides that something is missing, and says it in its title, a heading or a line
+of its own. A page *about* errors has the same words with much text around them. So most signals come as a pair: the
+words in a place, and how much of the page is something else. (Forms, pictures, search boxes, links home and noindex
+were tried as well: they told apart the sites that were learnt from, not missing pages from others.)
 """
 
 import re
@@ -52,11 +52,22 @@ FEATURES = (
 )
 """The names of the signals, in the order of `vector`."""
 
-_CODES = frozenset(("404", "410", "٤٠٤", "۴۰۴", "４０４", "error404", "http404", "404error", "404s", "404page"))
-_OTHER_CODES = frozenset(
-    "100 101 200 201 202 204 206 301 302 303 304 307 308 400 401 402 403 405 406 407 408 409 411 412 413 414 415 416 417 "
-    "421 422 429 431 451 500 501 502 503 504 505 507 511".split()
+_CODES = frozenset(
+    ("404", "410", "٤٠٤", "۴۰۴", "４０４", "error404", "http404", "404error", "404s", "404page")
 )
+_OTHER_CODES = frozenset(
+    str(code)
+    for code in (*range(100, 103), *range(200, 207), *range(300, 309), *range(400, 418), *range(500, 512))
+    if code not in (404, 410)
+) | {"421", "422", "429", "431", "451"}
+_CODE_WORDS = _CODES | frozenset(
+    tokens(
+        "a an the it this is that oh no oops ooops whoops oups ups uh http status code error errors err page erreur fehler "
+        "errore erro eror fel feil fejl fout chyba hiba błąd ошибка помилка грешка σφάλμα hata xəta lỗi خطأ خطای שגיאה 错误 "
+        "錯誤 エラー ページ 오류 페이지 त्रुटि"
+    )
+)
+_TELLING = frozenset(("not_found", "hint", "bare", "error"))
 _BARE_WORDS = 4
 """In a line of so few words, "not found" or "404" is the whole message."""
 _PROSE_WORDS = 8
@@ -77,8 +88,9 @@ _TITLE_PARTS = re.compile(r"\s[|\-–—·•:»«/<>]+\s|\s*[|•·]\s*|:{2}")
 class Signals:
     """What was found: the `vector` for the model, and what rules ask for.
 
-    `told` are the families of phrases anywhere, `announced` those of title, headings and the first lines; `spoken` how many characters of content there are.
-    `discusses` is for a page that says much about something, be it errors (documentation of HTTP): it is no error page.
+    `discusses` is for a page that says much about something, be it errors (documentation of HTTP): it is no error
+    page. `told` are the families of phrases anywhere, `announced` those of title, headings and the first lines;
+    `spoken` is how many characters of content there are.
     """
 
     vector: tuple[float, ...]
@@ -87,7 +99,7 @@ class Signals:
     announced: frozenset[str]
     spoken: int
     prose_words: int
-    parked_lines: int
+    parked_texts: int
     title_words: tuple[str, ...]
     heading_words: tuple[str, ...]
     words: frozenset[str]
@@ -95,11 +107,15 @@ class Signals:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Told:
-    """One text: its words, the families of its phrases, whether it bears the code of a missing page or another."""
+    """One text: its words, the families of its phrases, whether it bears the code of a missing page or another.
+
+    `mentions` is for a number that may be anything: "Peugeot 404" is no error.
+    """
 
     words: tuple[str, ...]
     families: frozenset[str]
     code: bool
+    mentions: bool
     other_code: bool
     chars: int
 
@@ -142,7 +158,7 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
         announced=_families((title, *headings, *lines[:_FIRST_LINES])),
         spoken=spoken,
         prose_words=sum(len(line.words) for line in lines if len(line.words) >= _PROSE_WORDS),
-        parked_lines=sum("parked" in line.families for line in lines),
+        parked_texts=sum("parked" in text.families for text in (title, *lines)),
         title_words=title.words,
         heading_words=tuple(word for text in headings for word in text.words),
         words=frozenset(word for text in told for word in text.words),
@@ -155,14 +171,22 @@ def _families(texts: Iterable[_Told]) -> frozenset[str]:
 
 def _told(text: str, phrases: Phrases) -> _Told:
     words = tuple(tokens(text))
+    families = phrases.found(words)
     held = _CODES.intersection(words)
     return _Told(
         words=words,
-        families=phrases.found(words),
-        code=bool(held),
+        families=families,
+        code=bool(held) and (bool(families & _TELLING) or any(map(_is_code, _TITLE_PARTS.split(text)))),
+        mentions=bool(held),
         other_code=not held and bool(_OTHER_CODES.intersection(words)),
         chars=len(text),
     )
+
+
+def _is_code(text: str) -> bool:
+    """Whether the text is the code of a missing page and little else."""
+    words = set(tokens(text))
+    return not words.isdisjoint(_CODES) and words <= _CODE_WORDS
 
 
 def _lines(blocks: Sequence[Block], phrases: Phrases) -> list[_Told]:
@@ -227,14 +251,14 @@ def _tells(told: _Told) -> bool:
 
 def _talks(told: _Told) -> bool:
     """Whether the words stand in a longer sentence: a notice says it shortly."""
-    return (told.says or told.code) and len(told.words) > _NOTICE_WORDS
+    return (told.says or told.mentions) and len(told.words) > _NOTICE_WORDS
 
 
 def _discusses(headings: list[_Told], lines: list[_Told]) -> bool:
     about = sum("about" in told.families for told in lines)
     talk = sum(map(_talks, lines))
     other = sum(len(told.words) for told in lines if len(told.words) >= _PROSE_WORDS and not _tells(told))
-    often = sum(told.says or told.code for told in headings) > _MANY_HEADINGS
+    often = sum(told.says or told.mentions for told in headings) > _MANY_HEADINGS
     return about >= 2 or talk >= 3 or (about >= 1 and talk >= 2) or often or other >= _MUCH_PROSE
 
 

@@ -7,6 +7,7 @@ from cryptography import x509
 
 from addons.flows import OURS
 from addons.helper import Helper
+from proxy.clients import ClientHasher
 from proxy.misses import MissStore
 from proxy.settings import MissesSettings
 from repair.model import HeldCopy
@@ -36,10 +37,16 @@ def helper(tmp_path):
         retention_days=90,
         deadline_s=5.0,
         portal=lambda: True,
+        hasher=ClientHasher(),
+        show_anyway=shown_to_nobody_but_the_first,
     )
     threads.shutdown()
     collection.close()
     misses.close()
+
+
+async def shown_to_nobody_but_the_first(miss_id, client):
+    return "http://school.test/withheld" if miss_id == "a" * 16 else None
 
 
 async def ask(helper, url, **about):
@@ -80,4 +87,12 @@ async def test_a_request_to_a_site_is_not_ours(helper):
 
 async def test_an_unknown_helper_path_is_refused_and_never_reaches_the_site(helper):
     flow = await ask(helper, f"{SITE}/.well-known/linkmend/secrets")
+    assert flow.response.status_code == 404
+
+
+async def test_a_withheld_page_is_shown_to_whoever_may_see_it(helper):
+    flow = await ask(helper, f"http://school.test/.well-known/linkmend/anyway?miss={'a' * 16}")
+    assert flow.response.status_code == 303
+    assert flow.response.headers["location"] == "http://school.test/withheld"
+    flow = await ask(helper, f"http://school.test/.well-known/linkmend/anyway?miss={'b' * 16}")
     assert flow.response.status_code == 404

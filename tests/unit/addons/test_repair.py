@@ -7,11 +7,13 @@ import pytest
 
 from addons.flows import FAILURE, OURS
 from addons.repair import Repair, miss_of
+from addons.soft404 import WITHHELD
 from proxy.clients import ClientHasher
 from proxy.failures import failure_of
 from proxy.misses import MissStore
 from proxy.settings import MissesSettings
 from proxy.visitors import Visitors
+from proxy.withheld import Withheld, WithheldPages
 from repair.model import HeldCopy, MissKind
 from repair.pipeline import Repairer
 from repair.reader import Reader
@@ -37,6 +39,7 @@ class School:
         self.visitors, self.hasher = Visitors(), ClientHasher()
         self.threads = ThreadPoolExecutor(2)
         self.offline = False
+        self.withheld = WithheldPages()
         self.addon = Repair(
             Repairer(self.collection, RepairSettings(), self.threads),
             Reader(self.collection, self.threads),
@@ -46,6 +49,7 @@ class School:
             hasher=self.hasher,
             offline=lambda: self.offline,
             portal=lambda: True,
+            withheld=self.withheld,
         )
 
     def noted(self):
@@ -153,3 +157,15 @@ async def test_a_token_in_an_address_stays_out_of_the_miss_log(school):
     (record,) = school.noted()
     assert record.url == f"{SITE}/reset"
     assert "SECRET" not in str(record)
+
+
+async def test_a_withheld_page_is_repaired_under_the_address_asked_for_and_can_be_seen_anyway(school):
+    flow = a_flow(f"{SITE}/", headers=BROWSER, response=(200, [("Content-Type", "text/html")], b"start"))
+    page = Withheld(kind=MissKind.SOFT_404, missed=f"{SITE}/old-volcanoes", url=f"{SITE}/")
+    flow.metadata[WITHHELD] = page
+    await school.addon.response(flow)
+    (record,) = school.noted()
+    assert (flow.response.status_code, flow.response.headers["linkmend-miss"]) == (200, "soft_404")
+    assert record.url == f"{SITE}/old-volcanoes"
+    assert f"anyway?miss={record.id}" in flow.response.get_text()
+    assert school.withheld.of(record.id, record.client) == page

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repair.detect import broken, is_archive_page, miss_kind
+from repair.detect import broken, is_archive_page, is_document, miss_kind
 from repair.model import MissKind
 from tests.make import a_page
 
@@ -56,14 +56,7 @@ def test_an_address_that_only_mentions_the_web_is_no_archive():
     assert not is_archive_page(a_page(url="http://notarchive.org.test/a"))
 
 
-def test_a_soft_detector_is_asked_about_successes_only():
-    asked = []
-
-    def soft(page):
-        asked.append(page.status)
-        return MissKind.SOFT_404
-
-    assert broken(a_page(status=200), soft) is MissKind.SOFT_404
-    assert broken(a_page(status=404), soft) is MissKind.NOT_FOUND
-    assert broken(a_page(status=403), soft) is None
-    assert asked == [200]
+def test_a_document_is_what_a_person_reads_and_no_archive_keeps():
+    assert is_document(a_page())
+    assert not is_document(a_page(content_type="image/png"))
+    assert not is_document(a_page(url="https://web.archive.org/web/2020/http://school.test/"))

@@ -1,0 +1,161 @@
+"""Is a page that was answered 200 really there? All that is known, asked in the order of what it costs.
+
+    a reader vouched for it -> the site's known error page -> a telling redirect -> what it says -> asking the site
+
+The reader waits for the first four, which take about a millisecond in a thread, and for the site's answer no longer
+than the budget. What comes later is remembered for the next page of that site.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+
+from repair.errors import RepairError
+from repair.model import MissKind, Page
+from repair.soft404.judge import MISSES, ORDINARY, Judgement, PageKind, address_evidence, judge_parts
+from repair.soft404.model import Weights, shipped
+from repair.soft404.parts import parts_of
+from repair.soft404.probe import Ask, Verdict, place_of, probe
+from repair.soft404.redirects import landing
+from repair.soft404.signals import signals
+from repair.soft404.sites import Sites
+from repair.soft404.sketch import Sketch, sketch_of
+
+log = logging.getLogger(__name__)
+
+_REMEMBERED = 500
+_MAX_PROBES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a page is. `why` is a word for technical readers: content, memory, redirect, probe, reader."""
+
+    judgement: Judgement
+    why: str = "content"
+    sketch: Sketch = ()
+
+    @property
+    def miss(self) -> MissKind | None:
+        """The kind to answer it with; None for a page that is there, or that a reader wants to see all the same."""
+        return None if self.why == "reader" else self.judgement.miss
+
+
+_MISSING = Judgement(kind=PageKind.NOT_FOUND, probability=1.0)
+
+
+class Detector:
+    """Judges pages; `ask` and `may_probe` decide whether sites are asked at all (robots.txt is the asker's part)."""
+
+    def __init__(
+        self,
+        sites: Sites,
+        executor: Executor,
+        *,
+        ask: Ask | None = None,
+        may_probe: Callable[[str], bool] = lambda url: True,
+        weights: Weights | None = None,
+    ) -> None:
+        self._sites = sites
+        self._executor = executor
+        self._ask = ask
+        self._may_probe = may_probe
+        self._weights = weights or shipped()
+        self._judged: OrderedDict[bytes, tuple[Judgement, Sketch]] = OrderedDict()
+        self._probes: set[asyncio.Task[Finding]] = set()
+
+    async def find(self, page: Page, *, asked: str | None = None, budget_s: float = 0.0) -> Finding:
+        """What the page is; `asked` is the address that led to it by redirects. Never raises RepairError."""
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.run_in_executor(self._executor, self._known, page, asked)
+        except RepairError as error:
+            log.warning("%s", error)
+            return Finding(judgement=ORDINARY)
+        if not found.judgement.unsure or not found.sketch or self._ask is None:
+            return found
+        if len(self._probes) >= _MAX_PROBES or not place_of(page.url) or not self._may_probe(page.url):
+            return found
+        task = loop.create_task(self._probed(page.url, found))
+        self._probes.add(task)
+        task.add_done_callback(self._probes.discard)
+        done, _ = await asyncio.wait({task}, timeout=budget_s)
+        return task.result() if done else found
+
+    async def learn_error_page(self, page: Page) -> None:
+        """A page that was honestly answered 404: the site may send the same text with a 200 elsewhere."""
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._learn, page)
+
+    async def vouch(self, url: str, sketch: Sketch) -> None:
+        """A reader wanted to see the page after all."""
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._forget, url, sketch)
+
+    async def close(self) -> None:
+        """Give up what sites have not answered."""
+        for task in tuple(self._probes):
+            task.cancel()
+        if self._probes:
+            await asyncio.wait(self._probes)
+
+    def _known(self, page: Page, asked: str | None) -> Finding:
+        """All that needs no answer of the site."""
+        judgement, sketch = self._judgement(page)
+        if self._sites.is_fine(page.url) or (asked is not None and self._sites.is_fine(asked)):
+            return Finding(judgement=replace(judgement, unsure=False), why="reader")
+        # Never a start page: single-page applications send it, with a 404, for every address of theirs.
+        if place_of(page.url) and self._sites.is_error_page(page.url, sketch):
+            return Finding(judgement=_MISSING, why="memory", sketch=sketch)
+        if asked is not None and judgement.kind not in MISSES and self._led_astray(asked, page):
+            return Finding(judgement=_MISSING, why="redirect", sketch=sketch)
+        return Finding(judgement=judgement, sketch=sketch)
+
+    def _judgement(self, page: Page) -> tuple[Judgement, Sketch]:
+        """By content, remembered for pages that come again."""
+        digest = hashlib.blake2b(
+            page.body, key=page.url.encode("utf-8", "replace")[:64], digest_size=16
+        ).digest()
+        known = self._judged.get(digest)
+        if known is None:
+            parts = parts_of(page)
+            known = (ORDINARY, ()) if parts is None else (judge_parts(parts, self._weights), sketch_of(parts))
+            self._judged[digest] = known
+            while len(self._judged) > _REMEMBERED:
+                self._judged.popitem(last=False)
+        return known
+
+    def _led_astray(self, asked: str, page: Page) -> bool:
+        """Whether the redirect tells of a missing page, and the page it led to does not answer to the address."""
+        if landing(asked, page.url) is None:
+            return False
+        parts = parts_of(page)
+        return parts is not None and address_evidence(asked, signals(parts)) >= 0
+
+    async def _probed(self, url: str, found: Finding) -> Finding:
+        """Ask the site, once in a while for each directory, and remember what it gave away."""
+        loop = asyncio.get_running_loop()
+        try:
+            if self._ask is None or not await loop.run_in_executor(
+                self._executor, self._sites.may_ask, place_of(url)
+            ):
+                return found
+            answer = await probe(url, found.sketch, self._ask)
+            if answer.error_page:
+                await loop.run_in_executor(self._executor, self._sites.remember, url, answer.error_page)
+        except RepairError as error:
+            log.warning("%s", error)
+            return found
+        if answer.verdict is Verdict.MISSING:
+            return replace(found, judgement=_MISSING, why="probe")
+        return found
+
+    def _learn(self, page: Page) -> None:
+        parts = parts_of(page)
+        if parts is not None:
+            self._sites.remember(page.url, sketch_of(parts))
+
+    def _forget(self, url: str, sketch: Sketch) -> None:
+        self._sites.forget(url, sketch)

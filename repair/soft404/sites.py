@@ -1,0 +1,168 @@
+"""What is known of each site's error pages, kept in SQLite: their sketches, which pages are fine, who was asked.
+
+Several processes may use the file at once, a `kill -9` loses nothing that was committed, and each table is bounded.
+Addresses are kept as digests only: which pages people insisted on seeing is nobody's business.
+"""
+
+import contextlib
+import hashlib
+import logging
+import os
+import sqlite3
+import threading
+import time
+from array import array
+from collections.abc import Callable
+from pathlib import Path
+
+from repair.errors import CollectionError
+from repair.files import set_aside
+from repair.soft404.sketch import ALIKE, Sketch, likeness
+from repair.urls import normal, parse
+
+log = logging.getLogger(__name__)
+
+PER_SITE = 8
+MAX_ROWS = 20_000
+ASK_EVERY_S = 86_400.0
+"""How long a directory of a site is not asked again."""
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS prints (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, sketch BLOB NOT NULL, UNIQUE (host, sketch)
+);
+CREATE TABLE IF NOT EXISTS fine (id INTEGER PRIMARY KEY AUTOINCREMENT, url BLOB NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS asked (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, place BLOB NOT NULL UNIQUE, at REAL NOT NULL
+);
+"""
+
+
+class Sites:
+    """The memory in one file. It reads and writes the disk: ask it from a thread, any thread."""
+
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._clock = clock
+        self._lock = threading.Lock()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._database = self._begun()
+        except (OSError, sqlite3.Error) as error:
+            raise CollectionError(f"{path}: the memory of error pages cannot be opened: {error}") from error
+
+    def _begun(self) -> sqlite3.Connection:
+        """The database; a damaged one is set aside, since it can be learnt again."""
+        try:
+            return self._opened()
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise  # busy or full: not damaged
+            log.error("%s was damaged (%s); it lies in %s now", self._path.name, error, set_aside(self._path))
+            return self._opened()
+
+    def _opened(self) -> sqlite3.Connection:
+        os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
+        database = sqlite3.connect(self._path, timeout=5, check_same_thread=False)
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("PRAGMA synchronous=NORMAL")
+        database.executescript(_SCHEMA)
+        return database
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+    def remember(self, url: str, sketch: Sketch) -> None:
+        """This is an error page of the site that `url` belongs to."""
+        if not sketch or self.is_error_page(url, sketch):
+            return
+        host = _host(url)
+        self._write(
+            ("INSERT OR IGNORE INTO prints (host, sketch) VALUES (?, ?)", (host, _packed(sketch))),
+            (
+                "DELETE FROM prints WHERE host = ?1 AND id NOT IN"
+                " (SELECT id FROM prints WHERE host = ?1 ORDER BY id DESC LIMIT ?2)",
+                (host, PER_SITE),
+            ),
+            _bounded("prints"),
+        )
+
+    def is_error_page(self, url: str, sketch: Sketch) -> bool:
+        """Whether the page is one that its site is known to send for what is not there."""
+        return bool(sketch) and any(likeness(sketch, known) >= ALIKE for known in self._prints(url))
+
+    def forget(self, url: str, sketch: Sketch) -> None:
+        """A reader wanted to see the page: it is fine, and pages like it are no error pages of its site."""
+        alike = [known for known in self._prints(url) if likeness(sketch, known) >= ALIKE]
+        host = _host(url)
+        self._write(
+            *(
+                ("DELETE FROM prints WHERE host = ? AND sketch = ?", (host, _packed(known)))
+                for known in alike
+            ),
+            ("INSERT OR REPLACE INTO fine (url) VALUES (?)", (_digest(url),)),
+            _bounded("fine"),
+        )
+
+    def is_fine(self, url: str) -> bool:
+        """Whether a reader has vouched for the page."""
+        return bool(self._read("SELECT 1 FROM fine WHERE url = ?", (_digest(url),)))
+
+    def may_ask(self, place: str) -> bool:
+        """Whether it is time to ask a directory of a site again; who is told yes is the one to ask, and no other."""
+        now = self._clock()
+        before = self._write(
+            (
+                "INSERT INTO asked (place, at) VALUES (?1, ?2)"
+                " ON CONFLICT (place) DO UPDATE SET at = ?2 WHERE at < ?3 OR at > ?2",
+                (_digest(place), now, now - ASK_EVERY_S),
+            ),
+            _bounded("asked"),
+        )
+        return before > 0
+
+    def _prints(self, url: str) -> list[Sketch]:
+        rows = self._read("SELECT sketch FROM prints WHERE host = ? LIMIT ?", (_host(url), PER_SITE))
+        return [_unpacked(row[0]) for row in rows]
+
+    def _read(self, query: str, values: tuple[object, ...]) -> list[tuple[bytes]]:
+        try:
+            with self._lock:
+                return self._database.execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise CollectionError(f"{self._path}: {error}") from error
+
+    def _write(self, *statements: tuple[str, tuple[object, ...]]) -> int:
+        """Carry all of them out or none; how many rows the first one changed."""
+        try:
+            with self._lock, self._database:
+                changed = [self._database.execute(text, values).rowcount for text, values in statements]
+        except sqlite3.Error as error:
+            raise CollectionError(f"{self._path}: {error}") from error
+        return changed[0]
+
+
+def _bounded(table: str) -> tuple[str, tuple[object, ...]]:
+    newest = f"(SELECT max(id) FROM {table})"  # noqa: S608  (our own table names)
+    return f"DELETE FROM {table} WHERE id <= {newest} - ?", (MAX_ROWS,)  # noqa: S608
+
+
+def _host(url: str) -> str:
+    try:
+        return parse(url).authority
+    except ValueError:
+        return ""
+
+
+def _digest(text: str) -> bytes:
+    with contextlib.suppress(ValueError):
+        text = normal(text)
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
+
+
+def _packed(sketch: Sketch) -> bytes:
+    return array("I", sketch).tobytes()
+
+
+def _unpacked(blob: bytes) -> Sketch:
+    return tuple(array("I", blob[: len(blob) // 4 * 4]))

@@ -1,0 +1,162 @@
+"""repair.soft404.judge: what kind of page it is, by what it says."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from repair.model import MissKind
+from repair.soft404.judge import Judgement, PageKind, judge
+from tests.make import a_page
+
+LESSON = "<p>" + "Lava and ash come out of the Earth, and people live near it all the same. " * 4 + "</p>"
+
+
+def judged(body, url="http://school.test/page", **about):
+    return judge(a_page(url=url, body=body.encode(), **about))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<title>404 Not Found</title><h1>Not Found</h1><p>The requested URL was not found on this server.</p>",
+        "<title>School</title><header><h1>School</h1></header><main><h2>Seite nicht gefunden</h2>"
+        "<p>Die gesuchte Seite existiert nicht mehr.</p></main>",
+        "<title>Oups !</title><h1>404</h1><p>Cette page n'existe pas.</p><a href='/'>Retour à l'accueil</a>",
+        "<title>Error</title><pre>Cannot GET /lessons/rivers</pre>",
+        "<title>ページが見つかりません</title><h1>お探しのページが見つかりませんでした</h1>",
+        "<h1>Not Found</h1>",
+    ],
+    ids=["apache", "german", "french", "express", "japanese", "bare"],
+)
+def test_an_error_page_is_told(body):
+    found = judged(body)
+    assert found.kind is PageKind.NOT_FOUND
+    assert found.miss is MissKind.SOFT_404
+
+
+def test_an_error_in_plain_text_is_told():
+    assert judged("404 page not found", content_type="text/plain").kind is PageKind.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<title>Volcanoes</title><h1>Volcanoes</h1>" + LESSON,
+        "<title>404 Not Found - HTTP</title><h1>404 Not Found</h1><p>The HTTP 404 Not Found status code indicates "
+        "that the server cannot find the requested resource. For example, a link may be broken.</p>",
+        "<title>Not found (404) page - Documentation</title><h1>Not found (404) page</h1><p>The program makes a not "
+        "found (404) page in the root of the folder, named 404.html. If no 404.md file is found there, it is made.</p>",
+        "<title>Finding books</title><h1>Finding books</h1>"
+        + LESSON * 3
+        + "<h2>Still not found?</h2><p>Ask us.</p>",
+        "<title>Lost dogs of the town</title><h1>Lost dogs</h1><p>Rex is missing since May.</p>" + LESSON,
+        "<title>Peugeot 404</title><h1>Peugeot 404</h1><p>A car that was built from 1960 on.</p>" + LESSON,
+        "",
+        "<title>App</title><div id=root></div><script src=/app.js></script>",
+    ],
+    ids=["lesson", "http", "generator", "heading", "dogs", "car", "empty", "shell"],
+)
+def test_a_page_that_is_there_is_no_miss(body):
+    assert judged(body).miss is None
+
+
+def test_a_page_that_answers_to_its_address_is_there():
+    body = (
+        "<title>The lonely reader</title><h1>The lonely reader</h1><p>Sorry, this page is lost, she read.</p>"
+    )
+    assert judged(body).kind is PageKind.NOT_FOUND
+    assert judged(body, url="http://school.test/poems/the-lonely-reader.html").miss is None
+
+
+def test_a_parked_domain_needs_more_than_one_mark():
+    told = "<title>rivers.example is for sale</title><h1>This domain is for sale</h1><p>Buy this domain</p>"
+    assert judged(told).miss is MissKind.PARKED
+    assert judged("<title>Shop</title><h1>Our offers</h1><p>Related searches</p>" + LESSON).miss is None
+    estate = "<title>House for sale</title><h1>House for sale</h1><p>Three rooms and a garden.</p>"
+    assert judged(estate).miss is None
+
+
+def test_a_parking_service_gives_itself_away_by_its_scripts():
+    script = "<script src='https://www.google.com/adsense/domains/caf.js'></script>"
+    assert judged(f"<title>x</title>{script}").kind is PageKind.PARKED
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("<title>Sign in</title><form><input name=u><input type=password></form>", PageKind.LOGIN),
+        (
+            "<title>Guest wifi</title><h1>Welcome</h1><p>Accept the terms to connect to the internet</p>"
+            "<form><button>Connect</button></form>",
+            PageKind.LOGIN,
+        ),
+        ("<title>School</title><h1>Coming soon</h1><p>Stay tuned.</p>", PageKind.CONSTRUCTION),
+        ("<title>403 Forbidden</title><h1>Forbidden</h1>", PageKind.ERROR),
+        ("<title>App</title><script src=/app.js></script>", PageKind.SHELL),
+    ],
+    ids=["login", "captive", "construction", "forbidden", "shell"],
+)
+def test_other_kinds_are_named_apart_and_are_no_misses(body, kind):
+    found = judged(body)
+    assert found.kind is kind
+    assert found.miss is None
+
+
+def test_what_is_no_document_is_not_judged():
+    assert judged("404 not found", content_type="image/png") == Judgement(
+        kind=PageKind.ORDINARY, probability=0.0
+    )
+
+
+_MARKUP = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [
+                "<title>",
+                "<h1>",
+                "</h1>",
+                "<p>",
+                "<form>",
+                "<input type=password>",
+                "<script>",
+                "</script>",
+                "<!--",
+                "<a href=/>",
+            ]
+            + [
+                "404 ",
+                "not found ",
+                "page ",
+                "\x00",
+                "&#0;",
+                "<svg>",
+                "<template>",
+                "<meta http-equiv=refresh content=0>",
+            ]
+        ),
+        st.text(max_size=30),
+    ),
+    max_size=60,
+).map("".join)
+
+
+@settings(deadline=None, max_examples=60)
+@given(_MARKUP, st.sampled_from(["http://school.test/a-b/c", "http://[", "", "http://x/%ff%00?q=1"]))
+def test_hostile_markup_is_judged_like_any_other(body, url):
+    found = judge(a_page(url=url, body=body.encode("utf-8", "replace")))
+    assert 0.0 <= found.probability <= 1.0
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "<p>page could not be found ",
+        "<h1>404",
+        "<title>",
+        "<input name=q>",
+        "<script src=//x/>",
+        "<a href=/>x",
+    ],
+)
+def test_a_huge_page_takes_no_longer_than_parsing_it(piece):
+    judged(piece * 20_000)

@@ -1,0 +1,102 @@
+"""repair.soft404.sites: what is remembered of each site."""
+
+import threading
+
+import pytest
+
+from repair.errors import CollectionError
+from repair.soft404 import sites as sites_module
+from repair.soft404.sites import ASK_EVERY_S, PER_SITE, Sites
+from repair.soft404.sketch import sketch
+from tests.fakes import FakeClock
+
+PAGE = "http://school.test/lessons/gone.html"
+
+
+def a_sketch(name="a", size=40):
+    return sketch([f"{name}{number}" for number in range(size)])
+
+
+@pytest.fixture
+def sites(tmp_path):
+    made = Sites(tmp_path / "soft404" / "sites.sqlite")
+    yield made
+    made.close()
+
+
+def test_an_error_page_is_known_again_on_its_own_site_only(sites):
+    sites.remember(PAGE, a_sketch())
+    assert sites.is_error_page("http://school.test/other", a_sketch())
+    assert not sites.is_error_page("http://other.test/", a_sketch())
+    assert not sites.is_error_page(PAGE, a_sketch("b"))
+
+
+def test_what_a_reader_wanted_to_see_is_fine_and_its_print_forgotten(sites):
+    sites.remember(PAGE, a_sketch())
+    sites.forget(PAGE, a_sketch())
+    assert sites.is_fine(PAGE)
+    assert not sites.is_fine("http://school.test/lessons/other.html")
+    assert not sites.is_error_page(PAGE, a_sketch())
+
+
+def test_a_directory_may_be_asked_once_in_a_while(tmp_path):
+    clock = FakeClock(1_000.0)
+    first = Sites(tmp_path / "sites.sqlite", clock=clock)
+    second = Sites(tmp_path / "sites.sqlite", clock=clock)
+    assert first.may_ask("http://school.test/lessons/")
+    assert not second.may_ask("http://school.test/lessons/")
+    assert second.may_ask("http://school.test/other/")
+    clock.now += ASK_EVERY_S + 1
+    assert second.may_ask("http://school.test/lessons/")
+    first.close()
+    second.close()
+
+
+def test_of_many_that_want_to_ask_one_may(sites):
+    told = []
+    threads = [
+        threading.Thread(target=lambda: told.append(sites.may_ask("http://school.test/a/"))) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == [False] * 7 + [True]
+
+
+def test_prints_of_a_site_and_all_tables_are_bounded(sites, monkeypatch):
+    monkeypatch.setattr(sites_module, "MAX_ROWS", 20)
+    for number in range(PER_SITE + 3):
+        sites.remember(PAGE, a_sketch(f"s{number}x"))
+    assert not sites.is_error_page(PAGE, a_sketch("s0x"))
+    assert sites.is_error_page(PAGE, a_sketch(f"s{PER_SITE + 2}x"))
+    for number in range(25):
+        sites.forget(f"http://school.test/{number}", ())
+    assert not sites.is_fine("http://school.test/0")
+    assert sites.is_fine("http://school.test/24")
+
+
+def test_another_process_sees_what_was_learnt_and_addresses_are_not_kept_in_clear(tmp_path):
+    path = tmp_path / "sites.sqlite"
+    first, second = Sites(path), Sites(path)
+    first.remember(PAGE, a_sketch())
+    first.forget("http://school.test/reset?token=SECRET", ())
+    assert second.is_error_page(PAGE, a_sketch())
+    first.close()
+    second.close()
+    assert b"SECRET" not in b"".join(file.read_bytes() for file in tmp_path.iterdir())
+
+
+def test_a_damaged_file_is_set_aside(tmp_path):
+    (tmp_path / "sites.sqlite").write_bytes(b"no database at all, but long enough to be taken for one" * 100)
+    sites = Sites(tmp_path / "sites.sqlite")
+    sites.remember(PAGE, a_sketch())
+    assert sites.is_error_page(PAGE, a_sketch())
+    assert (tmp_path / "sites.sqlite.damaged1").exists()
+    sites.close()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(CollectionError, match="cannot be opened"):
+        Sites(tmp_path / "file" / "sites.sqlite")
