@@ -14,12 +14,13 @@ ERROR_PAGE = (
     "<main><h1>404</h1><p>Sorry, the page you are looking for does not exist.</p></main></body></html>"
 )
 VAGUE_PAGE = (
-    "<html><head><title>Riverbend School</title></head><body><main><h1>Oops!</h1><p>The caretaker says it is missing, "
-    "and he has looked in every cupboard of the house.</p><p>Go home and have a cup of tea.</p></main></body></html>"
+    "<html><head><title>Riverbend School</title></head><body><main><h1>Oops!</h1><p>The caretaker says it is "
+    "missing, and he has looked in every cupboard of the house.</p><p>Go home and have a cup of tea.</p>"
+    "</main></body></html>"
 )
 ARTICLE = (
     "<html><head><title>404 Not Found explained</title></head><body><main><h1>404 Not Found</h1>"
-    + "<p>The HTTP 404 status code means that a server was reached and has no page at the address that was asked for. "
+    + "<p>The HTTP 404 status code means that a server was reached and has no page at the address asked for. "
     "For example, a link may have been mistyped by its author many years ago, or the page was moved.</p>"
     * 6
     + "</main></body></html>"

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.helper import (
+    Anyway,
     Certificate,
     Chose,
     Copy,
@@ -11,6 +12,7 @@ from proxy.helper import (
     Search,
     Static,
     ToPortal,
+    anyway_path,
     chose_path,
     copy_path,
     navigation,
@@ -142,6 +144,17 @@ def test_a_choice_is_told_by_post_from_any_kind_of_request():
 )
 def test_a_malformed_choice_is_refused(query):
     assert got(SITE + "/.well-known/linkmend/chose?" + query, method="POST") == Refused(status=400)
+
+
+def test_a_withheld_page_is_shown_by_a_persons_own_navigation_only():
+    url = SITE + anyway_path(MISS_ID)
+    assert got(url, (("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document"))) == Anyway(
+        miss_id=MISS_ID
+    )
+    assert got(url, ()) == Anyway(miss_id=MISS_ID)
+    assert got(url, (("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty"))) == Refused(status=403)
+    assert got(url, method="POST") == Refused(status=405)
+    assert got(SITE + "/.well-known/linkmend/anyway?miss=http://evil.test/") == Refused(status=400)
 
 
 def test_pages_are_only_read():

@@ -125,3 +125,35 @@ def test_the_certificate_is_printed_once_there_is_one(tmp_path):
 def test_a_pac_file_needs_an_address_that_devices_can_reach():
     assert '"PROXY proxy.school.test:8080"' in linkmend("pac", "--proxy", "proxy.school.test:8080").stdout
     assert "name the proxy with --proxy" in str(linkmend("pac").exception)
+
+
+ERROR_PAGE = "<title>404</title><h1>Page not found</h1><p>The page you are looking for does not exist.</p>"
+
+
+def test_soft404_tells_error_pages_from_others(tmp_path):
+    gone, there = tmp_path / "gone.html", tmp_path / "there.html"
+    gone.write_text(ERROR_PAGE, encoding="utf-8")
+    there.write_text(PAGE.format(title="Volcanoes", text="Lava and ash. " * 20), encoding="utf-8")
+    done = linkmend("soft404", "--json", gone, there)
+    first, second = map(json.loads, done.stdout.splitlines())
+    assert (first["file"], first["soft_404"], first["kind"]) == (str(gone), True, "not_found")
+    assert (second["soft_404"], second["kind"]) == (False, "ordinary")
+    assert second["probability"] < 0.5 < first["probability"]
+    assert "not_found" in linkmend("soft404", gone).stdout
+
+
+def test_soft404_measures_beside_the_simple_rules(tmp_path):
+    (tmp_path / "gone.html").write_text(ERROR_PAGE, encoding="utf-8")
+    row = {"file": "gone.html", "label": "error", "kind": "site_404", "split": "test", "repo": "a/b"}
+    (tmp_path / "labels.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    told = json.loads(linkmend("soft404", "--measure", tmp_path, "--json").stdout)
+    assert [detector["recall"] for detector in told["detectors"]] == [1.0, 1.0, 1.0]
+    assert "us to judge it" in linkmend("soft404", "--measure", tmp_path).stdout
+
+
+def test_soft404_wants_files_or_a_folder_and_names_what_it_cannot_read(tmp_path):
+    assert linkmend("soft404").exit_code == 2
+    assert linkmend("soft404", tmp_path / "a.html", "--measure", tmp_path).exit_code == 2
+    done = linkmend("soft404", tmp_path / "none.html")
+    assert isinstance(done.exception, LinkmendError)
+    assert "none.html" in str(done.exception)

@@ -1,0 +1,135 @@
+"""repair.soft404.detector: all that is known of a page, asked in order of its cost."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from repair.model import MissKind
+from repair.soft404.detector import Detector
+from repair.soft404.judge import PageKind
+from repair.soft404.sites import Sites
+from tests.make import a_page
+
+SITE = "http://school.test"
+VAGUE = (
+    b"<title>Riverbend School</title><main><h1>Oops!</h1><p>The caretaker says it is missing, and he has looked in "
+    b"every cupboard of the house.</p><p>Go home and have a cup of tea.</p></main>"
+)
+ERROR = b"<title>404</title><h1>Page not found</h1><p>Sorry, the page you are looking for does not exist here.</p>"
+LESSON = b"<title>Lava</title><h1>Lava</h1><p>" + b"Lava and ash come out of the Earth. " * 30
+
+
+class Site:
+    """Answers nonsense with one page; `gate` holds the answer back until it is opened."""
+
+    def __init__(self, answer):
+        self.answer = answer
+        self.asked = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+
+    async def ask(self, url):
+        self.asked.append(url)
+        await self.gate.wait()
+        return self.answer
+
+
+@pytest.fixture
+def made(tmp_path):
+    threads = ThreadPoolExecutor(2)
+    sites = Sites(tmp_path / "sites.sqlite")
+    yield lambda site=None, **about: Detector(sites, threads, ask=site.ask if site else None, **about)
+    threads.shutdown()
+    sites.close()
+
+
+async def test_a_page_that_says_so_is_missing_without_asking_anybody(made):
+    site = Site(a_page(body=LESSON))
+    found = await made(site).find(a_page(body=ERROR), budget_s=5.0)
+    assert (found.miss, found.why) == (MissKind.SOFT_404, "content")
+    assert site.asked == []
+
+
+async def test_in_doubt_the_site_is_asked_and_its_error_page_known_from_then_on(made):
+    site = Site(a_page(body=VAGUE))
+    detector = made(site)
+    first = await detector.find(a_page(url=f"{SITE}/a/b.html", body=VAGUE), budget_s=5.0)
+    assert (first.miss, first.why) == (MissKind.SOFT_404, "probe")
+    second = await detector.find(a_page(url=f"{SITE}/other/c.html", body=VAGUE), budget_s=5.0)
+    assert (second.miss, second.why) == (MissKind.SOFT_404, "memory")
+    assert len(site.asked) == 1
+
+
+async def test_a_directory_that_was_asked_is_left_in_peace(made):
+    site = Site(a_page(status=404))
+    detector = made(site)
+    for name in "abc":
+        assert (await detector.find(a_page(url=f"{SITE}/a/{name}", body=VAGUE), budget_s=5.0)).miss is None
+    assert len(site.asked) == 1
+
+
+@pytest.mark.parametrize("url", [f"{SITE}/", SITE])
+async def test_start_pages_are_never_asked_about(made, url):
+    site = Site(a_page(body=VAGUE))
+    assert (await made(site).find(a_page(url=url, body=VAGUE), budget_s=5.0)).miss is None
+    assert site.asked == []
+
+
+async def test_nobody_is_asked_where_it_is_forbidden(made):
+    site = Site(a_page(body=VAGUE))
+    detector = made(site, may_probe=lambda url: False)
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=VAGUE), budget_s=5.0)).miss is None
+    assert site.asked == []
+
+
+async def test_a_late_answer_lets_the_page_through_and_teaches_for_the_next(made):
+    site = Site(a_page(body=VAGUE))
+    site.gate.clear()
+    detector = made(site)
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=VAGUE), budget_s=0.01)).miss is None
+    site.gate.set()
+    await asyncio.gather(*detector._probes)
+    assert (await detector.find(a_page(url=f"{SITE}/a/c", body=VAGUE))).why == "memory"
+
+
+async def test_an_honest_404_teaches_what_the_site_says_elsewhere(made):
+    detector = made()
+    await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=VAGUE))
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=VAGUE))).why == "memory"
+    assert (await detector.find(a_page(url=f"{SITE}/", body=VAGUE))).miss is None
+
+
+async def test_a_reader_who_vouches_for_a_page_is_believed_but_it_is_no_lesson(made):
+    detector = made()
+    page = a_page(url=f"{SITE}/a/b", body=ERROR)
+    found = await detector.find(page)
+    await detector.vouch(page.url, found.sketch)
+    again = await detector.find(page)
+    assert again.miss is None
+    assert again.judgement.kind is PageKind.NOT_FOUND
+    assert (await detector.find(a_page(url=f"{SITE}/a/c", body=ERROR))).miss is MissKind.SOFT_404
+
+
+async def test_a_deep_link_that_ends_at_the_start_page_is_missing(made):
+    detector = made()
+    page = a_page(url=f"{SITE}/", body=LESSON)
+    found = await detector.find(page, asked=f"{SITE}/lessons/rivers-and-lakes.html")
+    assert (found.miss, found.why) == (MissKind.SOFT_404, "redirect")
+    assert (await detector.find(page)).miss is None
+    await detector.vouch(f"{SITE}/lessons/rivers-and-lakes.html", ())
+    assert (await detector.find(page, asked=f"{SITE}/lessons/rivers-and-lakes.html")).miss is None
+
+
+async def test_a_redirect_to_a_page_that_answers_to_the_address_is_a_move(made):
+    page = a_page(url=f"{SITE}/", body=LESSON.replace(b"<h1>Lava", b"<h1>All about lava and ash"))
+    assert (await made().find(page, asked=f"{SITE}/lessons/lava-and-ash.html")).miss is None
+
+
+async def test_probes_under_way_end_with_the_detector(made):
+    site = Site(a_page(body=VAGUE))
+    site.gate.clear()
+    detector = made(site)
+    await detector.find(a_page(url=f"{SITE}/a/b", body=VAGUE), budget_s=0.0)
+    await detector.close()
+    assert not detector._probes
