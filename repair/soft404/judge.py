@@ -151,7 +151,9 @@ def _says_missing(found: Signals) -> bool:
 
 def _errs_otherwise(found: Signals) -> bool:
     coded = found.vector[_AT["title.other_code"]] or found.vector[_AT["heading.other_code"]]
-    return bool(coded and "error" in found.told) and found.spoken < _SHORT
+    if coded and "error" in found.told:
+        return found.spoken < _SHORT
+    return "error" in found.announced and found.spoken < _VERY_SHORT
 
 
 def _length(parts: PageParts) -> int:

@@ -62,9 +62,9 @@ _OTHER_CODES = frozenset(
 ) | {"421", "422", "429", "431", "451"}
 _CODE_WORDS = _CODES | frozenset(
     tokens(
-        "a an the it this is that oh no oops ooops whoops oups ups uh http status code error errors err page erreur fehler "
-        "errore erro eror fel feil fejl fout chyba hiba błąd ошибка помилка грешка σφάλμα hata xəta lỗi خطأ خطای שגיאה 错误 "
-        "錯誤 エラー ページ 오류 페이지 त्रुटि"
+        "a an the it this is that oh no oops ooops whoops oups ups uh http status code error errors err page erreur "
+        "fehler errore erro eror fel feil fejl fout chyba hiba błąd ошибка помилка грешка σφάλμα hata xəta lỗi خطأ "
+        "خطای שגיאה 错误 錯誤 エラー ページ 오류 페이지 त्रुटि"
     )
 )
 _TELLING = frozenset(("not_found", "hint", "bare", "error"))

@@ -176,3 +176,13 @@ def test_probes_can_be_switched_off_and_so_can_all_of_it(origin, start_linkmend,
     assert nonsense_asked(origin) == 0
     off = Client(start_linkmend(settings="[soft404]\nenabled = false\n", data=tmp_path / "other").url)
     assert off.open_page(origin.url + "/gone.html").text == ERROR_PAGE
+
+
+def test_in_a_browser_one_click_leads_to_the_page(origin, running, open_browser):
+    origin.pages["/lessons/gone.html"] = reply(ERROR_PAGE)
+    tab = open_browser(running)
+    tab.goto(origin.url + "/lessons/gone.html")
+    assert tab.title().startswith("This page seems to be missing")
+    tab.get_by_role("link", name="Show the page anyway").click()
+    tab.wait_for_function("document.title === 'Page not found | Riverbend School'")
+    assert tab.url == origin.url + "/lessons/gone.html"
