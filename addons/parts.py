@@ -134,6 +134,7 @@ class Parts:
         self._cache.settings = settings.cache
         self._harvest.settings = settings.harvest
         self._soft404.settings = settings.soft404
+        self._asker.parent = settings.proxy.parent
         self._repair.deadline_s = self._helper.deadline_s = settings.repair.deadline_s
         self._helper.retention_days = settings.misses.retention_days
 
@@ -158,7 +159,13 @@ class Parts:
 
     def _may_probe(self, url: str) -> bool:
         """Whether a site may be asked about a page in doubt; rules of the admin will have their say here."""
-        return self.settings.soft404.probe == "auto" and not self.settings.proxy.offline
+        proxy = self.settings.proxy
+        # An upstream proxy is mitmproxy's own business: asking past it might not reach the site, nor be wanted.
+        return (
+            self.settings.soft404.probe == "auto"
+            and not proxy.offline
+            and not proxy.mode.startswith("upstream")
+        )
 
     def _portal_reachable(self) -> bool:
         """Where browsers do not know of the proxy, http://linkmend.internal/ leads nowhere."""

@@ -6,7 +6,9 @@ reader's own request did not. No cookies, nothing remembered, robots.txt respect
 
 import asyncio
 import ssl
+import time
 from collections import OrderedDict
+from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 from urllib.robotparser import RobotFileParser
@@ -22,17 +24,25 @@ _MAX_BYTES = 512 * 1024
 _MAX_ROBOTS_BYTES = 100 * 1024
 _MAX_REDIRECTS = 2
 _ROBOTS_KEPT = 500
+_ROBOTS_S = 86_400.0
 _TIMEOUT = aiohttp.ClientTimeout(total=10.0, connect=5.0)
 
 
 class Asker:
     """Asks sites about nonsense addresses. Begin with `start`, on the loop it will run on; end with `close`."""
 
-    def __init__(self, *, parent: str = "", tls: ssl.SSLContext | bool = True) -> None:
-        self._parent = parent
+    def __init__(
+        self,
+        *,
+        parent: str = "",
+        tls: ssl.SSLContext | bool = True,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.parent = parent
         self._tls = tls
         self._session: aiohttp.ClientSession | None = None
-        self._robots: OrderedDict[str, RobotFileParser | None] = OrderedDict()
+        self._clock = clock
+        self._robots: OrderedDict[str, tuple[RobotFileParser | None, float]] = OrderedDict()
 
     async def start(self) -> None:
         self._session = aiohttp.ClientSession(
@@ -76,7 +86,7 @@ class Asker:
         if self._session is None:
             return None
         try:
-            async with self._session.get(url, allow_redirects=False, proxy=self._parent or None) as answer:
+            async with self._session.get(url, allow_redirects=False, proxy=self.parent or None) as answer:
                 body = await answer.content.read(limit + 1)
                 while len(body) <= limit and (more := await answer.content.read(limit + 1 - len(body))):
                     body += more
@@ -93,14 +103,15 @@ class Asker:
         )
 
     async def _allowed(self, url: str) -> bool:
-        """By the site's robots.txt, asked for once; a site that does not answer sanely is left alone."""
+        """By the site's robots.txt, asked for once a day; a site that does not answer sanely is left alone."""
         parts = urlsplit(url)
         site = f"{parts.scheme}://{parts.netloc}"
-        if site not in self._robots:
-            self._robots[site] = await self._rules(site)
+        rules, read_at = self._robots.get(site, (None, float("-inf")))
+        if self._clock() - read_at > _ROBOTS_S:
+            rules = await self._rules(site)
+            self._robots[site] = (rules, self._clock())
             while len(self._robots) > _ROBOTS_KEPT:
                 self._robots.popitem(last=False)
-        rules = self._robots[site]
         return rules is not None and rules.can_fetch(AGENT, url)
 
     async def _rules(self, site: str) -> RobotFileParser | None:

@@ -88,11 +88,14 @@ class Detector:
 
     async def learn_error_page(self, page: Page) -> None:
         """A page that was honestly answered 404: the site may send the same text with a 200 elsewhere."""
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._learn, page)
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._executor, self._learn, page)
+        except RepairError as error:
+            log.warning("%s", error)
 
     async def vouch(self, url: str, sketch: Sketch) -> None:
-        """A reader wanted to see the page after all."""
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._forget, url, sketch)
+        """A reader wanted to see the page after all. Raises CollectionError."""
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._sites.forget, url, sketch)
 
     async def close(self) -> None:
         """Give up what sites have not answered."""
@@ -115,9 +118,7 @@ class Detector:
 
     def _judgement(self, page: Page) -> tuple[Judgement, Sketch]:
         """By content, remembered for pages that come again."""
-        digest = hashlib.blake2b(
-            page.body, key=page.url.encode("utf-8", "replace")[:64], digest_size=16
-        ).digest()
+        digest = _digest(page)
         known = self._judged.get(digest)
         if known is None:
             parts = parts_of(page)
@@ -157,5 +158,9 @@ class Detector:
         if parts is not None:
             self._sites.remember(page.url, sketch_of(parts))
 
-    def _forget(self, url: str, sketch: Sketch) -> None:
-        self._sites.forget(url, sketch)
+
+def _digest(page: Page) -> bytes:
+    digest = hashlib.blake2b(page.url.encode("utf-8", "replace"), digest_size=16)
+    digest.update(b"\0")
+    digest.update(page.body)
+    return digest.digest()

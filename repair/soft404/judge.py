@@ -120,15 +120,20 @@ def _rule(parts: PageParts, found: Signals) -> PageKind | None:
         return PageKind.PARKED
     if _says_missing(found):
         return None
-    if "login" in found.told and (parts.passwords or parts.forms) and found.spoken < _SHORT:
-        return PageKind.LOGIN
-    if parts.passwords == 1 and found.spoken < _VERY_SHORT:
+    if _asks_for_login(parts, found):
         return PageKind.LOGIN
     if "construction" in found.announced and found.spoken < _VERY_SHORT:
         return PageKind.CONSTRUCTION
     if _errs_otherwise(found):
         return PageKind.ERROR
     return None
+
+
+def _asks_for_login(parts: PageParts, found: Signals) -> bool:
+    """A password is wanted and little else is said, or (captive portals) a form and words for it come first."""
+    if parts.passwords:
+        return found.spoken < (_SHORT if "login" in found.told else _VERY_SHORT)
+    return "login" in found.announced and parts.forms > 0 and found.spoken < _VERY_SHORT
 
 
 def _is_parked(parts: PageParts, found: Signals) -> bool:

@@ -5,6 +5,7 @@ answers such nonsense with 404 is honest, and the page in doubt is there; one th
 the page has no such page. Everything here is decided on values; `Ask` is the seam to the network.
 """
 
+import asyncio
 import random
 import string
 from collections.abc import Awaitable, Callable
@@ -76,7 +77,7 @@ async def probe(url: str, page: Sketch, ask: Ask, letters: random.Random | None 
         answer = await ask(address)
         if answer is None:
             return Answer(verdict=Verdict.UNKNOWN)
-        found = compare(page, answer)
+        found = await asyncio.to_thread(compare, page, answer)  # which parses it
         if found.verdict is not Verdict.UNKNOWN:
             return found
     return found
