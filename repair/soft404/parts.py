@@ -1,6 +1,5 @@
 """What a page is made of, as far as it tells a missing page from one that is there: one walk over its tree."""
 
-import re
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
@@ -12,40 +11,30 @@ from repair.walk import MAX_TEXT, Block, Walk
 
 MAX_BYTES = 2 * 1024 * 1024
 """Larger pages are not looked at: nobody writes so much about nothing."""
-_MAX_HEADINGS = 12
+_MAX_HEADINGS = 16
 _MAX_LINKS = 500
 _MAX_NODES = 3_000
 _MAX_SOURCES = 60
 _MAX_UNWALKED = 2_000
 _HTML_TYPES = ("", "text/html", "application/xhtml+xml")
-_FURNITURE = "h1, h2, h3, pre, table, dl, form, input, script, img, iframe, frame, meta[http-equiv]"
-_HOME = re.compile(r"(?i)\s*(?:https?://[^/?#]{1,100})?(?:\.{0,2}/)*(?:index\.\w{1,5}|home)?\s*")
-_SEARCH_NAMES = ("q", "s", "query", "search", "keyword", "keywords", "term")
+_FURNITURE = "h1, h2, h3, pre, table, dl, form, input[type=password i], script, iframe, frame"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageParts:
-    """The parts of one page; `headings` are h1 to h3 wherever they stand, `home_links` lead to the root of the
-    site, `sources` are where scripts and frames come from, host first."""
+    """The parts of one page; `headings` are h1 to h3 wherever they stand, `tables` also listings, `own_links`
+    those outside menus, `sources` where scripts and frames come from, host first."""
 
     url: str
     title: str
     headings: tuple[str, ...]
     blocks: tuple[Block, ...]
-    links: int
     own_links: int
-    home_links: int
     forms: int
     passwords: int
-    searches: int
     scripts: int
-    images: int
-    frames: int
     tables: int
     sources: frozenset[str]
-    refresh: str
-    noindex: bool
-    size: int
 
 
 def parts_of(page: Page) -> PageParts | None:
@@ -57,14 +46,14 @@ def parts_of(page: Page) -> PageParts | None:
     if text is None:
         return None
     # Servers that know no HTML say "404 page not found" as plain text: one block without furniture.
-    return _parts(page, markup.tree(text if kind != "text/plain" else _escaped(text)), len(text))
+    return _parts(page, markup.tree(text if kind != "text/plain" else _escaped(text)))
 
 
 def _escaped(text: str) -> str:
     return "<p>" + text[:MAX_TEXT].replace("&", "&amp;").replace("<", "&lt;")
 
 
-def _parts(page: Page, tree: LexborHTMLParser, size: int) -> PageParts:
+def _parts(page: Page, tree: LexborHTMLParser) -> PageParts:
     walk = Walk(_MAX_LINKS)
     if tree.root is not None:
         walk.through(tree.root)
@@ -74,20 +63,12 @@ def _parts(page: Page, tree: LexborHTMLParser, size: int) -> PageParts:
         title=_line(walk.title),
         headings=tuple(furniture.headings),
         blocks=tuple(walk.blocks) if len(walk.blocks) > 2 else (*walk.blocks, *_unwalked(tree, walk)),
-        links=len(walk.links),
         own_links=sum(not link.nav for link in walk.links),
-        home_links=sum(_HOME.fullmatch(link.href[:200]) is not None for link in walk.links),
         forms=furniture.forms,
         passwords=furniture.passwords,
-        searches=furniture.searches,
         scripts=furniture.scripts,
-        images=furniture.images,
-        frames=furniture.frames,
         tables=furniture.tables,
         sources=frozenset(furniture.sources),
-        refresh=furniture.refresh,
-        noindex=markup.robots(page, walk.metas)[0],
-        size=size,
     )
 
 
@@ -102,49 +83,35 @@ def _unwalked(tree: LexborHTMLParser, walk: Walk) -> tuple[Block, ...]:
 
 
 class _Furniture:
-    """Headings, forms, scripts and pictures of a tree, counted."""
+    """Headings, forms, scripts and tables of a tree, counted."""
 
     def __init__(self, tree: LexborHTMLParser) -> None:
         self.headings: list[str] = []
         self.sources: set[str] = set()
-        self.refresh = ""
-        self.forms = self.passwords = self.searches = self.scripts = self.images = self.frames = 0
-        self.tables = 0
+        self.forms = self.passwords = self.scripts = self.tables = 0
+        looked_at = 0
         for node in tree.css(_FURNITURE)[:_MAX_NODES]:
             match node.tag:
                 case "h1" | "h2" | "h3":
-                    if len(self.headings) < _MAX_HEADINGS and (text := _line(node.text())):
+                    looked_at += 1  # empty ones too: each may hold all the others
+                    if looked_at <= _MAX_HEADINGS and (text := _line(node.text())):
                         self.headings.append(text)
                 case "form":
                     self.forms += 1
                 case "script":
                     self.scripts += 1
                     self._note_source(node.attributes)
-                case "img":
-                    self.images += 1
                 case "iframe" | "frame":
-                    self.frames += 1
                     self._note_source(node.attributes)
-                case "pre" | "table" | "dl":
-                    self.tables += 1
                 case "input":
-                    self._count_input(node.attributes)
+                    self.passwords += 1
                 case _:
-                    self._note_meta(node.attributes)
-
-    def _count_input(self, attributes: dict[str, str | None]) -> None:
-        kind = (attributes.get("type") or "").lower()
-        self.passwords += kind == "password"
-        self.searches += kind == "search" or (attributes.get("name") or "").lower() in _SEARCH_NAMES
+                    self.tables += 1
 
     def _note_source(self, attributes: dict[str, str | None]) -> None:
         source = attributes.get("src")
         if source and "//" in source[:10] and len(self.sources) < _MAX_SOURCES:
             self.sources.add(source[:200].lower().partition("//")[2])
-
-    def _note_meta(self, attributes: dict[str, str | None]) -> None:
-        if (attributes.get("http-equiv") or "").lower() == "refresh":
-            self.refresh = self.refresh or attributes.get("content") or "0"
 
 
 def _line(text: str) -> str:

@@ -145,6 +145,8 @@ def test_hostile_markup_is_judged_like_any_other(body, url):
 @pytest.mark.parametrize(
     "piece",
     [
+        "<div>",
+        "<div><h1> ",
         "<p>page could not be found ",
         "<h1>404",
         "<title>",
