@@ -2,6 +2,8 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from proxy.store.responses import ResponseStore
 from proxy.visitors import Visitors
 from repair.collection import Collection
 from repair.harvest import Harvester
+from repair.hints import Hints
 from repair.pipeline import Repairer
 from repair.reader import Reader
 
@@ -42,8 +45,9 @@ class Parts:
         self._threads = ThreadPoolExecutor(_REPAIR_THREADS, thread_name_prefix="repair")
         self.responses = ResponseStore.open(data / "cache", settings.cache)
         self.collection = Collection.open(data / "collection", settings.collection)
-        self.misses = MissStore(data / "misses", settings.misses)
-        self.harvester = Harvester(self.collection, settings.collection)
+        self.hints = Hints(self.collection, settings.repair)
+        self.harvester = Harvester(self.collection, settings.collection, self.hints)
+        self.misses = MissStore(data / "misses", settings.misses, on_choice=self._note_choice)
         self._bodies = BodyServer()
         self.under_way = UnderWay()
         self._build(data)
@@ -52,7 +56,7 @@ class Parts:
         settings = self.settings
         visitors = Visitors()
         hasher = ClientHasher(data / "client-salt")
-        repairer = Repairer(self.collection, settings.repair, self._threads)
+        repairer = Repairer(self.collection, settings.repair, self._threads, hints=self.hints)
         reader = Reader(self.collection, self._threads)
         self._clients = Clients(settings.proxy)
         self._helper = Helper(
@@ -76,6 +80,7 @@ class Parts:
         self._harvest = Harvest(
             settings.harvest,
             self.harvester,
+            self.hints,
             visitors=visitors,
             hasher=hasher,
             max_bytes=settings.collection.max_document_bytes,
@@ -126,10 +131,13 @@ class Parts:
         await asyncio.to_thread(self._close_stores)
 
     def _close_stores(self) -> None:
+        self.misses.close()  # what it still tells of goes to the harvester
         self.harvester.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self.collection.close()
-        self.misses.close()
+
+    def _note_choice(self, url: str, chosen: str, at: datetime) -> None:
+        self.harvester.later(partial(self.hints.note_choice, url, chosen, at))
 
     def _portal_reachable(self) -> bool:
         """Where browsers do not know of the proxy, http://linkmend.internal/ leads nowhere."""

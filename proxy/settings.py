@@ -249,7 +249,7 @@ def _check(settings: Settings) -> None:
     if proxy.parent:
         parent_address(proxy.parent)
     _one_of("proxy.parent_https", proxy.parent_https, ("absolute", "connect"))
-    _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned"))
+    _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned", "decision"))
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
     _one_of("log.format", settings.log.format, ("text", "json"))
     for section in fields(settings):
