@@ -1,23 +1,28 @@
-"""Lets pages that pass feed the collection, behind the answer, when nothing about them is private."""
+"""Lets what passes feed the collection, behind the answer, when nothing about it is private: pages and moves."""
 
 import hashlib
+from functools import partial
 
 from mitmproxy import http
 
-from addons.flows import OURS, named_truly, page_of, request_of
+from addons.flows import OURS, header_list, named_truly, page_of, request_of
 from addons.soft404 import is_worth_keeping
 from proxy.cache.entry import CacheRequest
 from proxy.cache.personal import is_personal
 from proxy.clients import ClientHasher
 from proxy.navigation import is_navigation
-from proxy.privacy import SeenContent, may_harvest
+from proxy.privacy import SeenContent, is_personal_url, may_harvest
 from proxy.settings import HarvestSettings
 from proxy.visitors import Visitors
+from repair import urls
 from repair.harvest import Harvester
+from repair.hints import Hints
+
+_PERMANENT = (301, 308)
 
 
 class Harvest:
-    """Offers shareable documents to the harvester, and remembers what each client opened.
+    """Offers shareable documents to the harvester, tells of pages that moved for good, remembers what clients opened.
 
     It stands after the cache and before the repair: what it sees is what the origin said.
     """
@@ -26,6 +31,7 @@ class Harvest:
         self,
         settings: HarvestSettings,
         harvester: Harvester,
+        hints: Hints,
         *,
         visitors: Visitors,
         hasher: ClientHasher,
@@ -33,19 +39,18 @@ class Harvest:
     ) -> None:
         self.settings = settings
         self._harvester = harvester
+        self._hints = hints
         self._visitors = visitors
         self._hasher = hasher
         self._max_bytes = max_bytes
         self._seen = SeenContent()
 
     def response(self, flow: http.HTTPFlow) -> None:
-        if (
-            flow.response is None
-            or flow.response.status_code != 200
-            or flow.response.stream
-            or flow.is_replay
-            or not is_worth_keeping(flow)
-        ):
+        if flow.response is None or flow.is_replay:
+            return
+        if flow.response.status_code in _PERMANENT:
+            self._note_move(flow)
+        if flow.response.status_code != 200 or flow.response.stream or not is_worth_keeping(flow):
             return
         request = request_of(flow)
         if not is_navigation(request.method, request.headers) or not named_truly(flow):
@@ -53,6 +58,25 @@ class Harvest:
         self._visitors.opened(self._hasher.hash(flow.client_conn.peername[0]), request.url)
         if self.settings.enabled and OURS not in flow.metadata and request.method == "GET":
             self._offer(flow, request)
+
+    def _note_move(self, flow: http.HTTPFlow) -> None:
+        """A document that moved for good, as the site tells everybody."""
+        request, response = request_of(flow), flow.response
+        location = response.headers.get("location") if response else None
+        if (
+            not location
+            or not self.settings.enabled
+            or OURS in flow.metadata
+            or not is_navigation(request.method, request.headers)
+            or not named_truly(flow)
+        ):
+            return
+        # A redirect is judged as the page would be that it takes the place of.
+        said = header_list(response.headers) if response else ()
+        shared = may_harvest(request, said, status=200, seen_without_cookie=False).allowed
+        new = urls.resolve(request.url, location) if shared else None
+        if new is not None and not is_personal_url(new):
+            self._harvester.later(partial(self._hints.note_redirect, request.url, new))
 
     def _offer(self, flow: http.HTTPFlow, request: CacheRequest) -> None:
         page = page_of(flow)

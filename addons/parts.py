@@ -2,6 +2,8 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from proxy.visitors import Visitors
 from proxy.withheld import WithheldPages
 from repair.collection import Collection
 from repair.harvest import Harvester
+from repair.hints import Hints
 from repair.pipeline import Repairer
 from repair.reader import Reader
 from repair.soft404.ask import Asker
@@ -48,10 +51,11 @@ class Parts:
         self._threads = ThreadPoolExecutor(_REPAIR_THREADS, thread_name_prefix="repair")
         self.responses = ResponseStore.open(data / "cache", settings.cache)
         self.collection = Collection.open(data / "collection", settings.collection)
-        self.misses = MissStore(data / "misses", settings.misses)
-        self.harvester = Harvester(self.collection, settings.collection)
         self.sites = Sites(data / "soft404" / "sites.sqlite")
         self._asker = Asker(parent=settings.proxy.parent, tls=origin_context(settings.proxy))
+        self.hints = Hints(self.collection, settings.repair)
+        self.harvester = Harvester(self.collection, settings.collection, self.hints)
+        self.misses = MissStore(data / "misses", settings.misses, on_choice=self._note_choice)
         self._bodies = BodyServer()
         self.under_way = UnderWay()
         self._build(data)
@@ -60,7 +64,7 @@ class Parts:
         settings = self.settings
         visitors = Visitors()
         hasher = ClientHasher(data / "client-salt")
-        repairer = Repairer(self.collection, settings.repair, self._threads)
+        repairer = Repairer(self.collection, settings.repair, self._threads, hints=self.hints)
         reader = Reader(self.collection, self._threads)
         withheld = WithheldPages()
         self._soft404 = Soft404(
@@ -94,6 +98,7 @@ class Parts:
         self._harvest = Harvest(
             settings.harvest,
             self.harvester,
+            self.hints,
             visitors=visitors,
             hasher=hasher,
             max_bytes=settings.collection.max_document_bytes,
@@ -151,11 +156,14 @@ class Parts:
         await asyncio.to_thread(self._close_stores)
 
     def _close_stores(self) -> None:
+        self.misses.close()  # what it still tells of goes to the harvester
         self.harvester.close()
         self._threads.shutdown(wait=True, cancel_futures=True)
         self.collection.close()
         self.sites.close()
-        self.misses.close()
+
+    def _note_choice(self, url: str, chosen: str, at: datetime) -> None:
+        self.harvester.later(partial(self.hints.note_choice, url, chosen, at))
 
     def _may_probe(self, url: str) -> bool:
         """Whether a site may be asked about a page in doubt; rules of the admin will have their say here."""

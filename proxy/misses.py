@@ -44,6 +44,8 @@ _BATCH = 500
 _LOOK_AT_CLOCK_S = 900.0
 _PURGE_EVERY = timedelta(days=1)
 
+OnChoice = Callable[[str, str, datetime], None]
+"""Who is told of a choice as it is written: the missing URL, what was opened, when. It neither waits nor raises."""
 _Write = Callable[[sqlite3.Connection], Line | None]
 _Job = tuple[_Write, Future[None]]
 
@@ -58,11 +60,13 @@ class MissStore:
         *,
         queue_length: int = 10_000,
         clock: Callable[[], datetime] | None = None,
+        on_choice: OnChoice | None = None,
     ) -> None:
         self._path = directory / "misses.sqlite"
         self._lines = MissLines(directory / "misses.jsonl", max_bytes=settings.log_bytes)
         self._retention = timedelta(days=settings.retention_days)
         self._clock = clock or (lambda: datetime.now(UTC))
+        self._on_choice = on_choice
         self._queue: queue.Queue[_Job | None] = queue.Queue(queue_length)
         self._next_purge = self._clock()
         self._closed = False
@@ -108,7 +112,17 @@ class MissStore:
         Telling it twice changes nothing; the last choice counts; what was never offered is ignored.
         """
         at = self._clock()
-        self._enqueue(lambda database: _choose(database, miss_id, choice, at))
+
+        def choose(database: sqlite3.Connection) -> Line | None:
+            told = _choose(database, miss_id, choice)
+            if told is None:
+                return None
+            missed, url = told
+            if self._on_choice is not None:
+                self._on_choice(missed, url, at)
+            return {"event": "chosen", "id": miss_id, "at": iso(at), "url": url}
+
+        self._enqueue(choose)
 
     def recent(
         self,
@@ -262,7 +276,8 @@ def _insert(database: sqlite3.Connection, record: MissRecord) -> Line:
     return {"event": "miss", **event}
 
 
-def _choose(database: sqlite3.Connection, miss_id: str, choice: str | int, at: datetime) -> Line | None:
+def _choose(database: sqlite3.Connection, miss_id: str, choice: str | int) -> tuple[str, str] | None:
+    """Write down what was opened; the missing URL and that one, None when there is nothing new to it."""
     row = database.execute("SELECT url, offered, chosen FROM misses WHERE id = ?", (miss_id,)).fetchone()
     if row is None:
         return None
@@ -274,4 +289,4 @@ def _choose(database: sqlite3.Connection, miss_id: str, choice: str | int, at: d
     if url is None or url == row[2]:
         return None
     database.execute("UPDATE misses SET chosen = ? WHERE id = ?", (url, miss_id))
-    return {"event": "chosen", "id": miss_id, "at": iso(at), "url": url}
+    return str(row[0]), str(url)

@@ -7,6 +7,7 @@ by what its old addresses were. A sample is counted once and remembered for a wh
 import math
 import time
 from collections import Counter, OrderedDict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,6 +16,9 @@ from repair import urls, words
 _SAMPLE = 3_000
 _SITES = 64
 _FRESH_S = 900.0
+
+Split = Callable[[str], Sequence[str]]
+"""The words glued in a word; the word alone when there are none."""
 
 
 class KnownAddresses(Protocol):
@@ -64,8 +68,8 @@ class AddressWords:
         return counted
 
 
-def address_terms(url: str) -> tuple[list[str], list[str]]:
-    """The terms of a page's own name, and those of the directories above it."""
+def address_terms(url: str, split: Split = lambda word: (word,)) -> tuple[list[str], list[str]]:
+    """The terms of a page's own name, and those of the directories above it; `split` takes glued words apart."""
     try:
         parts = urls.parse(url)
     except ValueError:
@@ -74,11 +78,13 @@ def address_terms(url: str) -> tuple[list[str], list[str]]:
     empty = "http://127.0.0.1"
     directory, _, name = parts.path.rstrip("/").rpartition("/")
     query = f"?{parts.query}" if parts.query else ""
-    return _terms(f"{empty}/{name}{query}"), _terms(f"{empty}{directory}/")
+    return _terms(f"{empty}/{name}{query}", split), _terms(f"{empty}{directory}/", split)
 
 
-def _terms(url: str) -> list[str]:
-    return list(dict.fromkeys(term for word in urls.path_words(url) for term in words.terms(word)))
+def _terms(url: str, split: Split) -> list[str]:
+    """Glued words count as written, too: others may write them so."""
+    written = [word for found in urls.path_words(url) for word in dict.fromkeys((found, *split(found)))]
+    return list(dict.fromkeys(term for word in written for term in words.terms(word)))
 
 
 def _counted(addresses: tuple[str, ...]) -> SiteWords:

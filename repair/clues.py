@@ -7,8 +7,8 @@
     around   the words around those links
     context  the words around the link itself, the nearer the heavier
     source   what the page with the link is about: its title and most frequent terms
-
-    copy     what any further source says of the page itself, an archived copy first of all
+    copy     what a copy of the lost page says, held or archived: its title and its most telling terms
+    tags     what people and held pages attach to the address or its directory
 
 A clue that is missing is simply not there.
 """
@@ -22,19 +22,24 @@ from urllib.parse import unquote
 
 from repair import urls, words
 from repair.addresses import AddressWords, address_terms
+from repair.gluedwords import Splitter
 from repair.model import BrokenLink, Evidence, HeldPage, InLink
-from repair.moves import Guess
+from repair.pointers import Pointer, Pointers
 from repair.structure import squeezed
 
-NAMES = ("anchor", "slug", "dirs", "inlinks", "around", "context", "source", "copy")
-_READ_HERE = frozenset({"anchor", "url", "inlinks", "context", "source"})
+NAMES = ("anchor", "slug", "dirs", "inlinks", "around", "context", "source", "copy", "tags")
+_TOLD = ("copy", "tags")  # by sources of evidence; the others are read here
 _INLINKS = 40
 _CONTEXTS = 8  # so many contexts say what there is to say, and terms cost time
 _TERMS: Mapping[str, int] = {"around": 24, "context": 24, "source": 15, "copy": 40}
 _MOST_TERMS = 16
+_BACKLINKS = 10  # pages whose texts say what the lost page was about
 _HALF_AT = 5.0
-_GUESSES = 5
+_POINTERS = 8
 _SOURCE_CHARACTERS = 3_000
+
+Directories = Callable[[str], Mapping[str, float]]
+"""Where the pages of an address's directory went, as directories with their shares."""
 
 
 class Knowledge(Protocol):
@@ -49,14 +54,21 @@ class Knowledge(Protocol):
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
         """Known addresses with a beginning."""
 
+    def document_frequency(self, term: str, name: str = "body") -> int:
+        """In how many pages a field has a term."""
+
+    def size(self) -> int:
+        """How many pages there are."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clues:
     """All that is known of a lost page: terms with weights by source, and names it goes by.
 
-    `names` are squeezed anchors of other links with the share of links that use them, commonest first; `moves` are
-    the addresses that known moves of the site lead to. Without `compare_addresses` only the words of addresses
-    count, not their build: where the lost page may be held under its own address, comparing would be looking it up.
+    `names` are squeezed anchors of other links with the share of links that use them, commonest first; `backlinks`
+    are pages that link to the address; `directories` are where pages of its directory went, with their shares.
+    Without `compare_addresses` only the words of addresses count, not their build nor who links to both: where the
+    lost page may be held under its own address, comparing would be looking it up.
     """
 
     link: BrokenLink
@@ -64,14 +76,18 @@ class Clues:
     anchor_name: str = ""
     slug_name: str = ""
     tail_name: str = ""
+    copy_name: str = ""
     names: Sequence[tuple[str, float]] = ()
     inlink_count: int = 0
-    moves: Mapping[str, Guess] = field(default_factory=dict)
+    backlinks: Sequence[str] = ()
+    pointers: Sequence[Pointer] = ()
+    directories: Mapping[str, float] = field(default_factory=dict)
     compare_addresses: bool = True
 
     def calls(self) -> tuple[str, ...]:
-        """The names that the link and its address call the page by, each once, none empty."""
-        return tuple(dict.fromkeys(filter(None, (self.anchor_name, self.slug_name, self.tail_name))))
+        """The names that the link, its address and a copy call the page by, each once, none empty."""
+        names = (self.copy_name, self.anchor_name, self.slug_name, self.tail_name)
+        return tuple(dict.fromkeys(filter(None, names)))
 
 
 class ClueReader:
@@ -80,20 +96,23 @@ class ClueReader:
     def __init__(
         self,
         collection: Knowledge,
-        stop_anchors: Sequence[str] = (),
         *,
-        guesses: Callable[[str], Sequence[Guess]] | None = None,
+        is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor,
+        pointers: Pointers = lambda _: (),
+        directories: Directories = lambda _: {},
         compare_addresses: bool = True,
     ) -> None:
         self._collection = collection
         self._compare_addresses = compare_addresses
-        self._guesses = guesses
-        self._stop_anchors = tuple(stop_anchors)
+        self._pointers = pointers
+        self._directories = directories
+        self._is_stop_anchor = is_stop_anchor
         self._address_words = AddressWords(collection)
+        self._splitter = Splitter(collection.document_frequency, collection.size)
 
     def clues(self, link: BrokenLink, evidence: Iterable[Evidence] = ()) -> Clues:
         """What is known of the target of a link."""
-        telling = bool(link.anchor) and not words.is_stop_anchor(link.anchor, self._stop_anchors)
+        telling = bool(link.anchor) and not self._is_stop_anchor(link.anchor)
         inlinks = self._inlinks(link)
         slug, dirs = self._address(link.url)
         found: dict[str, Mapping[str, float]] = {
@@ -105,8 +124,8 @@ class ClueReader:
             "context": _near(link.before, link.after),
             "source": self._source(link),
         }
-        further = [pair for each in evidence if each.source not in _READ_HERE for pair in each.terms]
-        found["copy"] = dict(sorted(further, key=lambda pair: pair[1]))
+        told = {each.source: each for each in evidence if each.source in _TOLD}
+        found |= {name: dict(each.terms) for name, each in told.items()}
         pieces = [piece for piece in urls.parse(link.url).path.split("/") if piece]
         return Clues(
             link=link,
@@ -118,10 +137,13 @@ class ClueReader:
             anchor_name=squeezed(link.anchor) if telling else "",
             slug_name=squeezed(_last(pieces)),
             tail_name=squeezed(_last(pieces[:-1])) + squeezed(_last(pieces)),
+            copy_name=squeezed(told["copy"].text) if "copy" in told else "",
             names=_names(inlinks),
             inlink_count=len(inlinks),
+            backlinks=tuple(dict.fromkeys(inlink.source_url for inlink in inlinks))[:_BACKLINKS],
+            pointers=tuple(self._pointers(link))[:_POINTERS],
+            directories=self._directories(link.url),
             compare_addresses=self._compare_addresses,
-            moves={guess.url: guess for guess in self._guesses(link.url)[:_GUESSES]} if self._guesses else {},
         )
 
     def _inlinks(self, link: BrokenLink) -> list[InLink]:
@@ -130,11 +152,11 @@ class ClueReader:
             for inlink in self._collection.inlinks(link.url, _INLINKS)
             if not inlink.link.nav
             and inlink.source_url != link.source_url
-            and not words.is_stop_anchor(inlink.link.anchor, self._stop_anchors)
+            and not self._is_stop_anchor(inlink.link.anchor)
         ]
 
     def _address(self, url: str) -> tuple[dict[str, float], dict[str, float]]:
-        own, above = address_terms(url)
+        own, above = address_terms(url, self._splitter.split)
         site = self._address_words.of_site(url)
         slug = {term: max(0.05, site.rarity(term)) for term in own}
         return slug, {term: max(0.02, site.rarity(term)) for term in above if term not in slug}

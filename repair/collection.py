@@ -24,6 +24,7 @@ from repair.index import WEIGHTS
 from repair.indexing import Indexing
 from repair.model import Document, HeldCopy, HeldPage, InLink, Link
 from repair.pages import Brief, PageStore
+from repair.rarity import Rarities, Weights
 from repair.settings import CollectionSettings
 from repair.vectors import FIELDS as VECTOR_FIELDS
 from repair.vectors import Hashes, Statistics, Vectors
@@ -75,6 +76,7 @@ class Collection:
         self._pages = PageStore(self._database)
         self._graph = LinkGraph(self._database)
         self._indexing = Indexing(directory / "index", self._database, self._pages, self._graph)
+        self._rarities = Rarities(self._database)
         self._added = 0
 
     @classmethod
@@ -117,6 +119,11 @@ class Collection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def database(self) -> Database:
+        """Where all of it is kept; for who keeps more beside it."""
+        return self._database
 
     def add(
         self,
@@ -218,6 +225,10 @@ class Collection:
         """How common terms are, by field, and how much there is in all."""
         return self._indexing.vectors.statistics(terms, fields)
 
+    def rarities(self) -> Weights:
+        """How rare all terms are, by the buckets of `repair.rarity`."""
+        return self._rarities.weights(self._indexing.size())
+
     def document_frequency(self, term: str, name: str = "body") -> int:
         """In how many pages a field has a term."""
         return self._indexing.document_frequency(term, name)
@@ -270,8 +281,7 @@ class Collection:
 
         While another process writes the index this leaves the indexing to it: it takes a few seconds more.
         """
-        while self._indexing.catch_up(limit=_SLICE):
-            pass
+        self._indexing.catch_up_all()
         self._database.settle()
 
     def close(self) -> None:

@@ -16,6 +16,7 @@ ALIKE = 0.7
 """Dice's coefficient from which a page is a near-duplicate."""
 _CHARACTERS = 20_000
 _SLICE = 200
+_MADE = "fingerprints_made"  # how often there were news, for all processes
 _NONE = 0  # kept for pages too short to have a fingerprint; no text has this one
 
 # Both indexes spare the long rows of `pages`: the one finds what is to be done, the other holds all fingerprints.
@@ -40,7 +41,7 @@ class Duplicates:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known = Fingerprints()
-        self._fresh = False
+        self._known_at = ""
         self._lock = threading.Lock()
         with database.write() as connection:
             for statement in _SCHEMA:
@@ -53,15 +54,15 @@ class Duplicates:
                 "SELECT id, title, substr(text, 1, ?), language FROM pages WHERE simhash IS NULL LIMIT ?",
                 (_CHARACTERS, limit),
             ).fetchall()
+        if not rows:
+            return 0
         made = [(_signed(_print(title, text, language)), page) for page, title, text, language in rows]
         with self._database.write() as connection:
             connection.executemany("UPDATE pages SET simhash = ? WHERE id = ? AND simhash IS NULL", made)
-        self._fresh = self._fresh and not made
+            connection.execute(
+                "INSERT INTO meta VALUES (?, '1') ON CONFLICT (key) DO UPDATE SET value = value + 1", (_MADE,)
+            )
         return len(made)
-
-    def refresh(self) -> None:
-        """See what other processes have made."""
-        self._fresh = False
 
     def of(self, title: str, text: str, language: str = "", *, alike: float = ALIKE) -> tuple[Duplicate, ...]:
         """Held pages that say nearly the same as a text, the likest first."""
@@ -89,14 +90,13 @@ class Duplicates:
         return tuple(each for each in self.of(*row, alike=alike) if each.url != url) if row else ()
 
     def _prints(self) -> Fingerprints:
-        with self._lock:
-            if not self._fresh:
-                with self._database.read() as connection:
-                    rows = connection.execute("SELECT id, simhash FROM pages WHERE simhash IS NOT NULL")
-                    self._known = Fingerprints(
-                        (page, _unsigned(value)) for page, value in rows if value != _NONE
-                    )
-                self._fresh = True
+        """All fingerprints, read again when a process has made more."""
+        with self._lock, self._database.read() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_MADE,)).fetchone()
+            if row is not None and row[0] != self._known_at:
+                rows = connection.execute("SELECT id, simhash FROM pages WHERE simhash IS NOT NULL")
+                self._known = Fingerprints((page, _unsigned(value)) for page, value in rows if value != _NONE)
+                self._known_at = row[0]
             return self._known
 
     def _texts(self, pages: Sequence[int]) -> list[tuple[int, str, str, str, str]]:

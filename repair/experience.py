@@ -97,22 +97,19 @@ class ChoiceStore:
         liked = [Favourite(url=page, share=weight / total) for page, weight in weights.items() if weight > 0]
         return tuple(sorted(liked, key=lambda each: (-each.share, each.url))[:_LIMIT])
 
-    def ours(self) -> tuple[Choice, ...]:
-        """What was chosen at our own school, to be shared."""
+    def times(self, url: str, chosen: str) -> int:
+        """How often readers of our own school chose a page, less how often they refused it."""
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT url, chosen, times, refused, last_at FROM choices WHERE school = '' ORDER BY url, chosen"
-            ).fetchall()
-        return tuple(
-            Choice(
-                url=row[0],
-                chosen=row[1],
-                times=row[2],
-                refused=row[3],
-                at=datetime.fromtimestamp(row[4], UTC),
-            )
-            for row in rows
-        )
+            row = connection.execute(
+                "SELECT times - refused FROM choices WHERE url = ? AND chosen = ? AND school = ''",
+                (urls.normal(url), urls.normal(chosen)),
+            ).fetchone()
+        return int(row[0]) if row else 0
+
+    def forget(self, url: str) -> None:
+        """Forget what was chosen for an address, and that it was chosen."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM choices WHERE url = ?1 OR chosen = ?1", (url,))
 
 
 class Pages(Protocol):

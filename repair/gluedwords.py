@@ -24,7 +24,7 @@ _REMEMBERED = 16_384
 class Splitter:
     """Takes words apart by document frequencies; `df` is asked for terms as `repair.words` makes them."""
 
-    def __init__(self, df: Callable[[str], int], pages: int) -> None:
+    def __init__(self, df: Callable[[str], int], pages: Callable[[], int]) -> None:
         self._df = df
         self._pages = pages
         self._price = lru_cache(maxsize=_REMEMBERED)(self._looked_up)
@@ -36,7 +36,7 @@ class Splitter:
         if not (_LEAST_WHOLE <= len(word) <= _MOST_WHOLE and word.isalpha() and word.isascii()):
             return (word,)
         whole = self._frequency(word)
-        if whole >= max(_LEAST_PAGES, _KNOWN_WHOLE * self._pages):
+        if whole >= max(_LEAST_PAGES, _KNOWN_WHOLE * self._pages()):
             return (word,)
         return self._cheapest(word) or (word,)
 
@@ -61,7 +61,7 @@ class Splitter:
         if frequency < _LEAST_PAGES:
             # Stop words are in no index, but glued in names ("worldofwater").
             return _CUT_PRICE + 5.0 if piece in ENGLISH else math.inf
-        return _CUT_PRICE - math.log(min(1.0, frequency / max(1, self._pages)))
+        return _CUT_PRICE - math.log(min(1.0, frequency / max(1, self._pages())))
 
     def _frequency(self, word: str) -> int:
         found = words.terms(word)

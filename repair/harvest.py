@@ -1,7 +1,8 @@
 """Harvest: pages that pass by, read into the collection behind the reader's back.
 
 `offer` only puts a page in a bounded queue; one thread of our own reads it (markup, links, index), so
-that nothing of it runs on the event loop and a flood of pages costs some of them, never a reader's time.
+that nothing of it runs on the event loop and a flood of pages costs some of them, never a reader's time. `later`
+does the same for whatever else is worth noting.
 Whether a page may be shared at all is decided by the caller; what the page itself forbids (noindex), here.
 """
 
@@ -10,10 +11,12 @@ import logging
 import queue
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from repair import decode, markup
 from repair.collection import Addition, Collection
+from repair.hints import Hints
 from repair.model import HeldCopy, Page
 from repair.settings import CollectionSettings
 
@@ -27,7 +30,7 @@ _SLICE = 100  # pages indexed between two looks at the queue, when the index is 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestStats:
-    """What became of the pages offered since the start."""
+    """What became of the pages, and of all else, offered since the start."""
 
     waiting: int
     read: int
@@ -39,10 +42,15 @@ class HarvestStats:
 class Harvester:
     """A queue of pages and the thread that reads them into the collection."""
 
-    def __init__(self, collection: Collection, settings: CollectionSettings) -> None:
+    def __init__(
+        self, collection: Collection, settings: CollectionSettings, hints: Hints | None = None
+    ) -> None:
         self._collection = collection
+        self._hints = hints
         self._settings = settings
-        self._queue: queue.Queue[Page] = queue.Queue(maxsize=max(1, settings.queue_length))
+        self._queue: queue.Queue[Page | Callable[[], None]] = queue.Queue(
+            maxsize=max(1, settings.queue_length)
+        )
         self._waiting_bytes = 0
         self._lock = threading.Lock()
         self._closing = threading.Event()
@@ -63,6 +71,17 @@ class Harvester:
             return False
         with self._lock:
             self._waiting_bytes += len(page.body)
+        return True
+
+    def later(self, work: Callable[[], None]) -> bool:
+        """Have something done when its turn comes; False, at once, when too much waits already."""
+        if self._closing.is_set():
+            return False
+        try:
+            self._queue.put_nowait(work)
+        except queue.Full:
+            self._passed_over += 1
+            return False
         return True
 
     def stats(self) -> HarvestStats:
@@ -90,12 +109,9 @@ class Harvester:
                 # Far behind (an import, an index made anew): go on at once, but look at the queue in between.
                 index_at = now if behind else now + self._settings.commit_every_s
             try:
-                page = self._queue.get(timeout=self._patience_s(index_at))
+                self._take(self._queue.get(timeout=self._patience_s(index_at)))
             except queue.Empty:
                 continue
-            with self._lock:
-                self._waiting_bytes -= len(page.body)
-            self._take(page)
         self._index()
 
     def _patience_s(self, index_at: float) -> float:
@@ -105,19 +121,28 @@ class Harvester:
         return min(max(index_at - time.monotonic(), 0.001), 0.2)
 
     def _index(self) -> bool:
-        """Index a slice of what is due; whether more is left."""
+        """Index a slice of what is due; whether more is left. When nothing is, let the hints catch up."""
         try:
-            return self._collection.index_some(_SLICE) == _SLICE
+            if self._collection.index_some(_SLICE) == _SLICE:
+                return True
+            if self._hints is not None and not self._closing.is_set():
+                self._hints.catch_up()
         except Exception:  # the worker outlives whatever the disk does
             log.exception("could not index")
-            return False
+        return False
 
-    def _take(self, page: Page) -> None:
+    def _take(self, work: Page | Callable[[], None]) -> None:
         try:
-            self._hold(page)
+            if isinstance(work, Page):
+                with self._lock:
+                    self._waiting_bytes -= len(work.body)
+                self._hold(work)
+            else:
+                work()
         except Exception as error:  # noqa: BLE001  (one odd page must not end the harvest)
             self._failed += 1
-            log.warning("could not read %s: %s: %s", page.url, type(error).__name__, error)
+            what = work.url if isinstance(work, Page) else "a note"
+            log.warning("could not read %s: %s: %s", what, type(error).__name__, error)
 
     def _hold(self, page: Page) -> None:
         if page.status not in _READABLE:
@@ -138,6 +163,8 @@ class Harvester:
         held = self._collection.get(url)
         if held is not None and not held.pinned:
             self._collection.remove(url)
+            if self._hints is not None:
+                self._hints.forget(url)
 
 
 def addition_of(page: Page, settings: CollectionSettings, *, pinned: bool = False) -> Addition | None:

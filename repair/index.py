@@ -51,11 +51,13 @@ class Entry:
 
 
 def entry_of(page: int, document: Document, anchors: Iterable[str], linked: Iterable[str] = ()) -> Entry:
-    """A page and the words others link to it with, as terms by field; `linked` are the addresses it links to."""
+    """A page and the words others link to it with, as terms by field; `linked` are the addresses it links to,
+    in normal form."""
     language = document.language
     anchors = tuple(anchors)
+    silent = {anchor for anchor in set(anchors) if words.is_stop_anchor(anchor)}
     headings = " \n".join((*document.headings, *document.keywords, document.description))
-    telling = " \n".join(anchor for anchor in anchors if not words.is_stop_anchor(anchor))
+    telling = " \n".join(anchor for anchor in anchors if anchor not in silent)
     return Entry(
         page=page,
         fields={
@@ -65,9 +67,14 @@ def entry_of(page: int, document: Document, anchors: Iterable[str], linked: Iter
             "anchors": words.terms(telling[:_MAX_CHARACTERS], language),
             "names": _names(document.title, anchors),
             "body": words.terms(document.text[:_MAX_CHARACTERS], language),
-            "links": [term for url in linked for term in (url, urls.directory(url))],
+            "links": [term for url in linked for term in (url, _directory(url))],
         },
     )
+
+
+def _directory(url: str) -> str:
+    """What `urls.directory` says of an address in normal form, without taking it apart: pages have many links."""
+    return url[: url.partition("?")[0].rindex("/") + 1]
 
 
 def _names(title: str, anchors: Iterable[str]) -> list[str]:
@@ -139,6 +146,14 @@ class Index:
                     self._writer.add_document(_document(entry))
             self._writer.commit()
             self._index.reload()
+
+    def settle(self) -> None:
+        """Wait until tantivy has joined the small segments of many updates: a search looks into each of them."""
+        with self._guarded():
+            if self._writer is not None:
+                self._writer.wait_merging_threads()  # which ends the writer; the next update takes another
+                self._writer = None
+                self._index.reload()
 
     def reload(self) -> None:
         """See what another process has committed."""

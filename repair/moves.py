@@ -12,12 +12,14 @@ answer only counts when that page is held. When nothing trusted answers, or two 
 none.
 """
 
+import itertools
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from repair import urls
+from repair.pointers import Kind, Pointer
 from repair.rewriting import Change, change_between
 from repair.structure import plain
 
@@ -31,6 +33,12 @@ _SAME_DIRECTORY = 0.6  # of the longer name's letters: "Element" may have become
 _MAX_PARTS = 24
 _MAX_PAIRS = 20_000  # of one site; the first ones
 _MAX_RULES_AT = 100  # rewritings of one scope, the best supported
+_LOOK_UP = 3  # a page's own directory and two above it
+_MAX_DIRECTORIES = 8
+_DOUBT = 1.0  # pages, as if so many had gone nowhere
+
+Scope: TypeAlias = "tuple[str, tuple[str, ...]]"
+"""A host and leading parts of a path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +143,13 @@ def explanations(old: Place, new: Place) -> Iterator[Rule]:
 class Moves:
     """The rewritings of one or more sites."""
 
-    def __init__(self, rules: Iterable[tuple[Rule, Tally]] = ()) -> None:
-        self._rules: dict[tuple[str, tuple[str, ...]], list[tuple[Rule, Tally]]] = defaultdict(list)
+    def __init__(
+        self,
+        rules: Iterable[tuple[Rule, Tally]] = (),
+        directories: Mapping[Scope, Counter[str]] | None = None,
+    ) -> None:
+        self._rules: dict[Scope, list[tuple[Rule, Tally]]] = defaultdict(list)
+        self._directories = directories or {}
         for rule, tally in rules:
             self._rules[rule.host, rule.head].append((rule, tally))
 
@@ -145,7 +158,7 @@ class Moves:
         """The rewritings that explain known moves, each tried on all of them; `holds` says which pages exist now."""
         pairs = [pair for pair in map(_places, moves) if pair is not None][:_MAX_PAIRS]
         support = Counter(rule for old, _, new in pairs for rule in explanations(old, new))
-        at: dict[tuple[str, tuple[str, ...]], list[Rule]] = defaultdict(list)
+        at: dict[Scope, list[Rule]] = defaultdict(list)
         for rule, _ in support.most_common():
             if len(at[rule.host, rule.head]) < _MAX_RULES_AT:
                 at[rule.host, rule.head].append(rule)
@@ -157,7 +170,7 @@ class Moves:
                     right[rule] += 1
                 elif url is not None and holds(url):  # pages that are not held are never answers
                     wrong[rule] += 1
-        return cls((rule, Tally(right[rule], wrong[rule])) for rule in right)
+        return cls(((rule, Tally(right[rule], wrong[rule])) for rule in right), _directories(pairs))
 
     def guesses(self, url: str, holds: Callable[[str], bool]) -> tuple[Guess, ...]:
         """Held pages that rewriting leads to, each once, the most trusted first."""
@@ -176,6 +189,13 @@ class Moves:
                     best[new] = Guess(url=new, confidence=confidence, support=tally.right)
         return tuple(sorted(best.values(), key=lambda guess: (-guess.confidence, guess.url)))
 
+    def pointers(self, url: str, holds: Callable[[str], bool]) -> tuple[Pointer, ...]:
+        """The same as pointers, for ranking among other evidence."""
+        return tuple(
+            Pointer(url=guess.url, kind=Kind.MOVE, confidence=guess.confidence, support=guess.support)
+            for guess in self.guesses(url, holds)
+        )
+
     def answer(self, url: str, holds: Callable[[str], bool]) -> Guess | None:
         """Where a missing page is now; None when that is not sure enough."""
         guesses = self.guesses(url, holds)
@@ -184,6 +204,15 @@ class Moves:
         if len(guesses) > 1 and guesses[1].confidence >= guesses[0].confidence * _AMBIGUOUS:
             return None
         return guesses[0]
+
+    def directories(self, url: str) -> dict[str, float]:
+        """Directories to which pages of the missing page's own directory went, or of the nearest one above it
+        from which any did, with the share of them that did: where to look when no rewriting answers."""
+        place = place_of(url)
+        scopes = itertools.islice(_scopes(place), 1, 1 + _LOOK_UP) if place else ()
+        went = next((found for scope in scopes if (found := self._directories.get(scope))), Counter[str]())
+        total = went.total() + _DOUBT
+        return {directory: count / total for directory, count in went.most_common(_MAX_DIRECTORIES)}
 
     def rules(self) -> Iterator[tuple[Rule, Tally]]:
         """What was learnt, in no order."""
@@ -198,7 +227,16 @@ def _places(move: Move) -> tuple[Place, str, Place] | None:
     return old, urls.normal(move.new), new
 
 
-def _scopes(place: Place) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _directories(pairs: Iterable[tuple[Place, str, Place]]) -> dict[Scope, Counter[str]]:
+    """By directory left, and by those above it, how many pages went to which directory."""
+    found: dict[Scope, Counter[str]] = defaultdict(Counter)
+    for old, answer, _ in pairs:
+        for scope in itertools.islice(_scopes(old), 1, 1 + _LOOK_UP):
+            found[scope][urls.directory(answer)] += 1
+    return dict(found)
+
+
+def _scopes(place: Place) -> Iterator[Scope]:
     """Host and leading directories, the narrowest first; the address itself may be a directory that moved."""
     for length in range(len(place.parts), -1, -1):
         yield place.host, place.parts[:length]

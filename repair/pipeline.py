@@ -7,37 +7,39 @@ without: an empty answer is an answer.
 """
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from functools import partial
 from typing import ParamSpec, TypeVar
 
-from repair import rankmodel, urls, words
+from repair import urls, words
 from repair.collection import Collection
-from repair.errors import ModelMismatch
+from repair.experience import SharedExperience
+from repair.find import finder, stop_anchors
 from repair.gather import gather
-from repair.learnedrank import LearnedRanker
+from repair.hints import Hints
 from repair.model import Alternative, BrokenLink, Link, Query, RankedAlternatives
-from repair.propose import propose
+from repair.neighbourhood import LinkNeighbourhood
+from repair.pointers import Kind
 from repair.query import formulate, keywords, texts
-from repair.rank import PlainRanker, Ranked, Ranker
+from repair.rank import Ranked
 from repair.settings import RepairSettings
 from repair.snippets import snippet
 from repair.sources import InExecutor, LocalSource, Source
 from repair.sources.anchors import ClickedAnchor, OtherAnchors
 from repair.sources.context import LinkContext
+from repair.sources.copy import OwnCopy
 from repair.sources.referrer import SourcePage
+from repair.sources.tags import Tags
 from repair.sources.urlwords import UrlWords
+from repair.titles import is_stop_title
 
 _EVIDENCE_SHARE = 0.5  # of the deadline; ranking needs some of it too
 _RECENT = 20
-_LEARNED_FROM = 200  # pages
 _INLINKS = 100
 _SEARCH_LIMIT = 100
 _SNIPPET_CHARACTERS = 8_000  # a snippet from further down a long page is not worth the time to find it
-
-log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,13 +55,13 @@ class Repairer:
         executor: Executor,
         *,
         further_sources: Sequence[Source] = (),
-        ranker: Ranker | None = None,
+        hints: Hints | None = None,
     ) -> None:
         self._collection = collection
         self._settings = settings
         self._executor = executor
-        self._find = finder(collection, settings, ranker)
-        local = local_sources(collection, settings)
+        self._find = finder(collection, settings, hints)
+        local = local_sources(collection, settings, hints)
         self._sources = (*(InExecutor(source, executor) for source in local), *further_sources)
 
     async def repair(self, link: BrokenLink) -> RankedAlternatives:
@@ -132,6 +134,7 @@ class Repairer:
             snippet=snippet(text[:_SNIPPET_CHARACTERS], shown, language=ranked.page.language),
             score=ranked.score,
             confidence=ranked.confidence,
+            source="shared" if Kind.SHARED.value in ranked.reasons else "local",
             reasons=ranked.reasons,
         )
 
@@ -150,43 +153,24 @@ class Repairer:
         return (referrer, None) if referrer and _names_a_page(referrer, url) else (None, None)
 
 
-def finder(
-    collection: Collection, settings: RepairSettings, ranker: Ranker | None
-) -> Callable[[BrokenLink, Query], tuple[Ranked, ...]]:
-    """How pages are found and ranked: by the ranker given, else as `repair.ranking` says.
-
-    The model learnt on thousands of pages; what is worth offering out of a handful it cannot tell.
-    """
-    plain = ranker or PlainRanker(collection)
-
-    def by_weights(link: BrokenLink, query: Query) -> tuple[Ranked, ...]:
-        return plain.rank(link, query, propose(collection, query))
-
-    if ranker is not None or settings.ranking != "learned":
-        return by_weights
-    try:
-        learned = LearnedRanker(collection, rankmodel.default(), stop_anchors=settings.stop_anchors)
-    except ModelMismatch as error:
-        log.warning("ranking by plain weights: %s", error)
-        return by_weights
-
-    def find(link: BrokenLink, query: Query) -> tuple[Ranked, ...]:
-        if collection.size() < _LEARNED_FROM:
-            return by_weights(link, query)
-        return learned.find(link, query.evidence)
-
-    return find
-
-
-def local_sources(collection: Collection, settings: RepairSettings) -> tuple[LocalSource, ...]:
-    """The sources that need nothing but the collection."""
-    return (
-        ClickedAnchor(settings.stop_anchors),
-        OtherAnchors(collection, settings.stop_anchors),
+def local_sources(
+    collection: Collection, settings: RepairSettings, hints: Hints | None
+) -> tuple[LocalSource, ...]:
+    """The sources that need nothing but the collection, and those that go by what is known beside its words."""
+    is_stop_anchor = stop_anchors(settings, hints)
+    words_alone = (
+        ClickedAnchor(is_stop_anchor),
+        OtherAnchors(collection, is_stop_anchor),
         UrlWords(collection),
         LinkContext(),
         SourcePage(collection),
+        OwnCopy(collection, partial(is_stop_title, extra=settings.stop_titles)),
+        LinkNeighbourhood(collection, is_stop_anchor=is_stop_anchor),
     )
+    if hints is None:
+        return words_alone
+    tags = Tags(hints.tags, collection, is_stop_anchor)
+    return (*words_alone, tags, SharedExperience(hints.choices, collection))
 
 
 def _distinct(ranked: Iterable[Ranked], *, unlike: frozenset[str] = frozenset()) -> list[Ranked]:

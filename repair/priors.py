@@ -7,6 +7,7 @@ inlinks and URL type not to be independent, so `combined_prior` has inlinks only
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from types import MappingProxyType
 
 from repair import urls
@@ -30,6 +31,7 @@ _OTHERS = MappingProxyType(
 )
 
 
+@lru_cache(maxsize=32_768)
 def url_type(url: str) -> UrlType:
     """The type of an address; a file for what is no web address."""
     try:

@@ -3,10 +3,11 @@
 Asking in several ways finds more than asking once: a page may be found by its title alone, or by its text alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from repair.clues import Clues
 from repair.collection import Found
@@ -17,6 +18,7 @@ from repair.query import STRONG
 
 _LIMIT = 60
 _CALLED = 25
+_TERMS = 24  # of one way of asking; more take twice the time and found no further answer on train links
 _NAMES: Mapping[str, float] = MappingProxyType({"title": 2.0, "anchors": 1.0, "url": 1.0})
 _BODY: Mapping[str, float] = MappingProxyType({"body": 1.0})
 
@@ -59,6 +61,13 @@ class Way:
     limit: int
 
 
+class Trace(NamedTuple):
+    """How a page was found: its best reciprocal rank over the ways of asking, and in how many of them it came up."""
+
+    best: float
+    ways: int
+
+
 WAYS: tuple[Way, ...] = (
     Way(clues={"anchor": 1.0}, fields={"title": 2.0, "anchors": 1.0, "url": 1.0}, limit=50),
     Way(clues={"inlinks": 1.0}, fields={"title": 2.0, "anchors": 1.0, "url": 1.0}, limit=40),
@@ -74,29 +83,38 @@ WAYS: tuple[Way, ...] = (
         limit=30,
     ),
     Way(clues={"anchor": 0.6, "context": 0.5, "around": 0.5, "source": 0.3}, fields={"body": 1.0}, limit=30),
+    Way(clues={"copy": 1.0, "tags": 0.3}, fields={"title": 2.0, "body": 1.0}, limit=30),
 )
 
 
-def pages_for(collection: Findable, clues: Clues, ways: Sequence[Way] = WAYS) -> dict[int, float]:
-    """Numbers of pages that some way of asking finds, each with the best reciprocal rank it has among them."""
-    found: dict[int, float] = {}
+def pages_for(collection: Findable, clues: Clues, ways: Sequence[Way] = WAYS) -> dict[int, Trace]:
+    """Numbers of pages that some way of asking finds, or that a pointer names."""
+    best: dict[int, float] = {}
+    times: Counter[int] = Counter()
+    for hits in _asked(collection, clues, ways):
+        for rank, (page, _) in enumerate(hits):
+            best[page] = max(best.get(page, 0.0), 1 / (1 + rank))
+            times[page] += 1
+    for pointer in clues.pointers:
+        page_there = collection.page_number(pointer.url)
+        if page_there is not None:
+            best[page_there] = 1.0
+    return {page: Trace(best, times[page]) for page, best in best.items()}
+
+
+def _asked(
+    collection: Findable, clues: Clues, ways: Sequence[Way]
+) -> Iterator[tuple[tuple[int, float], ...]]:
     for way in ways:
         weights: dict[str, float] = {}
         for name, factor in way.clues.items():
             for term, weight in clues.terms.get(name, {}).items():
                 weights[term] = weights.get(term, 0.0) + factor * weight
-        for rank, (page, _) in enumerate(
-            collection.hits(weights.items(), limit=way.limit, weights=way.fields)
-        ):
-            found[page] = max(found.get(page, 0.0), 1 / (1 + rank))
+        heaviest = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:_TERMS]
+        if heaviest:
+            yield collection.hits(heaviest, limit=way.limit, weights=way.fields)
     called = [(name, 1.0) for name in clues.calls()]
-    for rank, (page, _) in enumerate(collection.hits(called, limit=_CALLED, weights={"names": 1.0})):
-        found[page] = max(found.get(page, 0.0), 1 / (1 + rank))
-    for url in clues.moves:
-        page_there = collection.page_number(url)
-        if page_there is not None:
-            found[page_there] = 1.0
-    return found
+    yield collection.hits(called, limit=_CALLED, weights={"names": 1.0})
 
 
 def propose(collection: Searchable, query: Query) -> tuple[Proposal, ...]:

@@ -11,15 +11,21 @@ from repair.model import BrokenLink, Evidence, Query
 
 STRONG = ("anchor", "inlinks", "url")
 """Sources that name the lost page; the others only say what is near it."""
+NAMING = ("copy", *STRONG)
+"""Sources whose text is a name of the lost page, the best first."""
+_NOT_ASKED = frozenset({"neighbourhood"})  # says again what "inlinks" says, in the fewest words
 
 # How much one term may weigh, and all terms of the source together.
 MASSES: Mapping[str, tuple[float, float]] = MappingProxyType(
     {
+        "copy": (1.0, 8.0),
         "anchor": (1.0, 6.0),
         "inlinks": (1.0, 6.0),
         "url": (0.8, 4.0),
         "context": (0.15, 1.0),
         "source": (0.1, 0.6),
+        "shared": (0.5, 2.0),
+        "tags": (0.2, 1.0),
     }
 )
 _KEYWORDS = 12
@@ -30,18 +36,20 @@ def formulate(link: BrokenLink, evidence: Iterable[Evidence]) -> Query:
     kept = tuple(evidence)
     weights: dict[str, float] = {}
     for piece in kept:
+        if piece.source in _NOT_ASKED:
+            continue
         for term, weight in _shared_out(piece):
             weights[term] = weights.get(term, 0.0) + weight
     by_source = {piece.source: piece for piece in kept}
-    text = next((by_source[name].text for name in STRONG if name in by_source and by_source[name].text), "")
+    text = next((by_source[name].text for name in NAMING if name in by_source and by_source[name].text), "")
     return Query(terms=tuple(weights.items()), text=text, evidence=kept)
 
 
 def keywords(query: Query) -> tuple[str, ...]:
-    """The words of the strong evidence, as written, each once by its term."""
+    """The words of the evidence that names the page, as written, each once by its term."""
     found: dict[str, str] = {}
     for piece in query.evidence:
-        if piece.source not in STRONG:
+        if piece.source not in NAMING:
             continue
         telling = {term for term, _ in piece.terms}
         for word in words.tokens(piece.text):

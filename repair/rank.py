@@ -1,6 +1,6 @@
 """Ranking: proposals in, the pages worth offering out, best first, each with a confidence and reasons.
 
-Plain and fixed until there is a learned model: how alike the names are (anchor, other pages' anchors and URL words
+Plain and fixed weights: how alike the names are (our copy's title, the anchor, other pages' anchors and URL words
 against the candidate's title and address, as cosines of idf-weighted terms), how well the text matches, and how near
 the addresses lie. Each part is between 0 and 1, so their weighted mean over the evidence there is can be read as a
 confidence, and a page that matches nothing well is not offered at all.
@@ -8,7 +8,7 @@ confidence, and a page that matches nothing well is not offered at all.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
@@ -16,11 +16,13 @@ from typing import Protocol
 from repair import urls, words
 from repair.model import BrokenLink, Query
 from repair.pages import Brief
+from repair.pointers import Pointer
 from repair.propose import Proposal
-from repair.query import STRONG
+from repair.query import NAMING, STRONG
 
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
+        "copy": 1.5,
         "anchor": 1.2,
         "inlinks": 1.5,
         "url": 1.0,
@@ -43,19 +45,16 @@ _GENERIC_NAMES = frozenset({"", "index", "default", "home", "main"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
-    """A page worth offering; `reasons` are codes, the strongest first."""
+    """A page worth offering; `reasons` are codes, the strongest first.
+
+    `confidence` is how likely it is the lost page, `likeness` how much it would say of the same, where that is known.
+    """
 
     page: Brief
     score: float
     confidence: float
     reasons: tuple[str, ...]
-
-
-class Ranker(Protocol):
-    """The seam that a learned model fills."""
-
-    def rank(self, link: BrokenLink, query: Query, proposals: Sequence[Proposal]) -> tuple[Ranked, ...]:
-        """The proposals worth offering, best first."""
+    likeness: float = 0.0
 
 
 class Frequencies(Protocol):
@@ -76,11 +75,17 @@ class PlainRanker:
         self._offer_at = offer_at
         self._idf = _Idf(collection)
 
-    def rank(self, link: BrokenLink, query: Query, proposals: Sequence[Proposal]) -> tuple[Ranked, ...]:
-        """The proposals worth offering, best first; ties by URL, so that the order is the same every time."""
+    def rank(
+        self,
+        link: BrokenLink,
+        query: Query,
+        proposals: Sequence[Proposal],
+        pointers: Iterable[Pointer] = (),
+    ) -> tuple[Ranked, ...]:
+        """The proposals worth offering, best first."""
         case = Case(link, query, self._fresh_idf())
-        scored = [_ranked(proposal, case.parts(proposal)) for proposal in proposals]
-        scored.sort(key=lambda ranked: (-ranked.score, ranked.page.url))
+        found = (_ranked(proposal, case.parts(proposal)) for proposal in proposals)
+        scored = by_confidence(pointed(found, pointers))
         least = max(self._offer_at, scored[0].confidence * _OFFER_RATIO) if scored else 0.0
         return tuple(ranked for ranked in scored if ranked.confidence >= least)
 
@@ -92,6 +97,28 @@ class PlainRanker:
         return known
 
 
+def pointed(ranked: Iterable[Ranked], pointers: Iterable[Pointer]) -> list[Ranked]:
+    """The pages with what pointers say of them: either may be right where the other is wrong."""
+    named: dict[str, list[Pointer]] = {}
+    for pointer in pointers:
+        named.setdefault(pointer.url, []).append(pointer)
+    return [_lifted(choice, named.get(choice.page.url, ())) for choice in ranked]
+
+
+def _lifted(choice: Ranked, pointers: Sequence[Pointer]) -> Ranked:
+    if not pointers:
+        return choice
+    doubt = math.prod((1 - pointer.confidence for pointer in pointers), start=1 - choice.confidence)
+    told = dict.fromkeys(pointer.kind.value for pointer in pointers if pointer.confidence >= _REASON_AT)
+    score = choice.score + 1 - doubt - choice.confidence
+    return replace(choice, confidence=1 - doubt, score=score, reasons=(*told, *choice.reasons))
+
+
+def by_confidence(ranked: Iterable[Ranked]) -> list[Ranked]:
+    """The surest first; ties by score, then by URL, so that the order is the same every time."""
+    return sorted(ranked, key=lambda choice: (-choice.confidence, -choice.score, choice.page.url))
+
+
 class Case:
     """What is known of the lost page, made ready to be held against many candidates."""
 
@@ -99,7 +126,9 @@ class Case:
         self._idf = idf
         pieces = {piece.source: piece for piece in query.evidence}
         self._names = {name: _Vector(pieces[name].terms, idf) for name in STRONG if name in pieces}
-        strong = [pair for name in self._names for pair in pieces[name].terms]
+        strong = [pair for name in STRONG if name in pieces for pair in pieces[name].terms]
+        if "copy" in pieces:
+            self._names["copy"] = _Vector(_title_terms(pieces["copy"].text, ""), idf)
         context = pieces["context"].terms if "context" in pieces else ()
         # The BM25 score of a page that has every term in abundance, by way of asking.
         full = sum(weight * idf[term] for term, weight in strong) * _FULL_MATCH
@@ -138,7 +167,7 @@ def _reasons(found: Mapping[str, float]) -> tuple[str, ...]:
     strong = {
         name: value for name, value in found.items() if value >= _REASON_AT and name not in ("names", "body")
     }
-    likest = max((found.get(name, 0.0) for name in ("anchor", "inlinks", "url")), default=0.0)
+    likest = max((found.get(name, 0.0) for name in NAMING), default=0.0)
     if likest >= 2 * _REASON_AT:
         strong["title"] = likest
     elif not strong and found.get("body", 0.0) >= _REASON_AT:

@@ -1,11 +1,12 @@
 """The learned ranking as a file: plain JSON with a version and the names of its features, read without scikit-learn.
 
-Two forests look at the same features. `identity` says how likely a candidate is the lost page itself, `likeness` how
-much it would say of the same; the first decides while it is sure, the second where the page itself is not held. Three
-small logistic formulas turn what they say into confidences that mean what they say.
+Two forests look at the same features. `identity` ranks candidates for being the lost page itself, `likeness` says how
+much a candidate would say of the same. A logistic formula makes a probability of what the first says: it decides
+while it is sure, the second where the page itself is not held. Another tells whether any is worth offering.
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -21,18 +22,27 @@ from repair.features import FEATURES
 from repair.trees import Forest, forest
 
 FORMAT = "linkmend-ranking"
-VERSION = 1
+VERSION = 2
 PLAIN = [
     FEATURES.index(name)
     for name in (
         *("anchor.title", "slug.title", "inlinks.title", "anchor.anchors", "slug.url", "address.tail"),
         *("address.slug", "anchor.body", "slug.body", "inlinks.body", "around.body", "move.confidence"),
-        *("anchor.called", "slug.called", "tail=title", "anchor=title"),
+        *("anchor.called", "slug.called", "tail=title", "anchor=title", "copy.title", "copy.body"),
+        *("company.best", "company.backlinks"),
     )
 ]
 """Features whose sum tells the hopeless candidates from the others."""
-_LOOKED_AT = 60
-_UNLIKELY = -30.0
+_LOOKED_AT = 100
+_LONE = 2.0  # the margin of a candidate without rivals
+_TOLD_AT = [
+    FEATURES.index(name)
+    for name in (
+        *("anchor.body_all", "slug.body_all", "inlinks.body_all", "anchor.title_dice", "slug.title_dice"),
+        *("inlinks.title_dice", "anchor.called", "company.backlinks", "found.ways"),
+    )
+]
+_INLINKS_AT = FEATURES.index("known.inlinks")
 _MAX_BYTES = 64 * 1024**2
 
 Matrix = npt.NDArray[np.floating[Any]]
@@ -61,11 +71,12 @@ class SavedModel(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What the model says of candidates: values to order them by, how likely each is the page, and whether any
-    is worth offering at all, as a probability."""
+    """What the model says of candidates: values to order them by, how likely each is the page, how much each is
+    expected to resemble it (0 to 1), and how likely any is worth offering at all."""
 
     values: Matrix
     confidences: Matrix
+    likeness: Matrix
     repairable: float
 
 
@@ -83,19 +94,20 @@ class RankModel:
     def judge(self, rows: Matrix) -> Judgement:
         """Judge the candidates of one broken link, a row of FEATURES each."""
         if not len(rows):
-            return Judgement(values=np.zeros(0), confidences=np.zeros(0), repairable=0.0)
+            nobody = np.zeros(0)
+            return Judgement(values=nobody, confidences=nobody, likeness=nobody, repairable=0.0)
         looked_at = likely(rows)
-        scores, alike = np.full(len(rows), _UNLIKELY), np.zeros(len(rows))
-        scores[looked_at] = self.identity.scores(rows[looked_at])
+        confidences, alike = np.zeros(len(rows)), np.zeros(len(rows))
+        scores = self.identity.scores(rows[looked_at])
+        confidences[looked_at] = confidence(self.confidence, scores)
         alike[looked_at] = self.likeness.scores(rows[looked_at])
-        values = blended(scores, alike, self.blend)
-        told = telling(scores, alike, values)
+        values = confidences + self.blend * alike
+        told = telling(rows, confidences, alike, int(values.argmax()))
         return Judgement(
             values=values,
-            confidences=logistic(self.confidence, {"score": scores, "margin": margins(scores)}),
-            repairable=float(
-                logistic(self.repairable, {key: np.array([value]) for key, value in told.items()})[0]
-            ),
+            confidences=confidences,
+            likeness=alike,
+            repairable=float(logistic(self.repairable, told)),
         )
 
 
@@ -106,16 +118,15 @@ def likely(rows: Matrix) -> npt.NDArray[np.int64]:
     return np.argpartition(-rows[:, PLAIN].sum(axis=1), _LOOKED_AT)[:_LOOKED_AT]
 
 
-def blended(scores: Matrix, alike: Matrix, blend: float) -> Matrix:
-    """The value to order by: the probability of being the page, and some of the likeness to it."""
-    values: Matrix = 1 / (1 + np.exp(-np.clip(scores, -30, 30))) + blend * alike
-    return values
+def confidence(formula: Mapping[str, float], scores: Matrix) -> Matrix:
+    """How likely each candidate is the lost page: by its score, and by how far it is above the others."""
+    return logistic(formula, {"score": scores, "margin": margins(scores)})
 
 
 def margins(scores: Matrix) -> Matrix:
     """By how much each score is above the best of the others."""
     if len(scores) < 2:
-        return np.full(len(scores), 5.0)
+        return np.full(len(scores), _LONE)
     order = np.argsort(-scores)
     others = np.full(len(scores), scores[order[0]])
     others[order[0]] = scores[order[1]]
@@ -123,22 +134,23 @@ def margins(scores: Matrix) -> Matrix:
     return found
 
 
-def telling(scores: Matrix, alike: Matrix, values: Matrix) -> dict[str, float]:
+def telling(rows: Matrix, confidences: Matrix, alike: Matrix, best: int) -> dict[str, Matrix]:
     """What of a whole ranking tells whether its best page is worth offering."""
-    best = int(values.argmax())
-    return {
-        "score": float(scores[best]),
-        "margin": float(margins(scores)[best]),
-        "likeness": float(alike[best]),
-        "mean_likeness": float(np.sort(alike)[-10:].mean()),
+    told = {f"best.{FEATURES[at]}": rows[best, at] for at in _TOLD_AT}
+    found = {
+        "confidence": confidences[best],
+        "likeness": alike[best],
+        "mean_likeness": np.sort(alike)[-10:].mean(),
+        "known.inlinks": rows[best, _INLINKS_AT],
     }
+    return {name: np.asarray(value, np.float64) for name, value in (told | found).items()}
 
 
-def logistic(formula: dict[str, float], values: dict[str, Matrix]) -> Matrix:
+def logistic(formula: Mapping[str, float], values: Mapping[str, Matrix]) -> Matrix:
     """A probability by a linear formula of named values."""
-    total: Matrix = np.full(len(next(iter(values.values()))), formula.get("constant", 0.0))
-    for name, found in values.items():
-        total = total + formula.get(name, 0.0) * found
+    total = sum(
+        (formula.get(name, 0.0) * found for name, found in values.items()), formula.get("constant", 0.0)
+    )
     probability: Matrix = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
     return probability
 

@@ -42,9 +42,11 @@ class RepairSettings:
     deadline_s: float = 2.0
     """The page goes out with what is known after this."""
     ranking: str = "plain"
-    """plain (fixed weights) or learned (the shipped model; on trial, better on large collections)."""
+    """plain (fixed weights), learned (the shipped model; on trial) or decision (Martinez-Romo's procedure)."""
     stop_anchors: tuple[str, ...] = ()
     """Anchor texts that say nothing, besides the ones built in ("click here")."""
+    stop_titles: tuple[str, ...] = ()
+    """Titles that say nothing of their page, besides the ones built in ("Home")."""
 
 
 ARCHIVES = (

@@ -20,7 +20,7 @@ class Similarity:
 
     def __init__(self, collection: Collection) -> None:
         pages = collection.numbers()
-        rows, terms, weights = _entries(collection, pages)
+        rows, terms, weights = entries(collection, pages, _TEXT)
         self._place = {page: at for at, page in enumerate(pages)}
         self._pages = np.array(pages, np.int64)
         vocabulary, columns = np.unique(terms, return_inverse=True)
@@ -50,18 +50,20 @@ class Similarity:
         return np.array([self._place[page] for page in pages], np.int64)
 
 
-def _entries(
-    collection: Collection, pages: Sequence[int]
+def entries(
+    collection: Collection, pages: Sequence[int], fields: Sequence[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
-    """Place, term and frequency of every term of every page, title and body added up."""
-    rows, terms, times = [], [], []
+    """Place, term and frequency of every term of every page, the fields added up."""
+    # An empty collection has entries of no length.
+    rows, terms = [np.zeros(0, np.int64)], [np.zeros(0, np.uint32)]
+    times: list[npt.NDArray[np.float64]] = [np.zeros(0)]
     for start in range(0, len(pages), _SLICE):
         vectors = collection.vectors(pages[start : start + _SLICE])
-        kept = np.isin(vectors.segment % len(FIELDS), _TEXT)
+        kept = np.isin(vectors.segment % len(FIELDS), fields)
         at = vectors.segment[kept].astype(np.int64) // len(FIELDS)
         keys = (at << 32) | vectors.term[kept].astype(np.int64)
         unique, places = np.unique(keys, return_inverse=True)
         rows.append((unique >> 32) + start)
         terms.append((unique & 0xFFFFFFFF).astype(np.uint32))
-        times.append(np.bincount(places, vectors.tf[kept]))
+        times.append(np.bincount(places, vectors.tf[kept], len(unique)).astype(np.float64))
     return np.concatenate(rows), np.concatenate(terms), np.concatenate(times)

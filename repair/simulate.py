@@ -9,16 +9,16 @@ tell the answer. So every page is re-addressed, not the answers alone; and for t
 loses the links of one source page too, as the answers lose the link under test.
 """
 
-import gzip
 import hashlib
-import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from repair import renames, urls
 from repair.collection import Addition, Collection
@@ -28,6 +28,7 @@ from repair.formats.problems import Problems
 from repair.index import FORMAT
 from repair.model import BrokenLink, Document, MissKind
 from repair.moves import Move, Moves
+from repair.records import records
 from repair.settings import CollectionSettings
 from repair.twins import twin
 
@@ -50,10 +51,11 @@ class Variant(StrEnum):
 class Case:
     """A broken link whose answer is known. `hidden` may not be returned; `target_url` is what the link said.
 
-    `source` is the page with the link where the collection does not hold it.
+    `source` is the page with the link where the collection does not hold it; `number` is the place in the file.
     """
 
     id: str
+    number: int
     link: BrokenLink
     truth: str
     hidden: frozenset[str]
@@ -62,25 +64,33 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """Which collection to make: of which folder, how broken, by which list of links."""
+    """Which collection to make: of which folder, how broken, by which list of links.
+
+    `part` is the number of a part and how many there are: a small collection, of pages chosen by lot.
+    """
 
     folder: Path
     variant: Variant
     split: str = "test"
     limit: int | None = None
+    part: tuple[int, int] | None = None
 
     @property
     def even(self) -> bool:
         """Whether untouched pages get the marks of broken ones; for learning, where marks would be learnt."""
         return self.split == "train"
 
+    def has(self, url: str) -> bool:
+        """Whether a page, by its old address, is in the part."""
+        return self.part is None or int.from_bytes(_digest(url)[2:4]) % self.part[1] == self.part[0]
+
 
 def cases(plan: Plan) -> tuple[Case, ...]:
     """The broken links of a plan, in the order of the file."""
     addresses = _addresses(plan)
-    records = _records(plan)[: plan.limit]
+    records = [each for each in enumerate(_records(plan)) if plan.has(_normal(each[1]["target_url"]))]
     sources = _old_sources(plan) if plan.variant is Variant.REALLY_MOVED else {}
-    return tuple(_case(record, plan, addresses, sources) for record in records)
+    return tuple(_case(at, record, plan, addresses, sources) for at, record in records[: plan.limit])
 
 
 def collection(plan: Plan, cache: Path) -> Collection:
@@ -126,6 +136,8 @@ def _fill(made: Collection, plan: Plan) -> None:
     for item in collection_folder(plan.folder, problems):
         if not isinstance(item, Document):
             raise EvaluationFailed(f"{plan.folder}: expected pages with title and text")
+        if not plan.has(item.url):
+            continue
         document = _readdressed(item, plan, addresses, removed)
         waiting.append(Addition(document=document, fetched_at=moment))
         if len(waiting) >= _BATCH:
@@ -181,19 +193,34 @@ def _marks(folder: Path, answers: set[str]) -> set[tuple[str, str]]:
 def _addresses(plan: Plan) -> dict[str, str]:
     """Old address to new, for every page; empty when pages stay where they are."""
     if plan.variant is Variant.RENAMED:
-        return renames.renamed([_normal(record["url"]) for record in _json_lines(plan.folder, "pages")])
+        return renames.renamed(
+            [_normal(record["url"]) for record in records(plan.folder, "pages", needs=("url",))]
+        )
     if plan.variant is not Variant.MOVED:
         return {}
-    moved = {_normal(record["url"]): _opaque(record["url"]) for record in _json_lines(plan.folder, "pages")}
+    moved = {
+        _normal(record["url"]): _opaque(record["url"])
+        for record in records(plan.folder, "pages", needs=("url",))
+    }
     listed = plan.folder / "moved_test.json"
     if plan.split == "test" and listed.exists():
-        for old, new in json.loads(listed.read_bytes()).items():
-            moved[_normal(old)] = new
+        moved |= {_normal(old): new for old, new in _listed(listed).items()}
     return moved
 
 
+def _listed(path: Path) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+    except msgspec.DecodeError as error:
+        raise EvaluationFailed(f"{path}: expected old addresses with new ones: {error}") from error
+
+
 def _case(
-    record: Mapping[str, Any], plan: Plan, addresses: Mapping[str, str], sources: Mapping[str, Document]
+    number: int,
+    record: Mapping[str, Any],
+    plan: Plan,
+    addresses: Mapping[str, str],
+    sources: Mapping[str, Document],
 ) -> Case:
     source, target = _normal(record["source_url"]), _normal(record["target_url"])
     at = addresses.get(source, source)
@@ -210,7 +237,12 @@ def _case(
         after=record.get("context_after", ""),
     )
     return Case(
-        id=str(record["id"]), link=link, truth=truth, hidden=frozenset(hidden), source=sources.get(source)
+        id=str(record["id"]),
+        number=number,
+        link=link,
+        truth=truth,
+        hidden=frozenset(hidden),
+        source=sources.get(source),
     )
 
 
@@ -220,26 +252,15 @@ def _old_sources(plan: Plan) -> dict[str, Document]:
         _normal(record["url"]): Document(
             url=_normal(record["url"]), title=record["title"], text=record["text"]
         )
-        for record in _json_lines(plan.folder, stem, optional=True)
+        for record in records(plan.folder, stem, needs=("url", "title", "text"), optional=True)
     }
 
 
 def _records(plan: Plan) -> list[dict[str, Any]]:
     if plan.variant is Variant.REALLY_MOVED:
         stem = "really_moved" if plan.split == "test" else "really_moved_train"
-    else:
-        stem = plan.split
-    return list(_json_lines(plan.folder, stem))
-
-
-def _json_lines(folder: Path, stem: str, *, optional: bool = False) -> Iterator[dict[str, Any]]:
-    for name, opened in ((f"{stem}.jsonl.gz", gzip.open), (f"{stem}.jsonl", open)):
-        if (folder / name).is_file():
-            with opened(folder / name, "rb") as lines:
-                yield from (json.loads(line) for line in lines if line.strip())
-            return
-    if not optional:
-        raise EvaluationFailed(f"{folder}: expected {stem}.jsonl.gz")
+        return list(records(plan.folder, stem, needs=("source_url", "target_url", "truth")))
+    return list(records(plan.folder, plan.split, needs=("source_url", "target_url")))
 
 
 def _key(plan: Plan) -> str:
@@ -251,7 +272,8 @@ def _key(plan: Plan) -> str:
     for path in sorted(plan.folder.iterdir()):
         if path.is_file():
             digest.update(path.name.encode() + hashlib.blake2b(path.read_bytes()).digest())
-    return f"{plan.folder.name}-{variant}-{plan.split}-{digest.hexdigest()}"
+    part = f"-{plan.part[0]}of{plan.part[1]}" if plan.part else ""
+    return f"{plan.folder.name}-{variant}-{plan.split}{part}-{digest.hexdigest()}"
 
 
 def _opaque(url: str) -> str:

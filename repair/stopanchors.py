@@ -6,6 +6,7 @@ counts is that hardly any two uses agree.
 """
 
 import json
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
 
@@ -17,6 +18,10 @@ _LEAST_SPREAD = 0.4  # different targets per page that uses the words
 _MAX_LEARNT = 2_000
 _MAX_CHARACTERS = 60  # longer anchors say something, however many pages share them
 _KEY = "stop_anchors"
+_AT = "stop_anchors_at"
+_GROWTH = 1.1
+_SAMPLED_PAGES = 10_000
+_SAMPLED_LINKS = 500_000
 
 
 def learn(
@@ -42,21 +47,26 @@ def learn(
 
 
 class LearntStopAnchors:
-    """What was learnt last, in the database; `words.is_stop_anchor` takes it as `extra`."""
+    """What was learnt last, in the database, for all processes that have it open."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def learn(self) -> tuple[str, ...]:
-        """Learn from all links in running text, for all who load it later; takes seconds per million links."""
+        """Learn from links in running text of pages evenly out of all; takes a second or two at most."""
         with self._database.read() as connection:
-            # Numbers stand for addresses: they are only compared.
+            known = _known_addresses(connection)
+            # Numbers stand for addresses: they are only compared. Those of pages are as even as any.
             rows = connection.execute(
                 "SELECT source, target, anchor FROM links WHERE nav = 0 AND anchor != ''"
+                " AND source IN (SELECT id FROM pages ORDER BY id * 2654435761 % 4294967296 LIMIT ?) LIMIT ?",
+                (_SAMPLED_PAGES, _SAMPLED_LINKS),
             )
             found = learn(rows)
         with self._database.write() as connection:
-            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEY, json.dumps(found)))
+            connection.executemany(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", ((_KEY, json.dumps(found)), (_AT, str(known)))
+            )
         return found
 
     def load(self) -> tuple[str, ...]:
@@ -64,3 +74,20 @@ class LearntStopAnchors:
         with self._database.read() as connection:
             row = connection.execute("SELECT value FROM meta WHERE key = ?", (_KEY,)).fetchone()
         return tuple(json.loads(row[0])) if row else ()
+
+    def learnt_at(self) -> int:
+        """How many addresses had ever been known when it was learnt; 0 when it never was."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_AT,)).fetchone()
+        return int(row[0]) if row else 0
+
+    def is_outgrown(self) -> bool:
+        """Whether the links are a tenth more than when it was learnt, by the addresses they lead to."""
+        with self._database.read() as connection:
+            known = _known_addresses(connection)
+        return known >= _LEAST_TARGETS and known > self.learnt_at() * _GROWTH
+
+
+def _known_addresses(connection: sqlite3.Connection) -> int:
+    """Addresses are numbered as they come, so that nothing need be counted."""
+    return int(connection.execute("SELECT max(id) FROM urls").fetchone()[0] or 0)

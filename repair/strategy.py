@@ -31,6 +31,7 @@ SIMILAR = 0.9
 """How like the copy a page must be when the anchor says little."""
 _SMOOTHING = 500.0  # terms of background mixed into a candidate's model, so that no term is impossible
 _TERMS_OF_A_PAGE = 200  # different ones, roughly; a constant factor of all background probabilities
+_TERMS_OF_AN_ADDRESS = 5
 _CHARACTERS = 20_000
 _RARE = 0.02  # share of the pages below which a capitalised word is taken for a name
 _NAME = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-ЯԱ-Ֆ][\w'’\-]*|[A-Z]{2,}")
@@ -56,46 +57,44 @@ class Holdings(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
-    """A page to offer; the higher the score the better, within one answer only."""
+    """A page to offer; the higher the score the better, within one answer only. `confidence` is its part of 1."""
 
     url: str
     title: str
     score: float
+    confidence: float
 
 
 class DecisionProcedure:
-    """Figure 8, over a collection; `tags` gives what others attach to the lost page, the backgrounds are optional."""
-
-    name = "decision"
+    """Figure 8, over a collection; `tags` gives what others attach to the lost page."""
 
     def __init__(
         self,
         collection: Holdings,
         *,
         tags: Callable[[BrokenLink], Sequence[str]] = lambda _: (),
-        texts: Background | None = None,
-        addresses: Background | None = None,
+        is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor,
     ) -> None:
-        total = max(1, collection.size()) * _TERMS_OF_A_PAGE
         self._collection = collection
         self._tags = tags
-        self._texts = texts or background_of(collection.document_frequency, total)
-        self._addresses = addresses or background_of(
-            lambda term: collection.document_frequency(term, "url"), max(1, collection.size()) * 5
-        )
+        self._is_stop_anchor = is_stop_anchor
 
     def recommend(self, link: BrokenLink) -> tuple[Recommendation, ...]:
         """Pages to offer, best first; none when there is too little to go by."""
-        anchor = () if words.is_stop_anchor(link.anchor) else tuple(dict.fromkeys(words.terms(link.anchor)))
+        anchor = () if self._is_stop_anchor(link.anchor) else tuple(dict.fromkeys(words.terms(link.anchor)))
         copy = self._collection.get(link.url)
         says_little = len(anchor) < 2 and not self.names_something(link.anchor)
         if says_little and copy is None:
             return ()
         found = self._found(anchor, self._expansions(link, copy), unlike=(link.url, link.source_url or ""))
         if copy is None:
-            return _ranked(found, lambda page: dice(_shape(link.anchor), _shape(page.title)))
+            return _ranked(
+                found, lambda page: dice(_shape(link.anchor), _shape(page.title)), lambda score: score
+            )
         lost = words.terms(_text(copy), copy.language)
-        ranked = _ranked(found, lambda page: -self.divergence(lost, words.terms(_text(page), page.language)))
+        ranked = _ranked(
+            found, lambda page: -self.divergence(lost, words.terms(_text(page), page.language)), _likely
+        )
         if says_little and not any(_likeness(lost, page) > SIMILAR for page in found):
             return ()
         return ranked
@@ -118,29 +117,44 @@ class DecisionProcedure:
     def divergence(self, lost: Sequence[str], candidate: Sequence[str]) -> float:
         """How much the lost page's terms diverge from a candidate's (equation 5), the candidate's model smoothed."""
         wanted, there = Counter(lost), Counter(candidate)
+        texts = self._texts()
         total = 0.0
         for term, count in wanted.items():
             share = count / len(lost)
-            other = (there[term] + _SMOOTHING * self._texts(term)) / (len(candidate) + _SMOOTHING)
+            other = (there[term] + _SMOOTHING * texts(term)) / (len(candidate) + _SMOOTHING)
             total += share * math.log(share / other)
         return total
 
     def _expansions(self, link: BrokenLink, copy: HeldPage | None) -> list[str]:
         """The terms that are added to the anchor, one at a time."""
+        texts, addresses = self._texts(), self._addresses()
         context = words.terms(f"{link.before} {link.after}")
         address = words.terms(" ".join(urls.path_words(link.url)))
         chosen = [
-            *by_divergence(address, self._addresses, EXPANSIONS),
-            *by_divergence(context, self._texts, EXPANSIONS),
+            *by_divergence(address, addresses, EXPANSIONS),
+            *by_divergence(context, texts, EXPANSIONS),
         ]
         source = self._collection.get(link.source_url) if link.source_url else None
         if copy is not None:
-            chosen += by_divergence(words.terms(_text(copy), copy.language), self._texts, EXPANSIONS)
+            chosen += by_divergence(words.terms(_text(copy), copy.language), texts, EXPANSIONS)
         elif source is not None:
             df, size = self._collection.document_frequency, self._collection.size()
             chosen += by_frequency(telling(words.terms(_text(source), source.language), df, size), EXPANSIONS)
         tags = [term for tag in self._tags(link)[:EXPANSIONS] for term in words.terms(tag)]
         return list(dict.fromkeys((*(term for term, _ in chosen), *tags[:EXPANSIONS])))
+
+    def _texts(self) -> Background:
+        """How probable terms are in texts, in the collection as it is now."""
+        return background_of(
+            self._collection.document_frequency, max(1, self._collection.size()) * _TERMS_OF_A_PAGE
+        )
+
+    def _addresses(self) -> Background:
+        """How probable terms are in addresses."""
+        return background_of(
+            lambda term: self._collection.document_frequency(term, "url"),
+            max(1, self._collection.size()) * _TERMS_OF_AN_ADDRESS,
+        )
 
     def _found(
         self, anchor: Sequence[str], expansions: Sequence[str], *, unlike: Sequence[str]
@@ -154,10 +168,20 @@ class DecisionProcedure:
         return [page for page in map(self._collection.get, wanted) if page is not None]
 
 
-def _ranked(pages: Iterable[HeldPage], score: Callable[[HeldPage], float]) -> tuple[Recommendation, ...]:
+def _ranked(
+    pages: Iterable[HeldPage], score: Callable[[HeldPage], float], confidence: Callable[[float], float]
+) -> tuple[Recommendation, ...]:
     """Best first; what scores the same stays in the order in which it was found."""
-    scored = [Recommendation(url=page.url, title=page.title, score=score(page)) for page in pages]
+    scored = [
+        Recommendation(url=page.url, title=page.title, score=points, confidence=confidence(points))
+        for page, points in ((page, score(page)) for page in pages)
+    ]
     return tuple(sorted(scored, key=lambda each: -each.score))
+
+
+def _likely(score: float) -> float:
+    """How sure a divergence, as a score below 0, makes of a page: in the same order, 1 for none at all."""
+    return math.exp(min(0.0, score))
 
 
 def _shape(text: str) -> Mapping[str, float]:

@@ -54,6 +54,11 @@ class TagStore:
         with self._database.write() as connection:
             connection.execute("DELETE FROM tags WHERE url = ? AND tag = ?", (url, tag))
 
+    def forget(self, url: str) -> None:
+        """Remove all tags of a URL."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM tags WHERE url = ?", (url,))
+
     def tags(self, url: str) -> tuple[tuple[str, int], ...]:
         """Tags that people attached to a URL and how often, the most used first."""
         with self._database.read() as connection:

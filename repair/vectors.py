@@ -7,10 +7,11 @@ collection's database, one row per page, and follow the index: whoever indexes a
 """
 
 import struct
-import zlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from repair.index import Entry
 
 Hashes = npt.NDArray[np.uint32]
 Counts = npt.NDArray[np.float32]
+Changed = npt.NDArray[np.int64]
 
 FIELDS = (*INDEXED, "links")
 """The fields of the index, and the addresses and directories that a page links to, each as one term."""
@@ -33,8 +35,10 @@ _SCHEMA = (
 )
 _HEADER = struct.Struct(f"<{2 * len(FIELDS)}I")
 _CHUNK = 500
-_SPREAD = 8  # a key is the term's hash times this, plus the number of the field
+SPREAD = 8
+"""A key of `term_counts` is the term's hash times this, plus the number of the field."""
 _MAX_TF = 65_535
+_GATHERED = 500_000  # changes of counts that are kept before those of the same term are added up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +72,7 @@ class Vectors:
 
 def term_hash(term: str) -> int:
     """The number under which a term is kept."""
-    return zlib.crc32(term.encode("utf-8", "replace"))
+    return crc32(term.encode("utf-8", "replace"))
 
 
 def hashes(terms: Iterable[str]) -> Hashes:
@@ -90,20 +94,20 @@ class VectorStore:
 
     def update(self, entries: Iterable[Entry]) -> None:
         """Put the vectors of pages in the place of older ones; entries without fields are taken out."""
-        fresh = {entry.page: _packed(entry) if entry.fields else None for entry in entries}
+        self.put({entry.page: packed(entry) for entry in entries})
+
+    def put(self, vectors: Mapping[int, bytes | None]) -> None:
+        """The same with vectors as `packed` makes them, by page; None takes a page out."""
         changes = _Changes()
         with self._database.write() as connection:
-            for page, blob in self._blobs(tuple(fresh)).items():
-                changes.count(blob, -1)
-                if fresh[page] is None:
+            for page, older in self._blobs(tuple(vectors)).items():
+                changes.count(older, -1)
+                if vectors[page] is None:
                     connection.execute("DELETE FROM vectors WHERE page = ?", (page,))
-            for packed in fresh.values():
-                if packed is not None:
-                    changes.count(packed, 1)
-            connection.executemany(
-                "INSERT OR REPLACE INTO vectors VALUES (?, ?)",
-                [(page, packed) for page, packed in fresh.items() if packed is not None],
-            )
+            put = [(page, vector) for page, vector in vectors.items() if vector is not None]
+            for _, vector in put:
+                changes.count(vector, 1)
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", put)
             connection.executemany(
                 "INSERT INTO term_counts VALUES (?, ?, ?) ON CONFLICT (key)"
                 " DO UPDATE SET df = df + excluded.df, cf = cf + excluded.cf",
@@ -150,7 +154,7 @@ class VectorStore:
         df = np.zeros((len(FIELDS), len(terms)), dtype=np.float32)
         cf = np.zeros((len(FIELDS), len(terms)), dtype=np.float32)
         numbers = enumerate(terms.tolist())
-        places = {term * _SPREAD + field: (field, at) for at, term in numbers for field in fields}
+        places = {term * SPREAD + field: (field, at) for at, term in numbers for field in fields}
         keys = list(places)
         with self._database.read() as connection:
             for start in range(0, len(keys), _CHUNK):
@@ -181,12 +185,11 @@ class VectorStore:
 
 
 class _Changes:
-    """How the counts over all pages change, gathered so that each is written once."""
+    """How the counts over all pages change, gathered so that each is written once: a key, df and cf a column."""
 
     def __init__(self) -> None:
-        self._keys: list[npt.NDArray[np.int64]] = []
-        self._times: list[npt.NDArray[np.int64]] = []
-        self._signs: list[npt.NDArray[np.int64]] = []
+        self._gathered: list[Changed] = []
+        self._waiting = 0
         self._totals = np.zeros((len(FIELDS), 2), dtype=np.int64)
 
     def count(self, blob: bytes, sign: int) -> None:
@@ -194,35 +197,45 @@ class _Changes:
         header = np.frombuffer(blob, np.uint32, 2 * len(FIELDS)).astype(np.int64)
         sizes, lengths = header[: len(FIELDS)], header[len(FIELDS) :]
         total = int(sizes.sum())
-        terms = np.frombuffer(blob, np.uint32, total, _HEADER.size).astype(np.int64)
-        times = np.frombuffer(blob, np.uint16, total, _HEADER.size + 4 * total).astype(np.int64)
-        self._keys.append(terms * _SPREAD + np.repeat(np.arange(len(FIELDS)), sizes))
-        self._times.append(sign * times)
-        self._signs.append(np.full(total, sign))
+        change = np.empty((3, total), np.int64)
+        change[0] = np.frombuffer(blob, np.uint32, total, _HEADER.size)
+        change[0] *= SPREAD
+        change[0] += np.repeat(np.arange(len(FIELDS)), sizes)
+        change[1] = sign
+        change[2] = np.frombuffer(blob, np.uint16, total, _HEADER.size + 4 * total)
+        change[2] *= sign
+        self._gathered.append(change)
         self._totals += sign * np.stack((np.ones_like(lengths), lengths), axis=1)
+        self._waiting += total
+        if self._waiting > _GATHERED:
+            self._gathered, self._waiting = [self._summed()], 0
 
     def rows(self) -> list[tuple[int, int, int]]:
         """Key, df and cf, in the order of the table."""
-        if not self._keys:
-            return []
-        keys, places = np.unique(np.concatenate(self._keys), return_inverse=True)
-        df = np.bincount(places, np.concatenate(self._signs)).astype(np.int64)
-        cf = np.bincount(places, np.concatenate(self._times)).astype(np.int64)
-        changed = (df != 0) | (cf != 0)
-        return list(zip(keys[changed].tolist(), df[changed].tolist(), cf[changed].tolist(), strict=True))
+        summed = self._summed()
+        changed = summed[:, (summed[1] != 0) | (summed[2] != 0)]
+        return list(zip(*changed.tolist(), strict=True))
 
     def totals(self) -> list[tuple[int, int, int]]:
         """Field, pages and length."""
         return [(field, int(pages), int(length)) for field, (pages, length) in enumerate(self._totals)]
 
+    def _summed(self) -> Changed:
+        whole = np.concatenate((np.zeros((3, 0), np.int64), *self._gathered), axis=1)
+        keys, places = np.unique(whole[0], return_inverse=True)
+        df, cf = (np.bincount(places, column, len(keys)).astype(np.int64) for column in whole[1:])
+        return np.stack((keys, df, cf))
 
-def _packed(entry: Entry) -> bytes:
-    """Sizes and lengths of the fields, then the hashes field by field, then their frequencies."""
+
+def packed(entry: Entry) -> bytes | None:
+    """Sizes and lengths of the fields, then the hashes field by field, then their frequencies; None for no fields."""
+    if not entry.fields:
+        return None
     counted = [_counted(entry.fields.get(name, ())) for name in FIELDS]
     sizes = [len(counts) for counts in counted]
     lengths = [sum(counts.values()) for counts in counted]
-    terms = np.fromiter((term for counts in counted for term in counts), np.uint32, sum(sizes))
-    times = np.fromiter((tf for counts in counted for tf in counts.values()), np.int64, sum(sizes))
+    terms = np.fromiter(chain.from_iterable(counted), np.uint32, sum(sizes))
+    times = np.fromiter(chain.from_iterable(counts.values() for counts in counted), np.int64, sum(sizes))
     return (
         _HEADER.pack(*sizes, *lengths)
         + terms.tobytes()
@@ -231,8 +244,13 @@ def _packed(entry: Entry) -> bytes:
 
 
 def _counted(terms: Sequence[str]) -> dict[int, int]:
-    counts: dict[int, int] = {}
-    for term, times in Counter(terms).items():
-        number = term_hash(term)
-        counts[number] = counts.get(number, 0) + times
-    return counts
+    times = Counter(terms)
+    counts = dict(
+        zip([crc32(term.encode("utf-8", "replace")) for term in times], times.values(), strict=True)
+    )
+    if len(counts) == len(times):
+        return counts
+    summed: Counter[int] = Counter()  # two terms of one hash in one page
+    for term, count in times.items():
+        summed[term_hash(term)] += count
+    return summed

@@ -8,6 +8,7 @@ node is looked at a fixed number of times, and lists are bounded by the limits b
 import re
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborNode
 
@@ -25,6 +26,7 @@ _SKIPPED = _names(
     "script style noscript template svg iframe object embed canvas audio video select option textarea datalist label "
     "legend input applet frame"
 )
+_TEXT = "-text"  # lexbor's names of what is no element begin with a dash
 _HEADINGS = _names("h1 h2 h3 h4 h5 h6")
 _BLOCKS = _HEADINGS | _names(
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure "
@@ -47,9 +49,8 @@ _BOILERPLATE_NAME = re.compile(
 _PLAIN, _BLOCK, _BOILER, _MAIN, _LINK, _HEADING = 0, 1, 2, 4, 8, 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
-    """Text between two block boundaries, white space collapsed."""
+class Block(NamedTuple):
+    """Text between two block boundaries, white space collapsed. A page has hundreds: a tuple is made in no time."""
 
     text: str
     boilerplate: bool
@@ -115,11 +116,11 @@ class Walk:
 
     def _enter(self, node: LexborNode) -> int | None:
         """Note a node; what to undo when it is left, or None when there is nothing to see inside."""
-        if node.is_text_node:
+        tag = node.tag
+        if tag == _TEXT:
             self._note_text(node.text_content or "")
             return None
-        tag = node.tag
-        if tag is None or not node.is_element_node or tag in _SKIPPED:
+        if tag is None or tag.startswith("-") or tag in _SKIPPED:
             return None
         if (see := _SPECIAL.get(tag)) is not None:
             return see(self, node)
@@ -199,7 +200,7 @@ class Walk:
         text = " ".join("".join(self._pieces).split())
         self._pieces = []
         if text:
-            self.blocks.append(Block(text=text, boilerplate=self._boilerplate > 0, main=self._main > 0))
+            self.blocks.append(Block(text, self._boilerplate > 0, self._main > 0))
 
     def _see_html(self, node: LexborNode) -> int | None:
         self.language = node.attributes.get("lang") or node.attributes.get("xml:lang") or ""

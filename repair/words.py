@@ -14,6 +14,7 @@ import threading
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 
 import Stemmer
 import stopwordsiso
@@ -24,6 +25,7 @@ MAX_TEXT = 400_000
 """Characters of one text that are read."""
 MAX_WORD = 64
 """Longer runs of letters are not words (encoded data, hashes)."""
+_REMEMBERED = 65_536
 
 
 _UNSPACED = (
@@ -90,9 +92,32 @@ def tokens(text: str) -> list[str]:
 
 def terms(text: str, language: str = "") -> list[str]:
     """Stemmed tokens without stop words, in order. A text of nothing but stop words ("The Who") keeps them."""
-    stop = _stop_words(language)
-    pairs = [pair for segment in segments(text) for pair in _analysed(segment)]
-    return [term for token, term in pairs if token not in stop] or [term for _, term in pairs]
+    found = segments(text)
+    telling = list(chain.from_iterable(map(_telling(language).__getitem__, found)))
+    return telling or [term for segment in found for _, term in _analysed(segment)]
+
+
+class _Telling(dict[str, tuple[str, ...]]):
+    """The terms of segments without stop words, each worked out when first met: most of indexing is looking up."""
+
+    def __init__(self, stop: frozenset[str]) -> None:
+        self._stop = stop
+
+    def __missing__(self, segment: str) -> tuple[str, ...]:
+        if len(segment) > MAX_WORD:
+            return self._found(_analysed(segment))
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        found = self[segment] = self._found(_analyse(segment))
+        return found
+
+    def _found(self, pairs: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+        return tuple(term for token, term in pairs if token not in self._stop)
+
+
+@lru_cache(maxsize=8)
+def _telling(language: str) -> _Telling:
+    return _Telling(_stop_words(language))
 
 
 def located_terms(text: str) -> Iterator[tuple[int, int, str]]:
@@ -149,14 +174,17 @@ def _analysed(segment: str) -> tuple[tuple[str, str], ...]:
 
 
 def _analyse(segment: str) -> tuple[tuple[str, str], ...]:
-    folded = segment.lower() if segment.isascii() else _folded(segment)
+    if segment.isascii():  # letters and digits only, or it were no segment
+        token = segment.lower()
+        return ((token, _stemmed(token)),)
+    folded = _folded(segment)
     if not _IS_UNSPACED.match(folded):
         return tuple((token, _stemmed(token)) for token in _NOT_WORD.sub(" ", folded).split())
     pairs = [folded[at : at + 2] for at in range(max(1, len(folded) - 1))]
     return tuple((pair, pair) for pair in pairs)
 
 
-_remembered = lru_cache(maxsize=65_536)(_analyse)
+_remembered = lru_cache(maxsize=_REMEMBERED)(_analyse)
 
 
 def _folded(word: str) -> str:
@@ -177,7 +205,7 @@ def _folded(word: str) -> str:
 
 
 def _stemmed(token: str) -> str:
-    if len(token) < 3 or any(map(str.isdigit, token)):
+    if len(token) < 3 or (not token.isalpha() and any(map(str.isdigit, token))):
         return token
     for first, last, name in _STEMMERS:
         if first <= token[0] <= last:

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import random
+from itertools import product
 
 HOST = "http://site.test"
 _TOPICS = [
@@ -18,6 +20,12 @@ _TOPICS = [
     "wheat grain flour harvest field bread",
     "engine piston fuel valve steam gear",
 ]
+_SYLLABLES = (
+    ("bra", "klo", "mur", "pel", "tis", "von"),
+    ("da", "fe", "go", "li"),
+    ("k", "m", "n", "r", "x", "z"),
+)
+_MADE_UP = ["".join(syllables) for syllables in product(*_SYLLABLES)]
 
 
 def url_of(number):
@@ -69,3 +77,26 @@ def a_folder(folder):
 
 def words_at(link, words):
     return next(at for at in range(len(words)) if url_of(at) == link["target_url"])
+
+
+def a_random_folder(folder, count, broken):
+    """Pages of random words, random links between them, and links to some of them, by lot, as train and as test."""
+    folder.mkdir(parents=True)
+    lots = random.Random(7)
+    titles = [" ".join(lots.sample(_MADE_UP, 3)) for _ in range(count)]
+    urls = [f"{HOST}/part{at % 7}/{title.replace(' ', '_')}_{at}.html" for at, title in enumerate(titles)]
+    texts = [" ".join(lots.choices(_MADE_UP, k=lots.randint(20, 60))) for _ in urls]
+    pages = zip(urls, titles, texts, strict=True)
+    lines(folder, "pages", [{"url": url, "title": title, "text": text} for url, title, text in pages])
+    links = [
+        a_link_record(urls[source], urls[target], titles[target])
+        for target in range(count)
+        for source in lots.sample(range(count), lots.randint(2, 6))
+        if source != target
+    ]
+    lines(folder, "links", links)
+    answers = lots.sample(urls, broken)
+    chosen = [next(link for link in links if link["target_url"] == url) for url in answers]
+    for stem in ("test", "train"):
+        lines(folder, stem, [{"id": f"{stem}{at}", **link} for at, link in enumerate(chosen)])
+    return folder

@@ -1,6 +1,7 @@
 """`linkmend evaluate`: measures the ranking on a collection folder whose broken links have known answers."""
 
 import os
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,13 +11,21 @@ import msgspec
 import typer
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
 
+from proxy.commands.figures import show, show_moves
 from proxy.commands.options import Json, print_json
 from proxy.errors import LinkmendError
 from repair import rankmodel
-from repair.evaluate import Outcome, counted, outcomes, report
+from repair.evaluate.ablation import ablation as ablated
+from repair.evaluate.bench import Bench, bench
+from repair.evaluate.measures import report
+from repair.evaluate.outcomes import Outcome, outcomes
+from repair.evaluate.repairable import confusion as confused
+from repair.evaluate.repairable import verdicts
+from repair.evaluate.sitemoves import measured
 from repair.simulate import Plan, Variant, cases
+
+_EVERY_S = 10.0  # between two lines where there is no terminal
 
 Cache = Annotated[
     Path | None,
@@ -35,21 +44,55 @@ def evaluate(
     model: Annotated[Path | None, typer.Option(metavar="FILE", help="A model of `linkmend train`.")] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Only the first links.")] = None,
     split: Annotated[Literal["test", "train"], typer.Option(help="Which links.")] = "test",
+    models: Annotated[
+        Literal["combined", "all"],
+        typer.Option(help="The combined model beside each single source, or beside all the papers' models."),
+    ] = "combined",
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Also without each kind of evidence in turn.")
+    ] = False,
+    confusion: Annotated[
+        bool, typer.Option("--confusion", help="Also whether it knows what cannot be repaired.")
+    ] = False,
+    moves: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="OLDER", help="Instead, whether site moves are learnt; OLDER is the site as it was."
+        ),
+    ] = None,
     cache: Cache = None,
     as_json: Json = False,
 ) -> None:
     """Measure how well broken links are repaired, on links whose targets are known."""
+    if moves is not None:
+        told = measured(folder, moves, split=split, tell=_say)
+        print_json(told) if as_json else show_moves(told)
+        return
     plan = Plan(folder=folder, variant=Variant(variant), split=split, limit=limit)
+    if plan.variant is Variant.GONE and (ablation or confusion):
+        raise typer.BadParameter("--ablation and --confusion need links with answers, not --variant gone")
     used = rankmodel.load(model) if model else rankmodel.default()
-    with progress("measuring", len(cases(plan))) as tell:
-        found = counted(outcomes(plan, cache_from(cache), used), tell)
+    with bench(plan, cache_from(cache), used) as made:
+        told, found = _told(made, every=models == "all", confusion=confusion, ablation=ablation)
     if rankings is not None:
         _write(rankings, found)
-    told = report(plan, found)
-    if as_json:
-        print_json(told)
-    else:
-        _show(told)
+    print_json(told) if as_json else show(told)
+
+
+def _told(
+    made: Bench, *, every: bool, confusion: bool, ablation: bool
+) -> tuple[dict[str, Any], Sequence[Outcome]]:
+    total = len(cases(made.plan))
+    with progress("measuring", 2 * total) as tell:  # our model, then the others
+        found = outcomes(made, every=every, tell=tell)
+    told = report(made.plan, found)
+    if confusion:
+        with progress("repairable or not", total) as tell:
+            told["repairable"] = confused(verdicts(made, tell=tell))
+    if ablation:
+        with progress("ablation", total) as tell:
+            told["ablation"] = ablated(made, tell=tell)
+    return told, found
 
 
 def cache_from(cache: Path | None) -> Path:
@@ -59,15 +102,35 @@ def cache_from(cache: Path | None) -> Path:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Any]:
-    """A progress bar on a terminal, nothing otherwise."""
+def progress(what: str, total: int, *, every_s: float = _EVERY_S) -> Iterator[Any]:
+    """A progress bar on a terminal, a line now and then otherwise; both on stderr."""
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda _: None
+        yield _Lines(what, total, every_s)
         return
     with Progress(console=console, transient=True) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.update(task, completed=done)
+
+
+class _Lines:
+    """Progress where nobody watches a bar."""
+
+    def __init__(self, what: str, total: int, every_s: float) -> None:
+        self._what = what
+        self._total = total
+        self._every_s = every_s
+        self._told_at = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._told_at >= self._every_s:
+            self._told_at = now
+            _say(f"{self._what}: {done} of {self._total}")
+
+
+def _say(line: str) -> None:
+    typer.echo(line, err=True)
 
 
 def _write(path: Path, found: Sequence[Outcome]) -> None:
@@ -77,11 +140,3 @@ def _write(path: Path, found: Sequence[Outcome]) -> None:
                 file.write(msgspec.json.encode({"id": outcome.id, "ranked": outcome.ranked}) + b"\n")
     except OSError as error:
         raise LinkmendError(f"{path}: {error.strerror}") from error
-
-
-def _show(told: dict[str, Any]) -> None:
-    names = list(told["models"]["combined"])
-    table = Table("model", *names, title=f"{told['collection']} {told['variant']}, {told['n']} links")
-    for name, measured in told["models"].items():
-        table.add_row(name, *(f"{measured[key]:.3f}" if key in measured else "" for key in names))
-    Console().print(table)

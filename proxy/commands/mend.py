@@ -17,6 +17,7 @@ from proxy.commands.options import Config, Data, Json, data_from, print_json, se
 from proxy.errors import LinkmendError
 from proxy.repairpage import as_json as page_as_json
 from repair.collection import Collection
+from repair.hints import Hints
 from repair.model import BrokenLink, MissKind, RankedAlternatives
 from repair.pipeline import Repairer
 from repair.urls import is_web_url
@@ -57,7 +58,7 @@ def mend(
         ThreadPoolExecutor(4) as threads,
     ):
         collection.commit()  # what was imported a moment ago can be found as well
-        repairer = Repairer(collection, wanted, threads)
+        repairer = Repairer(collection, wanted, threads, hints=Hints(collection, wanted))
         if batch is not None:
             asyncio.run(_mend_all(repairer, batch))
             return

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repair import simulate
+from repair.errors import EvaluationFailed
+from repair.evaluate.bench import bench
 from repair.features import FEATURES, RAW, Matrix, completed
-from repair.learnedrank import LearnedRanker
-from repair.similarity import Similarity
-from repair.simulate import Plan, Variant
-from repair.view import View
+from repair.simulate import Plan
+from repair.sources.copy import OwnCopy
 
-_COUNTS_AT = [FEATURES.index(f"known.{name}") for name in ("inlinks", "anchor_terms", "slug_terms")]
+_COUNTS_AT = [
+    FEATURES.index(f"known.{name}") for name in ("inlinks", "anchor_terms", "slug_terms", "copy_terms")
+]
 
 _SMALL = 0.2
 
@@ -27,7 +28,8 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examples:
-    """Candidates of links, those of one link together: `link` numbers them, `similarity` is to the lost page."""
+    """Candidates of links, those of one link together: `link` is its place in the file, the same in every variant;
+    `similarity` is to the lost page."""
 
     name: str
     rows: Matrix
@@ -38,11 +40,11 @@ class Examples:
     @property
     def links(self) -> int:
         """How many links there are."""
-        return int(self.link[-1]) + 1 if len(self.link) else 0
+        return len(np.unique(self.link))
 
     def answerable(self) -> Flags:
         """For each candidate, whether the answer is among the candidates of its link."""
-        found = np.zeros(self.links, bool)
+        found = np.zeros(int(self.link.max(initial=0)) + 1, bool)
         found[self.link[self.answer]] = True
         flags: Flags = found[self.link]
         return flags
@@ -58,33 +60,34 @@ class Examples:
         )
 
 
-def gathered(plan: Plan, cache: Path, *, tell: Callable[[int], Any] = lambda _: None) -> Examples:
-    """The examples of a plan. What is not a candidate of its link is not learnt from."""
+def gathered(
+    plan: Plan, cache: Path, *, copied: bool = False, tell: Callable[[int], Any] = lambda _: None
+) -> Examples:
+    """The examples of a plan; with `copied` an older version of every lost page is known.
+
+    What is not a candidate of its link is not learnt from. Where the lost page is gone, there is no answer.
+    """
     rows, answers, similar, numbers = [], [], [], []
-    with simulate.collection(plan, cache) as collection:
-        view = View(collection)
-        moves = simulate.known_moves(plan, collection)
-        ranker = LearnedRanker(
-            view,
-            None,
-            guesses=lambda url: moves.guesses(url, collection.holds),
-            compare_addresses=plan.variant is not Variant.KEPT,
-        )
-        likeness = Similarity(collection)
-        for number, case in enumerate(simulate.cases(plan)):
-            view.show(case)
-            pages, matrix, _ = ranker.matrix(case.link, hidden=case.hidden)
-            truth = collection.page_number(case.truth)
+    with bench(plan, cache, None) as opened:
+        ranker, copies = opened.ranker(), OwnCopy(opened.view)
+        for done, case in enumerate(opened.cases(), start=1):
+            truth = opened.collection.page_number(case.truth)
+            if copied:
+                opened.view.show(case, copied=True)
+            told = copies.find(case.link) if copied else None
+            pages, matrix, _ = ranker.matrix(case.link, (told,) if told else (), hidden=opened.hidden(case))
+            tell(done)
             if not pages or truth is None:
                 continue
-            near = likeness.to_all(truth)[likeness.places([page.page for page in pages])]
+            places = opened.likeness.places([page.page for page in pages])
             rows.append(matrix.astype(np.float32))
             answers.append(np.array([page.page == truth for page in pages]))
-            similar.append(near)
-            numbers.append(np.full(len(pages), number))
-            tell(number)
+            similar.append(opened.likeness.to_all(truth)[places])
+            numbers.append(np.full(len(pages), case.number))
+    if not rows:
+        raise EvaluationFailed(f"{plan.folder}: no link of {plan.variant} has any candidate to learn from")
     return Examples(
-        name=f"{plan.folder.name} {plan.variant}",
+        name=f"{plan.folder.name} {plan.variant}{' copied' if copied else ''}",
         rows=np.concatenate(rows),
         answer=np.concatenate(answers),
         similarity=np.concatenate(similar),
@@ -143,7 +146,12 @@ _KINDS: tuple[re.Pattern[str], ...] = tuple(
             r"(address\.|known\.urls)",
             r"(.*(\.anchors|\.called|\.calls)(/best)?\Z|anchors_length|known\.anchors)",
             r"(.*(\.body|\.body_all|\.lm)(/best)?\Z)",
-            r"(move\.|links_)",
+            r"(move\.)",
+            r"(links_|hub|authority)",
+            r"(company\.)",
+            r"(copy[.=~])",
+            r"(tags\.)",
+            r"((body|title)_length|prior\.|found\.)",
         ),
     )
 )

@@ -2,7 +2,7 @@
 
 Everything that is chosen or calibrated is so on links that the forests in question have not seen: the links are dealt
 into two halves by lot, one learns, the other is judged, and the other way round. Only then are the forests grown
-again from all links. Examples count also in a poorer form (`examples.poorer`), for sites that tell less.
+again from all links. Examples count also in poorer forms (`examples.poorer`), for sites that tell less.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,15 +16,16 @@ from sklearn.linear_model import LogisticRegression
 from repair.features import FEATURES, Matrix
 from repair.learn import boost
 from repair.learn.examples import Examples, Flags, gone, groups, hard, poorer
-from repair.rankmodel import FORMAT, PLAIN, VERSION, SavedForest, SavedModel, blended, margins, telling
+from repair.rankmodel import FORMAT, PLAIN, VERSION, SavedForest, SavedModel, confidence, margins, telling
 from repair.trees import Forest, forest
 
-BLENDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6)
+BLENDS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 UNRELATED = 0.35
 """From this similarity to the lost page on, a page is of the same subject."""
 _TOLERATED = 0.002  # of R@1, for a better choice where the page itself is gone
-_IDENTITY: dict[str, Any] = {"max_iter": 180, "max_leaf_nodes": 8, "learning_rate": 0.12}
-_LIKENESS: dict[str, Any] = {"max_iter": 60, "max_leaf_nodes": 8, "learning_rate": 0.2}
+_POORER = 4  # poorer forms of each link
+_IDENTITY_TREES = 300
+_LIKENESS_TREES = 120
 
 
 def saved(model: SavedModel) -> bytes:
@@ -44,24 +45,30 @@ class Held:
 def learnt(
     sets: Sequence[Examples], about: dict[str, Any], tell: Callable[[str], Any] = lambda _: None
 ) -> SavedModel:
-    """A model out of examples of one or more collections."""
-    lost = [gone(examples) for examples in sets]
-    unrelated = [gone(examples, unlike=UNRELATED) for examples in sets]
-    judged, judged_lost, judged_unrelated = _cross_judged(sets, lost, unrelated, tell)
-    blend = _blend(judged, judged_lost)
+    """A model out of examples of one or more collections; those without answers are of pages that are gone."""
+    found = [examples for examples in sets if examples.answer.any()]
+    lost = [examples for examples in sets if not examples.answer.any()] + [gone(each) for each in found]
+    unrelated = [gone(examples, unlike=UNRELATED) for examples in found]
+    judged, judged_lost, judged_unrelated = _cross_judged(found, lost, unrelated, tell)
+    formula = _confidence([*judged, *judged_lost])
+    blend = _blend(judged, judged_lost, formula)
     tell("all links")
-    everything = [np.ones(len(examples.link), bool) for examples in sets]
     return SavedModel(
         format=FORMAT,
         version=VERSION,
         features=list(FEATURES),
-        identity=_identity(sets, everything),
-        likeness=_likeness(lost, [np.ones(len(examples.link), bool) for examples in lost]),
+        identity=_identity(found, [_all(examples) for examples in found]),
+        likeness=_likeness(lost, [_all(examples) for examples in lost]),
         blend=blend,
-        confidence=_confidence([*judged, *judged_lost]),
-        repairable=_repairable(judged, judged_unrelated, blend),
-        about=about | {"R@1": {held.examples.name: _recall(held, blend) for held in judged}},
+        confidence=formula,
+        repairable=_repairable(judged, judged_unrelated, blend, formula),
+        about=about
+        | {"R@1": {held.examples.name: round(_recall(held, blend, formula), 4) for held in judged}},
     )
+
+
+def _all(examples: Examples) -> Flags:
+    return np.ones(len(examples.link), bool)
 
 
 def _cross_judged(
@@ -70,7 +77,8 @@ def _cross_judged(
     unrelated: Sequence[Examples],
     tell: Callable[[str], Any],
 ) -> tuple[list[Held], list[Held], list[Held]]:
-    halves = np.random.default_rng(1).integers(0, 2, max(examples.links for examples in sets)).astype(bool)
+    most = max(int(examples.link.max()) for examples in (*sets, *lost)) + 1
+    halves = np.random.default_rng(1).integers(0, 2, most).astype(bool)
     found = [
         Held(examples=e, scores=np.zeros(len(e.link)), alike=np.zeros(len(e.link)))
         for e in (*sets, *lost, *unrelated)
@@ -83,20 +91,20 @@ def _cross_judged(
             unseen = halves[held.examples.link] != half
             held.scores[unseen] = trees.scores(held.examples.rows[unseen])
             held.alike[unseen] = alike.scores(held.examples.rows[unseen])
-    count = len(sets)
-    return found[:count], found[count : 2 * count], found[2 * count :]
+    count, gone_count = len(sets), len(lost)
+    return found[:count], found[count : count + gone_count], found[count + gone_count :]
 
 
 def _identity(sets: Sequence[Examples], seen: Sequence[Flags]) -> SavedForest:
-    rows, answers = [], []
+    rows, answers, sizes = [], [], []
     for number, (examples, mine) in enumerate(zip(sets, seen, strict=True)):
         own = examples.taken(mine & examples.answerable())
-        for form in (own, poorer(own, number)):
-            kept = hard(form, form.rows[:, PLAIN].sum(axis=1), keep=12, share=0.03, seed=number)
-            rows.append(form.rows[kept])
-            answers.append(form.answer[kept])
-    joined = np.concatenate(answers)
-    return boost.classified(np.concatenate(rows), joined, np.ones(len(joined)), **_IDENTITY)
+        for form in (own, *(poorer(own, number + 100 * more) for more in range(_POORER))):
+            kept = form.taken(hard(form, form.rows[:, PLAIN].sum(axis=1), keep=12, share=0.05, seed=number))
+            rows.append(kept.rows)
+            answers.append(kept.answer)
+            sizes += [of_link.stop - of_link.start for of_link in groups(kept.link)]
+    return boost.ranked(np.concatenate(rows), np.concatenate(answers), sizes, trees=_IDENTITY_TREES)
 
 
 def _likeness(lost: Sequence[Examples], seen: Sequence[Flags]) -> SavedForest:
@@ -106,30 +114,35 @@ def _likeness(lost: Sequence[Examples], seen: Sequence[Flags]) -> SavedForest:
         kept = hard(own, own.similarity, keep=8, share=0.15, seed=number)
         rows.append(own.rows[kept])
         values.append(own.similarity[kept])
-    return boost.regressed(np.concatenate(rows), np.concatenate(values), **_LIKENESS)
+    return boost.regressed(np.concatenate(rows), np.concatenate(values), trees=_LIKENESS_TREES)
 
 
 def _grown(saved: SavedForest) -> Forest:
     return forest(saved.trees, saved.base, len(FEATURES))
 
 
-def _blend(judged: Sequence[Held], lost: Sequence[Held]) -> float:
+def _firsts(held: Held, blend: float, formula: dict[str, float]) -> list[int]:
+    """The candidate that comes first, of each link."""
+    found = []
+    for of_link in groups(held.examples.link):
+        values = confidence(formula, held.scores[of_link]) + blend * held.alike[of_link]
+        found.append(of_link.start + int(values.argmax()))
+    return found
+
+
+def _blend(judged: Sequence[Held], lost: Sequence[Held], formula: dict[str, float]) -> float:
     """How much likeness counts: as much as helps where pages are gone and costs nothing where they are not."""
-    plain = np.mean([_recall(held, 0.0) for held in judged])
-    good = [b for b in BLENDS if np.mean([_recall(held, b) for held in judged]) >= plain - _TOLERATED]
-    return max(good, key=lambda b: float(np.mean([_similarity(held, b) for held in lost])))
+    recalls = {b: np.mean([_recall(held, b, formula) for held in judged]) for b in BLENDS}
+    good = [b for b in BLENDS if recalls[b] >= recalls[0.0] - _TOLERATED]
+    return max(good, key=lambda b: float(np.mean([_similarity(held, b, formula) for held in lost])))
 
 
-def _recall(held: Held, blend: float) -> float:
-    values = blended(held.scores, held.alike, blend)
-    firsts = [of_link.start + int(values[of_link].argmax()) for of_link in groups(held.examples.link)]
-    return float(held.examples.answer[firsts].sum() / held.examples.links)
+def _recall(held: Held, blend: float, formula: dict[str, float]) -> float:
+    return float(held.examples.answer[_firsts(held, blend, formula)].mean())
 
 
-def _similarity(held: Held, blend: float) -> float:
-    values = blended(held.scores, held.alike, blend)
-    firsts = [of_link.start + int(values[of_link].argmax()) for of_link in groups(held.examples.link)]
-    return float(held.examples.similarity[firsts].mean())
+def _similarity(held: Held, blend: float, formula: dict[str, float]) -> float:
+    return float(held.examples.similarity[_firsts(held, blend, formula)].mean())
 
 
 def _confidence(judged: Sequence[Held]) -> dict[str, float]:
@@ -144,18 +157,21 @@ def _confidence(judged: Sequence[Held]) -> dict[str, float]:
     return _fitted(("score", "margin"), np.concatenate(rows), np.concatenate(right))
 
 
-def _repairable(judged: Sequence[Held], unrelated: Sequence[Held], blend: float) -> dict[str, float]:
+def _repairable(
+    judged: Sequence[Held], unrelated: Sequence[Held], blend: float, formula: dict[str, float]
+) -> dict[str, float]:
     rows, labels = [], []
     for held, label in [*((held, True) for held in judged), *((held, False) for held in unrelated)]:
-        values = blended(held.scores, held.alike, blend)
         for of_link in groups(held.examples.link):
-            told = telling(held.scores[of_link], held.alike[of_link], values[of_link])
+            sure, alike = confidence(formula, held.scores[of_link]), held.alike[of_link]
+            best = int((sure + blend * alike).argmax())
+            told = telling(held.examples.rows[of_link], sure, alike, best)
             rows.append(list(told.values()))
             labels.append(label)
     return _fitted(tuple(told), np.array(rows), np.array(labels))
 
 
 def _fitted(names: Sequence[str], rows: Matrix, right: Any) -> dict[str, float]:
-    model = LogisticRegression(C=10.0, max_iter=1000).fit(rows, right)
+    model = LogisticRegression(C=1.0, max_iter=2000).fit(rows, right)
     weights = dict(zip(names, map(float, model.coef_[0]), strict=True))
     return weights | {"constant": float(model.intercept_[0])}

@@ -1,7 +1,7 @@
 """Anchor texts: what the author called the lost page on the link clicked, and what other pages call it."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
 from typing import Protocol
 
 from repair import urls, words
@@ -23,14 +23,14 @@ class ClickedAnchor:
 
     name = "anchor"
 
-    def __init__(self, stop_anchors: Sequence[str] = ()) -> None:
-        self._stop_anchors = stop_anchors
+    def __init__(self, is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor) -> None:
+        self._is_stop_anchor = is_stop_anchor
 
     def find(self, link: BrokenLink) -> Evidence | None:
         """The anchor's terms, each as heavy; None for anchors that say nothing ("click here")."""
-        if not _is_telling(link.anchor, self._stop_anchors):
+        terms = () if self._is_stop_anchor(link.anchor) else dict.fromkeys(words.terms(link.anchor))
+        if not terms:
             return None
-        terms = dict.fromkeys(words.terms(link.anchor))
         text = " ".join(link.anchor.split())
         return Evidence(source=self.name, terms=tuple((term, 1.0) for term in terms), text=text)
 
@@ -40,9 +40,11 @@ class OtherAnchors:
 
     name = "inlinks"
 
-    def __init__(self, collection: Inlinks, stop_anchors: Sequence[str] = ()) -> None:
+    def __init__(
+        self, collection: Inlinks, is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor
+    ) -> None:
         self._collection = collection
-        self._stop_anchors = stop_anchors
+        self._is_stop_anchor = is_stop_anchor
 
     def find(self, link: BrokenLink) -> Evidence | None:
         """Terms weighed by how many of the anchors have them; the text is the anchor used most."""
@@ -52,7 +54,7 @@ class OtherAnchors:
             for inlink in self._collection.inlinks(link.url, _INLINKS)
             if not inlink.link.nav
             and inlink.source_url != source_url
-            and _is_telling(inlink.link.anchor, self._stop_anchors)
+            and not self._is_stop_anchor(inlink.link.anchor)
         ]
         if not anchors:
             return None
@@ -65,7 +67,3 @@ class OtherAnchors:
 
 def _commonest(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:_TERMS]
-
-
-def _is_telling(anchor: str, stop_anchors: Sequence[str]) -> bool:
-    return bool(words.tokens(anchor)) and not words.is_stop_anchor(anchor, stop_anchors)

@@ -6,6 +6,7 @@ directory and of pages that link to the URL. What only one page says is noise, u
 """
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Protocol
 
 from repair import urls, words
@@ -33,10 +34,15 @@ class Tags:
 
     name = "tags"
 
-    def __init__(self, tagged: Tagged, graph: Inlinks, *, limit: int = LIMIT) -> None:
+    def __init__(
+        self,
+        tagged: Tagged,
+        graph: Inlinks,
+        is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor,
+    ) -> None:
         self._tagged = tagged
         self._graph = graph
-        self._limit = limit
+        self._is_stop_anchor = is_stop_anchor
 
     def find(self, link: BrokenLink) -> Evidence | None:
         """The terms of the tags, weighed by how many attach them; None when nobody attaches any."""
@@ -68,13 +74,13 @@ class Tags:
         for tag, times in self._tagged.tags(url):
             counts[tag] += int(times * _PERSON)
         common = [(tag, float(count)) for tag, count in counts.items() if tag and count >= _LEAST_PAGES]
-        return tuple(sorted(common, key=lambda pair: (-pair[1], pair[0]))[: self._limit])
+        return tuple(sorted(common, key=lambda pair: (-pair[1], pair[0]))[:LIMIT])
 
     def _crumbs(self, directory: str, source_url: str | None) -> Counter[str]:
         """What pages call a directory when they link to it, each page once."""
         said = {
             (inlink.source_url, " ".join(inlink.link.anchor.split()).lower())
             for inlink in self._graph.inlinks(directory, _INLINKS)
-            if inlink.source_url != source_url and not words.is_stop_anchor(inlink.link.anchor)
+            if inlink.source_url != source_url and not self._is_stop_anchor(inlink.link.anchor)
         }
         return Counter(anchor for _, anchor in said if len(anchor) <= _MAX_CRUMB)

@@ -1,4 +1,4 @@
-"""addons.harvest: which passing pages are offered to the collection."""
+"""addons.harvest: which passing pages are offered to the collection, and which moves are noted."""
 
 import pytest
 
@@ -18,16 +18,24 @@ class Basket:
 
     def __init__(self):
         self.pages = []
+        self.moves = []
 
     def offer(self, page):
         self.pages.append(page)
         return True
 
+    def later(self, work):
+        work()
+        return True
 
-def harvest(*flows, enabled=True):
-    basket, visitors, hasher = Basket(), Visitors(), ClientHasher()
+    def note_redirect(self, old, new):
+        self.moves.append((old, new))
+
+
+def harvest(*flows, enabled=True, basket=None):
+    basket, visitors, hasher = basket or Basket(), Visitors(), ClientHasher()
     addon = Harvest(
-        HarvestSettings(enabled=enabled), basket, visitors=visitors, hasher=hasher, max_bytes=1000
+        HarvestSettings(enabled=enabled), basket, basket, visitors=visitors, hasher=hasher, max_bytes=1000
     )
     for flow in flows:
         addon.response(flow)
@@ -84,3 +92,55 @@ def test_our_own_pages_are_not_harvested():
 
 def test_nothing_is_harvested_when_it_is_switched_off():
     assert harvest(a_flow(headers=BROWSER, response=PAGE), enabled=False)[0] == []
+
+
+def moves(flow, **known):
+    """The moves that are noted when this flow passes."""
+    basket = Basket()
+    harvest(flow, basket=basket, **known)
+    return basket.moves
+
+
+def a_redirect(location="/new", status=301, url="http://school.test/page", asked=BROWSER, said=()):
+    return a_flow(url, headers=asked, response=(status, [("Location", location), *said], b""))
+
+
+@pytest.mark.parametrize("status", [301, 308])
+def test_a_page_that_moved_for_good_is_noted(status):
+    assert moves(a_redirect("/new#part", status)) == [("http://school.test/page", "http://school.test/new")]
+
+
+@pytest.mark.parametrize(
+    "flow",
+    [
+        a_redirect(status=302),
+        a_redirect(location=""),
+        a_redirect(location="mailto:a@school.test"),
+        a_redirect(location="/new?token=abcdef"),
+        a_redirect(url="http://school.test/page?session=abcdef"),
+        a_redirect(said=[("Cache-Control", "private")]),
+        a_redirect(said=[("Set-Cookie", "a=1")]),
+        a_redirect(asked=[*BROWSER, ("Cookie", "a=1")]),
+        a_redirect(asked=[*BROWSER, ("Authorization", "Basic YQ==")]),
+        a_redirect(asked=[("Accept", "image/*"), ("Host", "school.test")]),
+        a_redirect(asked=[("Accept", "text/html"), ("Host", "forged.test")]),
+    ],
+    ids=[
+        *("for now", "nowhere", "no page", "personal", "from a personal address", "private", "sets cookie"),
+        *("cookie", "signed in", "image", "forged host"),
+    ],
+)
+def test_what_is_private_false_or_for_now_is_no_move(flow):
+    assert moves(flow) == []
+
+
+def test_a_redirect_that_says_it_is_for_all_is_noted_whoever_asked():
+    flow = a_redirect(asked=[*BROWSER, ("Cookie", "a=1")], said=[("Cache-Control", "public")])
+    assert len(moves(flow)) == 1
+
+
+def test_moves_are_not_noted_when_harvesting_is_switched_off_or_the_answer_is_ours():
+    assert moves(a_redirect(), enabled=False) == []
+    flow = a_redirect()
+    flow.metadata[OURS] = "hit"
+    assert moves(flow) == []

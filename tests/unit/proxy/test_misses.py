@@ -256,3 +256,16 @@ def test_a_damaged_log_is_set_aside_and_an_empty_one_begun(tmp_path):
     assert store.count() == 0
     assert (tmp_path / "misses.sqlite.damaged1").exists()
     store.close()
+
+
+def test_a_choice_is_told_once_with_the_page_that_was_missing(tmp_path, clock):
+    told = []
+    store = MissStore(tmp_path, MissesSettings(), clock=clock, on_choice=lambda *choice: told.append(choice))
+    store.record(a_miss())
+    for choice in (1, "http://b.test/", "http://never-offered.test/", 2):
+        store.chosen(a_miss().id, choice)
+    store.close()
+    assert told == [
+        ("http://www.school.test/gone", "http://b.test/", A_MOMENT),
+        ("http://www.school.test/gone", "http://c.test/", A_MOMENT),
+    ]

@@ -290,7 +290,20 @@ def test_numbers_of_choices_follow_the_alternatives():
     ]
 
 
-@pytest.mark.parametrize("code", ["anchor", "inlinks", "url", "title", "context", "same_name", "same_site"])
-def test_every_reason_of_the_ranking_has_words(code):
-    page = render(found([an_alternative(reasons=(code,))]), a_context())
-    assert items(page)[0].css_first(".why") is not None
+@pytest.mark.parametrize("language", ["ar", "en", "es", "fr", "hi", "pt", "sw"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("anchor", "inlinks", "url", "title", "context", "same_name", "same_site"),
+        *("moved", "shared", "same_text", "copy", "tags"),
+    ],
+)
+def test_every_reason_of_the_ranking_has_words(code, language):
+    page = render(found([an_alternative(reasons=(code,))]), a_context(language))
+    assert items(page)[0].css_first(".why").text().strip() not in ("", code)
+
+
+def test_a_page_that_earlier_readers_chose_says_so():
+    page = render(found([an_alternative(source="shared", reasons=("shared",))]), a_context())
+    assert items(page)[0].attributes["data-source"] == "shared"
+    assert items(page)[0].css_first(".why").text().strip() == "Other readers chose this page"

@@ -59,6 +59,10 @@ def test_environment_values_are_written_as_in_toml():
         ("[proxy]\nlisten = '8080'", "proxy.listen: expected HOST:PORT, got '8080'"),
         ("[proxy]\nparent = 'squid'", "proxy.parent: expected http://HOST:PORT, got 'squid'"),
         ("[proxy]\nparent_https = 'x'", "proxy.parent_https: expected one of absolute, connect, got 'x'"),
+        (
+            "[repair]\nranking = 'best'",
+            "repair.ranking: expected one of plain, learned, decision, got 'best'",
+        ),
         ("[log]\nlevel = 'loud'", "log.level: expected one of debug, info, warning, error, got 'loud'"),
         ("[cache]\nmax_bytes = -1", "cache.max_bytes: expected 0 or more, got -1"),
         ("[cache\n", "linkmend.toml: not TOML: "),

@@ -54,7 +54,20 @@ def test_choices_fade(store):
 def test_other_schools_count_half(store):
     store.note([a_choice("/theirs", school="other"), a_choice("/ours")])
     assert favourites(store) == ["/ours", "/theirs"]
-    assert [choice.chosen for choice in store.ours()] == [f"{SITE}/ours"]
+
+
+def test_how_often_our_own_readers_chose_a_page_is_told(store):
+    store.note([a_choice("/a", times=3, refused=1), a_choice("/a", school="other")])
+    assert store.times(GONE, f"{SITE}/a") == 2
+    assert store.times(GONE, f"{SITE}/b") == 0
+
+
+def test_choices_from_and_to_an_address_are_forgotten(store):
+    store.note([a_choice("/a"), a_choice("/b")])
+    store.forget(f"{SITE}/a")
+    assert favourites(store) == ["/b"]
+    store.forget(GONE)
+    assert favourites(store) == []
 
 
 def test_what_is_no_choice_is_not_noted(store):

@@ -12,7 +12,7 @@ DF = {"water": 200, "cycl": 80, "wat": 3, "ercycl": 0, "school": 300, "librari":
 
 @pytest.fixture
 def splitter():
-    return Splitter(lambda term: DF.get(term, 0), 1000)
+    return Splitter(lambda term: DF.get(term, 0), lambda: 1000)
 
 
 @pytest.mark.parametrize(
@@ -47,5 +47,5 @@ def test_words_that_are_known_or_cannot_be_made_up_stay_whole(splitter, word):
 
 @given(st.text(max_size=50))
 def test_nothing_is_lost(text):
-    split = Splitter(lambda term: DF.get(term, 0), 1000).split(text)
+    split = Splitter(lambda term: DF.get(term, 0), lambda: 1000).split(text)
     assert "".join(split) == text.lower()

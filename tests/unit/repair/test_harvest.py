@@ -175,3 +175,56 @@ def test_few_but_huge_pages_are_passed_over_as_well_once_they_fill_the_queue(tmp
     assert harvester.stats().passed_over == 1
     harvester.close()
     collection.close()
+
+
+class FakeHints:
+    def __init__(self):
+        self.caught_up = threading.Event()
+        self.forgotten = []
+
+    def catch_up(self):
+        self.caught_up.set()
+        return False
+
+    def forget(self, url):
+        self.forgotten.append(url)
+
+
+def test_other_work_is_done_on_the_same_thread_and_may_fail(tmp_path, caplog):
+    with a_collection(tmp_path) as collection:
+        harvester, done = Harvester(collection, CollectionSettings()), []
+        assert harvester.later(lambda: done.append(threading.current_thread().name))
+        assert harvester.later(lambda: 1 // 0)
+        assert harvester.later(lambda: done.append("last"))
+        assert harvester.close(30)
+        assert done == ["harvest", "last"]
+        assert harvester.stats().failed == 1
+        assert not harvester.later(done.clear)
+
+
+def test_a_full_queue_refuses_other_work_too(tmp_path):
+    go_on = threading.Event()
+    with a_collection(tmp_path) as collection:
+        harvester = Harvester(collection, CollectionSettings(queue_length=2))
+        taken = [harvester.later(lambda: go_on.wait(30)) for _ in range(10)]
+        assert 2 <= sum(taken) <= 3
+        go_on.set()
+        assert harvester.close(30)
+
+
+def test_hints_catch_up_where_the_index_does(tmp_path):
+    hints = FakeHints()
+    with a_collection(tmp_path) as collection:
+        harvester = Harvester(collection, CollectionSettings(), hints)
+        assert hints.caught_up.wait(10)
+        harvester.close()
+
+
+def test_what_is_known_of_a_page_that_must_not_be_indexed_goes_with_it(tmp_path):
+    hints = FakeHints()
+    with a_collection(tmp_path, a_document("/harvested")) as collection:
+        harvester = Harvester(collection, CollectionSettings(), hints)
+        for path in ("/harvested", "/unknown"):
+            harvester.offer(_html(path, headers=[("X-Robots-Tag", "noindex")]))
+        assert harvester.close(30)
+    assert hints.forgotten == [f"{SITE}/harvested"]

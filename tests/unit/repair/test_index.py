@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from repair import urls
 from repair.index import Entry, Index, IndexDamaged, entry_of
 from tests.holdings import a_document
 
@@ -186,3 +187,32 @@ def test_every_term_that_was_put_in_finds_its_page(tmp_path_factory, texts):
     for page, terms in enumerate(texts):
         for term in terms:
             assert page in _pages(index, term)
+
+
+def test_settling_joins_the_segments_of_many_updates(index):
+    for page, text in enumerate(TEXTS * 2):
+        index.update([_body(page, text)])
+    index.settle()
+    assert index._index.searcher().num_segments < 8
+    assert len(_pages(index, "river")) == 6
+
+
+def test_after_settling_the_index_is_written_on(index):
+    index.update([_body(1, "water")])
+    index.settle()
+    index.update([_body(2, "water")])
+    assert sorted(_pages(index, "water")) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://a.test/",
+        "http://a.test/b",
+        "https://a.test:8080/b/c/",
+        "http://a.test/b/c.html?q=/x/y",
+        "http://[::1]/b",
+    ],
+)
+def test_links_are_kept_as_addresses_and_as_their_directories(url):
+    assert entry_of(1, a_document("/x"), (), (url,)).fields["links"] == [url, urls.directory(url)]

@@ -158,3 +158,19 @@ def test_with_a_full_disk_the_index_is_left_alone(tmp_path, monkeypatch):
         assert found(collection, "rome") == ["/a"]
         assert isinstance(collection._indexing, Indexing)
         assert collection.stats().pending == 1
+
+
+def test_catching_up_with_all_takes_one_commit_for_many_pages(tmp_path):
+    pages = [a_document(f"/{number}", title="Rome", links=[a_link("/0", "Latium")]) for number in range(20)]
+    with a_collection(tmp_path, *pages, commit=False) as collection:
+        collection._indexing.catch_up_all()
+        assert collection.stats().pending == 0  # also those that are not due yet
+        assert found(collection, "latium") == ["/0"]
+        assert collection._indexing._index._index.searcher().num_segments == 1
+
+
+def test_catching_up_with_all_is_left_to_another_who_writes(tmp_path):
+    with a_collection(tmp_path, a_document("/a", title="Rome")), a_collection(tmp_path) as reader:
+        reader.add(a_document("/b", title="Rome"), fetched_at=reader.get("http://school.test/a").fetched_at)
+        reader._indexing.catch_up_all()
+        assert reader.stats().pending == 1

@@ -3,7 +3,6 @@ import pytest
 
 from repair import rankmodel
 from repair.features import FEATURES
-from repair.formula import values
 from repair.simulate import Plan, Variant
 from tests.folders import a_folder
 
@@ -11,7 +10,6 @@ pytest.importorskip("sklearn")
 
 from repair.learn import examples as learning
 from repair.learn.examples import Examples, gathered, gone, groups, poorer
-from repair.learn.genetic import Breeding, bred
 from repair.learn.train import learnt, saved
 from repair.renames import renamed
 
@@ -39,12 +37,6 @@ def test_a_model_learns_what_tells_and_survives_being_saved():
     test = made_up(links=10)
     for of_link in groups(test.link):
         assert test.answer[of_link][model.judge(test.rows[of_link]).values.argmax()]
-
-
-def test_breeding_finds_the_feature_that_tells():
-    tree, recall = bred(made_up(), [ANCHOR, ANCHOR + 1, ANCHOR + 2], Breeding(generations=5, population=20))
-    assert recall == 1.0
-    assert values(tree, made_up().rows).shape == (480,)
 
 
 def test_where_the_answer_is_gone_no_candidate_is_it_and_somebody_is_best():

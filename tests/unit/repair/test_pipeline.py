@@ -1,8 +1,10 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 
 import pytest
 
+from repair.hints import Hints
 from repair.model import Evidence, HeldCopy
 from repair.pipeline import Repairer
 from repair.settings import RepairSettings
@@ -217,3 +219,73 @@ async def test_else_it_is_the_referer_if_that_names_a_page(repairer):
     )
     assert await repairer.infer_source(unknown, referrer="nonsense") == (None, None)
     assert await repairer.infer_source(unknown, referrer=None) == (None, None)
+
+
+@pytest.fixture
+def hints(collection):
+    return Hints(collection, RepairSettings())
+
+
+async def test_where_the_pages_beside_it_moved_is_offered_as_moved(collection, executor, hints):
+    hints.note_redirect(f"{SITE}/old/cakes", f"{SITE}/new/cakes")
+    collection.add(a_document("/new/pies", title="Dough"), fetched_at=A_MOMENT)
+    repairer = Repairer(collection, RepairSettings(), executor, hints=hints)
+    (offered,) = (await repairer.repair(a_broken_link(f"{SITE}/old/pies"))).alternatives
+    assert (offered.url, offered.source, offered.reasons[0]) == (f"{SITE}/new/pies", "local", "moved")
+
+
+@pytest.mark.parametrize("ranking", ["plain", "decision"])
+async def test_what_a_reader_chose_moves_up_for_the_next(collection, executor, hints, ranking):
+    repairer = Repairer(collection, RepairSettings(ranking=ranking), executor, hints=hints)
+    link = a_broken_link(GONE, anchor="Roman aqueducts", source_url=f"{SITE}/start")
+    before = (await repairer.repair(link)).alternatives
+    assert before[0].url == f"{SITE}/water/aqueducts"
+    for _ in range(30):
+        hints.note_choice(GONE, f"{SITE}/cooking", datetime.now(UTC))
+    offered = {each.url: each for each in (await repairer.repair(link)).alternatives}
+    chosen = offered[f"{SITE}/cooking"]
+    assert (chosen.source, chosen.reasons[0]) == ("shared", "shared")
+    assert chosen.confidence > 0.9
+    assert list(offered).index(f"{SITE}/cooking") < 2
+
+
+async def test_a_lost_page_that_we_kept_is_found_under_its_new_address(collection, executor, hints):
+    text = "Channels of stone carried water for miles over valleys. " * 5
+    collection.add(a_document("/x1", title="Stone channels", text=text), fetched_at=A_MOMENT)
+    collection.add(a_document("/x2", title="Stone channels", text=text + "More."), fetched_at=A_MOMENT)
+    collection.commit()
+    while hints.catch_up():
+        pass
+    found = await Repairer(collection, RepairSettings(), executor, hints=hints).repair(
+        a_broken_link(f"{SITE}/x1")
+    )
+    assert found.query == found.queries["copy"] == "Stone channels"
+    assert found.alternatives[0].url == f"{SITE}/x2"
+    assert {"same_text", "copy"} <= set(found.alternatives[0].reasons)
+
+
+async def test_tags_choices_and_neighbourhood_are_told_to_machines(collection, executor, hints):
+    hints.tags.attach(GONE, "Antiquity")
+    hints.note_choice(GONE, f"{SITE}/cooking", A_MOMENT)
+    found = await Repairer(collection, RepairSettings(), executor, hints=hints).repair(a_broken_link(GONE))
+    assert found.queries["tags"] == "antiquity"
+    assert found.queries["shared"] == "Cooking"
+    assert found.queries["neighbourhood"] == "aqueduct"
+
+
+async def test_the_decision_procedure_can_be_chosen(collection, executor):
+    repairer = Repairer(collection, RepairSettings(ranking="decision"), executor)
+    found = await repairer.repair(a_broken_link(GONE, anchor="Roman aqueducts"))
+    assert found.alternatives[0].url == f"{SITE}/water/aqueducts"
+    assert found.alternatives[0].confidence == 1.0
+    assert (await repairer.repair(a_broken_link(f"{SITE}/7", anchor="here"))).alternatives == ()
+
+
+async def test_titles_that_the_school_knows_to_say_nothing_name_no_lost_page(collection, executor):
+    collection.add(
+        a_document("/x", title="Hill School", text="Marmots of the mountains."), fetched_at=A_MOMENT
+    )
+    for stop_titles, named in (((), True), (("hill school",), False)):
+        repairer = Repairer(collection, RepairSettings(stop_titles=stop_titles), executor)
+        found = await repairer.repair(a_broken_link(f"{SITE}/x"))
+        assert ("Hill School" in found.queries["copy"]) is named

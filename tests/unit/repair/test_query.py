@@ -29,6 +29,7 @@ def test_many_words_of_context_do_not_outweigh_the_words_on_the_link():
 @pytest.mark.parametrize(
     ("sources", "text"),
     [
+        (("url", "inlinks", "anchor", "copy"), "copy"),
         (("url", "inlinks", "anchor"), "anchor"),
         (("url", "inlinks"), "inlinks"),
         (("context", "url"), "url"),
@@ -58,3 +59,9 @@ def test_each_source_says_its_words():
 def test_no_evidence_makes_an_empty_query():
     query = formulate(a_broken_link(), [])
     assert (query.terms, query.text, keywords(query)) == ((), "", ())
+
+
+def test_the_neighbourhood_is_shown_but_not_asked_for():
+    query = formulate(a_broken_link(), [_evidence("neighbourhood", "rome gaul", "rome", "gaul")])
+    assert query.terms == ()
+    assert texts(query) == {"neighbourhood": "rome gaul"}

@@ -2,9 +2,10 @@ import pytest
 
 from repair.model import Evidence, Query
 from repair.pages import Brief
+from repair.pointers import Kind, Pointer
 from repair.propose import Proposal, propose
 from repair.query import formulate
-from repair.rank import PlainRanker
+from repair.rank import PlainRanker, pointed
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import a_broken_link
 
@@ -115,3 +116,36 @@ def test_pages_are_proposed_by_name_and_by_text(tmp_path):
     assert "names" in proposals[f"{SITE}/named"]
     assert "body" in proposals[f"{SITE}/told"]
     assert "context" not in proposals[f"{SITE}/told"]
+
+
+def test_a_page_that_is_pointed_at_is_offered_whatever_its_words():
+    pointers = [
+        Pointer(url=f"{SITE}/moved", kind=Kind.MOVE, confidence=0.5),
+        Pointer(url=f"{SITE}/moved", kind=Kind.SHARED, confidence=0.6),
+        Pointer(url=f"{SITE}/rome", kind=Kind.DUPLICATE, confidence=0.1),
+    ]
+    query = _query(_evidence("anchor", "rome"))
+    (alone,) = _rank([_proposal("Rome", "/rome")], query)
+    proposals = [_proposal("Rome", "/rome"), _proposal("Cooking", "/moved")]
+    moved, rome = PlainRanker(Rare()).rank(a_broken_link("http://x.test/y"), query, proposals, pointers)
+    assert moved.page.url == f"{SITE}/moved"
+    assert moved.confidence == pytest.approx(1 - 0.5 * 0.4)
+    assert moved.reasons == ("moved", "shared")
+    assert "same_text" not in rome.reasons  # too faint to be a reason
+    assert rome.confidence > alone.confidence * 0.9
+
+
+def test_what_is_sure_without_pointers_is_surer_with_them():
+    query = _query(_evidence("anchor", "rome"))
+    (alone,) = _rank([_proposal("Rome", "/rome")], query)
+    pointer = Pointer(url=f"{SITE}/rome", kind=Kind.MOVE, confidence=0.5)
+    (both,) = pointed([alone], [pointer])
+    assert both.confidence == pytest.approx(1 - 0.5 * (1 - alone.confidence))
+    assert both.reasons == ("moved", *alone.reasons)
+
+
+def test_a_title_like_the_copy_s_is_a_reason():
+    query = _query(Evidence(source="copy", terms=(("aqueduct", 1.0), ("lead", 0.3)), text="Roman aqueducts"))
+    ranked = _rank([_proposal("Rome", "/r"), _proposal("Roman aqueducts", "/a")], query)
+    assert ranked[0].page.title == "Roman aqueducts"
+    assert "copy" in ranked[0].reasons

@@ -7,6 +7,7 @@ from repair.model import InLink
 from repair.sources import InExecutor
 from repair.sources.anchors import ClickedAnchor, OtherAnchors
 from repair.sources.context import LinkContext
+from repair.sources.copy import OwnCopy
 from repair.sources.referrer import SourcePage
 from repair.sources.urlwords import UrlWords
 from tests.holdings import SITE, a_collection, a_document, a_link
@@ -52,7 +53,8 @@ def test_anchors_that_say_nothing_are_none(anchor):
 
 
 def test_a_school_can_name_further_anchors_that_say_nothing():
-    assert ClickedAnchor(["Visit  our FRIENDS"]).find(a_broken_link(anchor="visit our friends")) is None
+    source = ClickedAnchor(lambda anchor: anchor == "visit our friends")
+    assert source.find(a_broken_link(anchor="visit our friends")) is None
 
 
 def test_other_pages_anchors_weigh_by_how_many_say_so():
@@ -121,3 +123,48 @@ async def test_a_local_source_is_awaited_in_the_executor_given():
         source = InExecutor(ClickedAnchor(), executor)
         assert source.name == "anchor"
         assert (await asyncio.wait_for(source.evidence(a_broken_link(anchor="Rome")), 5)).text == "Rome"
+
+
+RAIN = "Rain falls from clouds. " * 3 + "Puddles dry in the sun."
+
+
+def a_library(folder, *documents):
+    others = [a_document(f"/{n}", title=f"Other {n}", text="of the sun and other things") for n in range(20)]
+    return a_collection(folder, *documents, *others)
+
+
+def test_a_copy_speaks_by_its_title_and_by_what_sets_it_apart(tmp_path):
+    with a_library(tmp_path, a_document("/gone", title="The water\ncycle", text=RAIN)) as collection:
+        evidence = OwnCopy(collection).find(a_broken_link())
+        assert evidence.text == "The water cycle"
+        terms = _terms(evidence)
+        assert terms["water"] == terms["cycl"] == 1.0 > terms["rain"] > terms["puddl"] > 0
+        assert "sun" not in terms  # every page has it
+        assert OwnCopy(collection).find(a_broken_link(f"{SITE}/never-held")) is None
+
+
+def test_a_copy_whose_title_says_nothing_speaks_by_its_signature(tmp_path):
+    with a_library(tmp_path, a_document("/gone", title="Untitled document", text=RAIN)) as collection:
+        evidence = OwnCopy(collection).find(a_broken_link())
+        assert set(evidence.text.split()) == {"Rain", "falls", "clouds", "Puddles", "dry"}
+        assert "untitl" not in _terms(evidence)
+
+
+def test_a_school_can_name_further_titles_that_say_nothing(tmp_path):
+    with a_library(tmp_path, a_document("/gone", title="Our school", text=RAIN)) as collection:
+        assert "school" in _terms(OwnCopy(collection).find(a_broken_link()))
+        silent = OwnCopy(collection, lambda title: title == "Our school")
+        assert "school" not in _terms(silent.find(a_broken_link()))
+
+
+def test_a_long_copy_gives_no_more_than_forty_terms_between_0_and_1(tmp_path):
+    text = " ".join(f"word{number} " * (1 + number % 5) for number in range(500))
+    with a_library(tmp_path, a_document("/gone", title="Many words", text=text)) as collection:
+        terms = OwnCopy(collection).find(a_broken_link()).terms
+        assert len(terms) == 40
+        assert all(0 < weight <= 1 for _, weight in terms)
+
+
+def test_an_empty_copy_says_nothing(tmp_path):
+    with a_library(tmp_path, a_document("/gone", title="", text="")) as collection:
+        assert OwnCopy(collection).find(a_broken_link()) is None

@@ -53,3 +53,15 @@ def test_what_is_learnt_from_held_pages_can_be_loaded(collection, tmp_path):
     assert LearntStopAnchors(database).learn() == ("figure",)
     assert is_stop_anchor("Figure", LearntStopAnchors(database).load())
     database.close()
+
+
+def test_learning_is_due_when_the_links_have_grown_by_a_tenth(collection):
+    learnt = LearntStopAnchors(collection.database)
+    assert not learnt.is_outgrown()
+    collection.add(a_document("/start", links=[a_link(f"/{n}") for n in range(30)]), fetched_at=A_MOMENT)
+    assert learnt.is_outgrown()
+    learnt.learn()
+    assert learnt.learnt_at() == 31
+    assert not learnt.is_outgrown()
+    collection.add(a_document("/more", links=[a_link(f"/m{n}") for n in range(5)]), fetched_at=A_MOMENT)
+    assert learnt.is_outgrown()

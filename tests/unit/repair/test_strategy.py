@@ -86,3 +86,23 @@ def test_the_source_page_is_never_offered(collection_of):
         )
         == ()
     )
+
+
+def test_confidence_goes_with_the_score(collection_of):
+    held = collection_of(
+        a_document(GONE, title="Rain clouds", text=RAIN),
+        a_document("/same", title="Weather", text=RAIN),
+        a_document("/other", title="Rain clouds", text="a song by a band"),
+    )
+    found = DecisionProcedure(held).recommend(a_broken_link(GONE, anchor="rain clouds"))
+    sure = [each.confidence for each in found]
+    assert sure == sorted(sure, reverse=True)
+    assert all(0 <= each <= 1 for each in sure)
+    assert sure[0] > 2 * sure[-1]
+
+
+def test_anchors_that_the_school_knows_to_say_nothing_are_not_asked_for(collection_of):
+    held = collection_of(a_document("/rain", title="Rain clouds", text=RAIN))
+    link = a_broken_link(GONE, anchor="rain clouds")
+    assert paths(DecisionProcedure(held).recommend(link)) == ["/rain"]
+    assert DecisionProcedure(held, is_stop_anchor=lambda _: True).recommend(link) == ()

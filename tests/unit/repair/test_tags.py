@@ -94,3 +94,19 @@ def test_what_is_no_url_or_no_tag_is_refused(store):
     assert not store.attach("nonsense", "tag")
     assert not store.attach(GONE, "   ")
     assert not store.attach(GONE, "x" * 100)
+
+
+def test_all_tags_of_an_address_can_be_removed(store, collection):
+    store.attach(GONE, "rain")
+    store.attach(f"{SITE}/other", "rain")
+    store.forget(GONE)
+    assert store.tags(GONE) == ()
+    assert store.tags(f"{SITE}/other") == (("rain", 1),)
+
+
+def test_a_school_says_which_crumbs_say_nothing(store, collection):
+    pages = [a_document(f"/p{n}", links=[a_link("/weather/", "All pages")]) for n in range(3)]
+    hold(collection, *pages)
+    assert "all pages" in tags(store, collection)
+    silent = Tags(store, collection, lambda anchor: anchor == "All pages")
+    assert silent.tags(a_broken_link(GONE)) == ()

@@ -51,3 +51,17 @@ def test_a_page_taken_out_leaves_nothing(tmp_path):
 
 def test_pages_come_in_the_order_asked_for_and_unknown_ones_are_empty(tmp_path):
     assert a_store(tmp_path, "a", "a b").get((2, 9, 1)).lengths[:, BODY].tolist() == [2, 0, 1]
+
+
+def test_two_terms_of_one_hash_are_counted_together(tmp_path):
+    store = a_store(tmp_path, "plumless buckeroo plumless")
+    assert hashes(("plumless",)) == hashes(("buckeroo",))
+    assert tf(store, 1, "plumless") == 3
+
+
+def test_counts_are_exact_however_often_they_are_added_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("repair.vectors._GATHERED", 2)
+    store = a_store(tmp_path, "a a b", "a", "b c")
+    store.update([Entry(page=2), Entry(page=3, fields={"body": ["a"]})])
+    found = store.statistics(hashes(("a", "b", "c")))
+    assert (found.df[BODY].tolist(), found.cf[BODY].tolist(), found.pages) == ([2, 1, 0], [3, 1, 0], 2)

@@ -3,8 +3,9 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from proxy.commands.evaluate import progress
 from proxy.main import app
-from tests.folders import a_folder
+from tests.folders import HOST, a_folder, lines
 
 
 @pytest.fixture
@@ -34,6 +35,60 @@ def test_evaluate_shows_a_table_and_keeps_to_the_limit(folder, tmp_path):
     result = run("evaluate", folder, "--variant", "gone", "--limit", "2", "--cache", tmp_path / "c")
     assert result.exit_code == 0, result.output
     assert "2 links" in result.stdout
+
+
+def test_evaluate_tells_what_else_is_wanted(folder, tmp_path):
+    wanted = ("--models", "all", "--confusion", "--ablation")
+    result = run("evaluate", folder, "--limit", "2", "--cache", tmp_path / "c", "--json", *wanted)
+    assert result.exit_code == 0, result.output
+    told = json.loads(result.stdout)
+    assert {"combined", "anchor/bm25", "decision procedure"} <= set(told["models"])
+    assert told["repairable"]["n"] == 4
+    assert set(told["ablation"]["anchor"]) == {"R@1", "R@10", "MRR"}
+    assert told["calibration"]["expected_error"] >= 0
+
+
+def test_all_of_it_is_shown_as_tables(folder, tmp_path):
+    result = run("evaluate", folder, "--limit", "2", "--cache", tmp_path / "c", "--confusion", "--ablation")
+    assert result.exit_code == 0, result.output
+    for title in ("site moved, 2 links", "expected error", "Repairable or not", "Each evidence taken away"):
+        assert title in result.stdout
+    assert "url/lm" in result.stdout
+
+
+def test_what_needs_answers_is_refused_where_pages_are_gone(folder, tmp_path):
+    result = run("evaluate", folder, "--variant", "gone", "--ablation", "--cache", tmp_path / "c")
+    assert result.exit_code == 2
+
+
+def test_evaluate_measures_site_moves(tmp_path):
+    names = ["rain", "snow", "hail", "frost", "cloud"]
+    for part in ("old", "new"):
+        (tmp_path / part).mkdir()
+        pages = [{"url": f"{HOST}/{part}/{name}", "title": name, "text": f"about {name}"} for name in names]
+        lines(tmp_path / part, "pages", pages)
+    links = [
+        {"source_url": f"{HOST}/x", "target_url": f"{HOST}/old/{name}", "truth": f"{HOST}/new/{name}"}
+        for name in names
+    ]
+    lines(tmp_path / "new", "really_moved", links)
+    asked = ("evaluate", tmp_path / "new", "--moves", tmp_path / "old")
+    told = json.loads(run(*asked, "--json").stdout)
+    assert (told["asked"], told["precision"], told["recall"]) == (5, 1.0, 1.0)
+    assert "precision 1.000" in run(*asked).stdout
+
+
+def test_a_wrong_line_in_the_moves_is_told_by_file_and_line(tmp_path):
+    lines(tmp_path, "pages", [{"url": f"{HOST}/a", "title": "A", "text": "a"}, {"url": f"{HOST}/b"}])
+    result = run("evaluate", tmp_path, "--moves", tmp_path)
+    assert "pages.jsonl.gz: line 2: expected a string 'title'" in str(result.exception)
+
+
+def test_where_there_is_no_terminal_progress_is_told_in_lines(capsys):
+    with progress("measuring", 3, every_s=0.0) as tell:
+        tell(1)
+        tell(2)
+    assert capsys.readouterr().err.splitlines() == ["measuring: 1 of 3", "measuring: 2 of 3"]
 
 
 def test_a_folder_that_is_no_collection_is_told_in_one_line(tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.proximity import NAMES, proximity
+from repair.papers.proximity import NAMES, proximity
 
 #       0     1     2      3       4    5     6
 PAGE = ["a", "near", "s", "both", "u", "far", "a"]

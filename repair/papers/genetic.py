@@ -1,26 +1,18 @@
 """Genetic programming as Bashir does it (section 7): formulas over features, bred for R@1, readable in the end.
 
 Ramped half-and-half to depth 6, 50 formulas, 150 generations; the best tenth goes on unchanged, of the rest 70 % come
-from crossover and 30 % from mutation, parents by tournaments of five. The features are those normalised per query.
+from crossover and 30 % from mutation, parents by tournaments of five. The features should be normalised per query.
 """
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from repair.features import FEATURES, Matrix
-from repair.formula import OPERATIONS, Tree, values
 from repair.learn.examples import Examples, groups
-
-BASHIR = tuple(
-    FEATURES.index(f"{clue}.{kind}/best")
-    for clue in ("anchor", "slug", "context", "source")
-    for kind in ("body", "title", "lm")
-)
-"""The features that the paper has: anchor, URL, context and source page, by several weightings."""
-NORMALISED = tuple(at for at, name in enumerate(FEATURES) if name.endswith("/best"))
+from repair.papers.formula import OPERATIONS, Matrix, Tree, values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +29,12 @@ class Breeding:
 
 
 def bred(
-    examples: Examples, terminals: Sequence[int] = BASHIR, breeding: Breeding | None = None
+    examples: Examples,
+    terminals: Sequence[int],
+    breeding: Breeding | None = None,
+    tell: Callable[[int], Any] = lambda _: None,
 ) -> tuple[Tree, float]:
-    """The best formula found, and its R@1 on these examples."""
+    """The best formula found, and its R@1 on these examples; `terminals` are columns, `tell` hears the generation."""
     rules = breeding or Breeding()
     lots = random.Random(rules.seed)  # noqa: S311  (breeding, not secrets)
     judge = _Judge(examples)
@@ -47,22 +42,25 @@ def bred(
         _grown(lots, terminals, 2 + at % (rules.depth - 1), full=at % 2 == 0)
         for at in range(rules.population)
     ]
-    scored = sorted(
-        ((judge(tree), at, tree) for at, tree in enumerate(herd)), key=lambda each: (-each[0], each[1])
-    )
-    for _ in range(rules.generations):
-        herd = [tree for _, _, tree in scored[: max(1, int(rules.elite * rules.population))]]
+    scored = judge.ranked(herd)
+    for generation in range(rules.generations):
+        herd = [tree for _, tree in scored[: max(1, int(rules.elite * rules.population))]]
         while len(herd) < rules.population:
-            parent = _winner(lots, scored, rules.tournament)
-            if lots.random() < rules.crossover:
-                child = _crossed(lots, parent, _winner(lots, scored, rules.tournament))
-            else:
-                child = _put(lots, parent, _grown(lots, terminals, 3, full=False))
-            herd.append(child if _depth(child) <= rules.depth else parent)
-        scored = sorted(
-            ((judge(tree), at, tree) for at, tree in enumerate(herd)), key=lambda each: (-each[0], each[1])
-        )
-    return scored[0][2], scored[0][0]
+            herd.append(_child(lots, scored, terminals, rules))
+        scored = judge.ranked(herd)
+        tell(generation + 1)
+    return scored[0][1], scored[0][0]
+
+
+def _child(
+    lots: random.Random, scored: Sequence[tuple[float, Tree]], terminals: Sequence[int], rules: Breeding
+) -> Tree:
+    parent = _winner(lots, scored, rules.tournament)
+    if lots.random() < rules.crossover:
+        child = _crossed(lots, parent, _winner(lots, scored, rules.tournament))
+    else:
+        child = _put(lots, parent, _grown(lots, terminals, 3, full=False))
+    return child if _depth(child) <= rules.depth else parent
 
 
 class _Judge:
@@ -81,6 +79,10 @@ class _Judge:
             self._known[tree] = float(self._answer[firsts].mean())
         return self._known[tree]
 
+    def ranked(self, herd: Sequence[Tree]) -> list[tuple[float, Tree]]:
+        """The formulas with their R@1, best first; equals in the order of the herd."""
+        return sorted(((self(tree), tree) for tree in herd), key=lambda each: -each[0])
+
 
 def _grown(lots: random.Random, terminals: Sequence[int], depth: int, *, full: bool) -> Tree:
     if depth <= 1 or (not full and lots.random() < 0.3):
@@ -90,8 +92,8 @@ def _grown(lots: random.Random, terminals: Sequence[int], depth: int, *, full: b
     return operation, first, second
 
 
-def _winner(lots: random.Random, scored: Sequence[tuple[float, int, Tree]], size: int) -> Tree:
-    return max((lots.choice(scored) for _ in range(size)), key=lambda each: each[0])[2]
+def _winner(lots: random.Random, scored: Sequence[tuple[float, Tree]], size: int) -> Tree:
+    return max((lots.choice(scored) for _ in range(size)), key=lambda each: each[0])[1]
 
 
 def _crossed(lots: random.Random, first: Tree, second: Tree) -> Tree:

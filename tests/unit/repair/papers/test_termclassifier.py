@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repair.errors import ModelMismatch
-from repair.termclassifier import FEATURES, TermModel, dumps, examples, features, fit, good_terms, loads
+from repair.papers.termclassifier import (
+    FEATURES,
+    TermModel,
+    dumps,
+    examples,
+    features,
+    fit,
+    good_terms,
+    loads,
+)
 
 NEARER_IS_BETTER = TermModel(
     means=(0.0,) * 12, scales=(1.0,) * 12, weights=(-1.0, *(0.0,) * 11), bias=1.0

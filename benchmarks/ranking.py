@@ -1,0 +1,246 @@
+"""How fast pages are indexed, candidates retrieved and links ranked, and how much memory and disk a collection takes.
+
+    python benchmarks/ranking.py COLLECTIONS [--pages N ...] [--huge] [--repeat N] [--work DIR] [--json]
+
+COLLECTIONS holds collection folders; they are joined and varied (`variations`) to as many pages as are asked for.
+Beside rank-bm25 the same terms are asked of the same pages in turns, in one process. Every figure comes with the
+processor time it took, which other programs on the machine disturb less than the clock. docs/performance.md says
+what each figure is.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict
+from datetime import UTC, datetime
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from rank_bm25 import BM25Okapi
+from spending import Figure, Rate, Spending, Taken, figure, rate, rate_table, table, taken_table
+from variations import Variations, rendered, write_folder
+
+from repair import rankmodel, words
+from repair.clues import ClueReader, Clues
+from repair.collection import Collection
+from repair.intake import Intake
+from repair.learnedrank import LearnedRanker
+from repair.load import load
+from repair.model import BrokenLink, Document, Page
+from repair.propose import pages_for
+from repair.settings import CollectionSettings
+
+_SETTINGS = CollectionSettings(max_pages=10_000_000)
+_HUGE = 300_000
+_LINKS = 200
+_COMPARED = 20
+"""Links asked of rank-bm25, which takes about a second for each among 70,000 pages."""
+_TOP = 100
+_SAMPLE = 3_000
+_SEED = 7
+
+
+def taken_in(directory: Path, items: Iterable[Page | Document]) -> None:
+    """Pages into a collection as `linkmend import` takes them."""
+    with Collection.open(directory, _SETTINGS) as collection:
+        intake = Intake(collection, _SETTINGS)
+        for item in items:
+            intake.add(item)
+        intake.flush()
+        collection.commit()
+
+
+def indexing(variations: Variations, scratch: Path, *, sample: int, repeat: int) -> list[Rate]:
+    """Pages a second out of HTML, and out of a collection folder, into a new collection."""
+    documents = list(variations.documents(sample))
+    words.language_of(
+        "The model of languages is read once, before anything is measured, and not with a page."
+    )
+    pages = [_page(document) for document in documents]
+    write_folder(documents, scratch / "folder")
+    ways: dict[str, Callable[[], Iterable[Page | Document]]] = {
+        "from HTML": lambda: pages,
+        "from a collection folder": lambda: load(scratch / "folder"),
+    }
+    spent = {name: Spending(process=True) for name in ways}
+    for number in range(repeat):
+        for name, items in ways.items():
+            directory = scratch / f"indexed-{number}"
+            with spent[name].one():
+                taken_in(directory, items())
+            shutil.rmtree(directory)
+    return [rate(name, spending, sample) for name, spending in spent.items()]
+
+
+def _page(document: Document) -> Page:
+    headers = (("Content-Type", "text/html"),)
+    return Page(
+        url=document.url, status=200, headers=headers, body=rendered(document), fetched_at=datetime.now(UTC)
+    )
+
+
+def built(variations: Variations, work: Path, count: int) -> Path:
+    """A collection of so many pages; one that an earlier run left is taken as it is."""
+    directory = work / f"{count}-pages"
+    done = directory / "complete"
+    if not done.exists():
+        shutil.rmtree(directory, ignore_errors=True)
+        _tell(f"building {count} pages")
+        taken_in(directory, variations.documents(count))
+        done.touch()
+    return directory
+
+
+def ranking(collection: Collection, links: Sequence[BrokenLink], *, repeat: int) -> list[Figure]:
+    """From a broken link to the ranked list, one after another; then what that is made of."""
+    ranker, reader = LearnedRanker(collection, rankmodel.default()), ClueReader(collection)
+    for link in links[:_COMPARED]:  # what a running proxy remembers of a site, it remembers
+        ranker.find(link)
+    clues = [reader.clues(link) for link in links]
+    found = [list(pages_for(collection, each)) for each in clues]
+    measured = partial(_measured, repeat=repeat, pages=collection.page_count())
+    return [
+        measured("ranking, evidence to list", links, ranker.find),
+        measured("- clues", links, reader.clues),
+        measured("- candidates", clues, lambda each: pages_for(collection, each)),
+        measured("- briefs of the candidates", found, collection.briefs),
+        measured("- term vectors of the candidates", found, collection.vectors),
+    ]
+
+
+def retrieval(collection: Collection, links: Sequence[BrokenLink], *, repeat: int) -> list[Figure]:
+    """The same terms asked of rank-bm25 and of the collection, in turns."""
+    count = collection.page_count()
+    reader = ClueReader(collection)
+    clues = [reader.clues(link) for link in links[:_COMPARED]]
+    asked = [_terms(each) for each in clues]
+    _tell(f"rank-bm25 reads {count} pages")
+    reference = BM25Okapi(list(_held(collection)))
+    ways: dict[str, Callable[[int], object]] = {
+        "rank-bm25, top 100": lambda at: _top(reference, asked[at]),
+        "index, text alone, top 100": lambda at: _hits(collection, asked[at], {"body": 1.0}),
+        "index, all fields, top 100": lambda at: _hits(collection, asked[at], None),
+        "candidates, all ways of asking": lambda at: pages_for(collection, clues[at]),
+    }
+    rounds: dict[str, list[Spending]] = {name: [] for name in ways}
+    for _ in range(repeat):
+        turn = {name: Spending() for name in ways}
+        for at in range(len(asked)):
+            for name, way in ways.items():
+                with turn[name].one():
+                    way(at)
+        for name, spending in turn.items():
+            rounds[name].append(spending)
+    against = rounds["rank-bm25, top 100"]
+    return [figure(name, rounds[name], pages=count, against=against) for name in ways]
+
+
+def _terms(clues: Clues) -> list[str]:
+    return list(dict.fromkeys(term for terms in clues.terms.values() for term in terms))
+
+
+def _held(collection: Collection) -> Iterator[list[str]]:
+    """The terms of every page as the index has them of its text."""
+    numbers = collection.numbers()
+    for start in range(0, len(numbers), _TOP):
+        for brief in collection.briefs(numbers[start : start + _TOP]).values():
+            page = collection.get(brief.url)
+            yield words.terms(f"{page.title} \n{page.text}", page.language) if page else []
+
+
+def _top(reference: BM25Okapi, terms: Sequence[str]) -> object:
+    scores = reference.get_scores(list(terms))
+    return scores.argpartition(-min(_TOP, len(scores)))[-_TOP:]
+
+
+def _hits(collection: Collection, terms: Sequence[str], weights: dict[str, float] | None) -> object:
+    pairs = [(term, 1.0) for term in terms]
+    if weights is None:
+        return collection.hits(pairs, limit=_TOP)
+    return collection.hits(pairs, limit=_TOP, weights=weights)
+
+
+def memory_mb(directory: Path, links: Sequence[BrokenLink]) -> float:
+    """The most that a process held which did nothing but open the collection and rank; to be run in a new one."""
+    with Collection.open(directory, _SETTINGS) as collection:
+        ranker = LearnedRanker(collection, rankmodel.default())
+        for link in links:
+            ranker.find(link)
+    # Not ru_maxrss, which a process inherits from the one that started it.
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
+
+
+def taken_by(directory: Path, pages: int, links: Sequence[BrokenLink]) -> Taken:
+    disk = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        memory = pool.submit(memory_mb, directory, links).result()
+    return Taken(pages=pages, disk_mb=disk / 1024**2, memory_mb=memory)
+
+
+def _measured(
+    name: str, asked: Sequence[object], work: Callable[..., object], *, repeat: int, pages: int
+) -> Figure:
+    rounds = []
+    for _ in range(repeat):
+        spending = Spending()
+        for each in asked:
+            with spending.one():
+                work(each)
+        rounds.append(spending)
+    return figure(name, rounds, pages=pages)
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="indexing, retrieval and ranking")
+    parser.add_argument("collections", type=Path, help="a folder of collection folders")
+    parser.add_argument("--pages", type=int, nargs="*", default=[5_000, 70_000], help="sizes to measure at")
+    parser.add_argument(
+        "--huge", action="store_true", help=f"also at {_HUGE} pages, which takes half an hour"
+    )
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument(
+        "--sample", type=int, default=_SAMPLE, help="pages to measure indexing with; 0 for none"
+    )
+    parser.add_argument("--work", type=Path, help="where built collections are kept for the next run")
+    parser.add_argument("--no-reference", action="store_true", help="without rank-bm25, which needs memory")
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    folders = sorted(folder.parent for folder in asked.collections.glob("*/pages.jsonl.gz"))
+    with ExitStack() as scratched:
+        scratch = Path(scratched.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
+        work = asked.work or scratch
+        variations = Variations(folders, _SEED, remembered=work)
+        links = variations.links(_LINKS)
+        rates = (
+            indexing(variations, scratch, sample=asked.sample, repeat=asked.repeat) if asked.sample else []
+        )
+        told: list[Figure] = []
+        taken: list[Taken] = []
+        for count in (*asked.pages, *((_HUGE,) if asked.huge else ())):
+            directory = built(variations, work, count)
+            taken.append(taken_by(directory, count, links))
+            with Collection.open(directory, _SETTINGS) as collection:
+                told += ranking(collection, links, repeat=asked.repeat)
+                if not asked.no_reference and count < _HUGE:
+                    told += retrieval(collection, links, repeat=asked.repeat)
+    if asked.json:
+        print(json.dumps([asdict(each) for each in (*rates, *told, *taken)], indent=2))
+        return
+    print(rate_table(rates), table(told), taken_table(taken), sep="\n\n")
+    print(f"\nload average {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Measures over many links, and the report of `linkmend evaluate`.
+
+R@k, MRR and nDCG@10 ask where the answer stands; Sim@k how alike what stands there is to it (Bashir section 5.3:
+cosine of the texts; Sim@3 is the mean of the first three). For *gone* there is no answer, and `oracle` says what the
+most similar held page would have given. Calibration asks whether the confidence shown for a first alternative is the
+share of such alternatives that are right.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from repair.evaluate.outcomes import COMBINED, Outcome, Result
+from repair.simulate import Plan, Variant
+
+_BINS = 5
+
+
+def measures(results: Sequence[Result], variant: Variant) -> dict[str, float]:
+    """The figures of DESIGN.md; for *gone* only similarities and latency."""
+    ranks = [result.rank for result in results]
+    times = [1000 * result.seconds for result in results]
+    table: dict[str, float] = {}
+    if variant is not Variant.GONE:
+        table |= {f"R@{k}": _mean([rank is not None and rank < k for rank in ranks]) for k in (1, 3, 10)}
+        table["MRR"] = _mean([0.0 if rank is None else 1 / (1 + rank) for rank in ranks])
+        table["nDCG@10"] = _mean(
+            [1 / math.log2(2 + rank) if rank is not None and rank < 10 else 0.0 for rank in ranks]
+        )
+    table["Sim@1"] = _mean([result.similar[0] if result.similar else 0.0 for result in results])
+    table["Sim@3"] = _mean([sum(result.similar) / 3 for result in results])
+    table["p50_ms"], table["p95_ms"] = (float(np.percentile(times, p)) if times else 0.0 for p in (50, 95))
+    return {name: round(value, 4) for name, value in table.items()}
+
+
+def calibration(found: Sequence[Outcome]) -> dict[str, Any]:
+    """Mean confidence of first alternatives and how often they are right, in five bins; and their mean distance."""
+    confidence = np.array([outcome.confidence for outcome in found if outcome.ranked])
+    right = np.array([outcome.results[COMBINED].rank == 0 for outcome in found if outcome.ranked])
+    places = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
+    bins = []
+    for at in range(_BINS):
+        inside = places == at
+        if inside.any():
+            bins.append(
+                {
+                    "from": at / _BINS,
+                    "to": (at + 1) / _BINS,
+                    "n": int(inside.sum()),
+                    "confidence": round(float(confidence[inside].mean()), 4),
+                    "right": round(float(right[inside].mean()), 4),
+                }
+            )
+    error = sum(each["n"] * abs(each["confidence"] - each["right"]) for each in bins) / max(1, len(right))
+    return {"bins": bins, "expected_error": round(float(error), 4)}
+
+
+def report(plan: Plan, found: Sequence[Outcome]) -> dict[str, Any]:
+    """The answer of `evaluate --json`; `models` has the papers' beside ours."""
+    names = list(found[0].results) if found else [COMBINED]
+    models = {name: measures([outcome.results[name] for outcome in found], plan.variant) for name in names}
+    if plan.variant is Variant.GONE:
+        models[COMBINED]["oracle_Sim@1"] = round(_mean([outcome.oracle for outcome in found]), 4)
+    told: dict[str, Any] = {
+        "collection": plan.folder.name,
+        "variant": plan.variant.value,
+        "n": len(found),
+        **models[COMBINED],
+        "models": models,
+    }
+    if plan.variant is not Variant.GONE:
+        told["calibration"] = calibration(found)
+    return told
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0

@@ -1,0 +1,65 @@
+"""What the proxy learns beside words, from what passes through it and from what readers choose."""
+
+import pytest
+
+from tests.integration.client import Client
+from tests.integration.origin import reply
+from tests.integration.processes import eventually
+
+SETTINGS = "[collection]\ncommit_every_s = 0.2\n"
+TEXT = "<p>Words that have nothing to do with the address of the page, nor with that of any other.</p>"
+
+
+@pytest.fixture
+def client(start_linkmend):
+    return Client(start_linkmend(settings=SETTINGS).url)
+
+
+def offered(client, url):
+    return {item["url"]: item for item in client.repair(url).told["alternatives"]}
+
+
+def read(origin, client, **titles):
+    """Have pages of these names and titles opened, and wait until they can be found."""
+    for name, title in titles.items():
+        origin.pages[f"/archive/{name}"] = reply(f"<title>{title}</title>{TEXT}", Cache_Control="max-age=60")
+        assert client.open_page(f"{origin.url}/archive/{name}").status == 200
+    for name, title in titles.items():
+        place = f'data-url="{origin.url}/archive/{name}"'.encode()
+        eventually(
+            lambda place=place, title=title: place in client.search(title).body, f"{name} was not read"
+        )
+
+
+def test_a_directory_whose_pages_are_seen_to_move_is_followed_for_a_page_that_is_missing(origin, client):
+    read(origin, client, k7="Ocelot")
+    lost = origin.url + "/papers/k7"
+    assert "moved" not in {code for item in offered(client, lost).values() for code in item["reasons"]}
+    for name in ("a1", "b2"):
+        origin.pages[f"/papers/{name}"] = reply(status="301 Moved Permanently", Location=f"/archive/{name}")
+        assert client.open_page(f"{origin.url}/papers/{name}").status == 301
+
+    def moved():
+        item = offered(client, lost).get(origin.url + "/archive/k7")
+        return item if item and "moved" in item["reasons"] else None
+
+    assert eventually(moved, "the move was not learnt")["confidence"] > 0.6
+
+
+def test_what_one_reader_chose_comes_up_for_the_next(origin, start_linkmend):
+    url = start_linkmend(settings=SETTINGS).url
+    first, next_one = Client(url, source="127.0.0.31"), Client(url, source="127.0.0.32")
+    marmots = {f"m{number}": f"Marmots part {number}" for number in range(3)}
+    read(origin, first, **marmots, **{f"o{number}": f"Otters {number}" for number in range(9)})
+    lost = origin.url + "/papers/marmots-part"
+    before = list(offered(first, lost))
+    chosen = before[-1]
+    assert first.open_page(chosen).status == 200
+
+    def came_up():
+        now = offered(next_one, lost)
+        return now if chosen in now and "shared" in now[chosen]["reasons"] else None
+
+    now = eventually(came_up, "the choice was not noted")
+    assert list(now).index(chosen) < before.index(chosen)
+    assert now[chosen]["source"] == "shared"

@@ -1,0 +1,51 @@
+"""Links ranked by our model and the papers'."""
+
+import pytest
+
+from repair import rankmodel
+from repair.evaluate.bench import bench
+from repair.evaluate.outcomes import outcomes
+from repair.papers.singles import FEATURES
+from repair.simulate import Plan, Variant
+from tests.folders import a_folder
+
+
+@pytest.fixture
+def ranked(tmp_path):
+    def of(variant, **known):
+        plan = Plan(folder=a_folder(tmp_path / "site"), variant=Variant(variant))
+        with bench(plan, tmp_path / "cache", rankmodel.default()) as made:
+            return outcomes(made, **known)
+
+    return of
+
+
+@pytest.mark.parametrize("variant", ["kept", "moved"])
+def test_links_of_a_plain_site_are_repaired(ranked, variant):
+    found = ranked(variant)
+    assert [outcome.results["combined"].rank for outcome in found] == [0, 0, 0, 0]
+    assert all(outcome.confidence > 0.5 for outcome in found)
+
+
+def test_every_single_source_is_beside_ours(ranked):
+    for outcome in ranked("moved"):
+        beside = {"sum", "neighbourhood/bm25", "neighbourhood/lm", *FEATURES}
+        assert set(outcome.results) == {"combined", *beside}
+
+
+def test_all_the_papers_models_are_asked_when_wanted(ranked):
+    names = set(ranked("kept", every=True)[0].results)
+    assert {"genetic programming", "term classifier/lm", "decision procedure", "page by kl/lm"} <= names
+
+
+def test_a_page_that_is_gone_is_never_ranked(ranked):
+    for outcome in ranked("gone", every=True):
+        assert all(result.rank is None for result in outcome.results.values())
+        similar = [result.similar[0] for result in outcome.results.values() if result.similar]
+        assert all(0 <= found <= outcome.oracle + 1e-6 for found in similar)
+
+
+def test_who_waits_hears_of_each_link_twice(ranked):
+    heard = []
+    ranked("kept", tell=heard.append)
+    assert heard == [1, 2, 3, 4, 5, 6, 7, 8]

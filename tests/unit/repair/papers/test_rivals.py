@@ -1,0 +1,53 @@
+"""The models that ours is measured against."""
+
+import pytest
+
+from repair.papers.rivals import good_terms, rivals
+from repair.papers.termclassifier import TermModel
+from tests.holdings import SITE, a_collection, a_document, a_link
+from tests.make import a_broken_link
+
+LINK = a_broken_link(SITE + "/old/volcano", source_url=SITE + "/source", anchor="volcano craters")
+FILLERS = [a_document(f"/filler/{at}", title=f"Filler {at}", text="nothing to see") for at in range(6)]
+
+
+@pytest.fixture
+def collection(tmp_path):
+    documents = [
+        a_document("/new/volcano", title="Volcano", text="Volcano craters spill lava. " * 5),
+        a_document("/source", title="Source", text="Volcano craters near lava, and much further down whales"),
+        a_document("/linking", links=[a_link("/old/volcano", "lava mountain")]),
+        *FILLERS,
+    ]
+    with a_collection(tmp_path, *documents) as found:
+        yield found
+
+
+def runs(collection, *, every):
+    found = rivals(collection, collection, every=every)
+    return {run.name: run for rival in found for run in rival.runs(LINK)}
+
+
+def test_every_model_has_a_name_of_its_own_and_the_dear_ones_come_only_when_asked_for(collection):
+    few, all_of_them = runs(collection, every=False), runs(collection, every=True)
+    assert set(few) < set(all_of_them)
+    dear = {"genetic programming", "term classifier/bm25", "term classifier/lm", "decision procedure"}
+    assert dear <= set(all_of_them) - set(few)
+    assert {"context ±5/lm", "context ±10/lm", "page by tfidf/lm", "page by kl/lm"} <= set(all_of_them)
+
+
+def test_the_neighbourhood_asks_with_the_words_of_other_links(collection):
+    found = runs(collection, every=False)["neighbourhood/bm25"]
+    assert found.pages[0] == collection.page_number(SITE + "/new/volcano")
+
+
+def test_the_sum_finds_what_most_sources_name(collection):
+    found = [page for page in runs(collection, every=False)["sum"].pages if page != 2]
+    assert found[0] == collection.page_number(SITE + "/new/volcano")
+
+
+def test_the_classifier_chooses_terms_that_are_neither_in_anchor_nor_url(collection):
+    nearer = TermModel(means=(0.0,) * 12, scales=(1.0,) * 12, weights=(-1.0, *(0.0,) * 11), bias=0.0)
+    chosen = good_terms(nearer, collection, LINK)
+    assert chosen.index("lava") < chosen.index("whale")
+    assert not {"volcano", "crater"} & set(chosen)

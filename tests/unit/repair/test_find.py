@@ -1,0 +1,96 @@
+"""Which way of ranking the settings choose."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from repair import find, rankmodel
+from repair.errors import ModelMismatch
+from repair.find import finder, stop_anchors
+from repair.hints import Hints
+from repair.query import formulate
+from repair.settings import RepairSettings
+from repair.sources.anchors import ClickedAnchor
+from tests.holdings import SITE, a_collection, a_document
+from tests.make import a_broken_link
+
+ASKED = a_broken_link("http://elsewhere.test/1", anchor="Roman aqueducts")
+
+
+@pytest.fixture
+def collection(tmp_path):
+    others = [a_document(f"/{number}", title=f"Other {number}") for number in range(9)]
+    wanted = a_document("/water", title="Roman aqueducts", text="Water for the city.")
+    with a_collection(tmp_path, wanted, *others) as collection:
+        yield collection
+
+
+def ranked(collection, ranking, hints=None):
+    settings = RepairSettings(ranking=ranking)
+    query = formulate(ASKED, [ClickedAnchor().find(ASKED)])
+    return finder(collection, settings, hints)(ASKED, query)
+
+
+@pytest.mark.parametrize("ranking", ["plain", "learned", "decision"])
+def test_every_way_finds_the_page_that_is_meant(collection, ranking):
+    assert ranked(collection, ranking)[0].page.url == f"{SITE}/water"
+
+
+@pytest.mark.parametrize("ranking", ["plain", "learned", "decision"])
+def test_every_way_finds_a_page_that_is_pointed_at(collection, ranking):
+    hints = Hints(collection, RepairSettings())
+    hints.note_choice(ASKED.url, f"{SITE}/7", datetime.now(UTC))
+    found = {each.page.url: each for each in ranked(collection, ranking, hints)}
+    assert found[f"{SITE}/7"].reasons == ("shared",)
+    assert f"{SITE}/water" in found
+
+
+def test_a_page_that_is_found_and_pointed_at_comes_once_and_surer(collection):
+    hints = Hints(collection, RepairSettings())
+    before = ranked(collection, "plain", hints)
+    hints.note_choice(ASKED.url, f"{SITE}/water", datetime.now(UTC))
+    after = ranked(collection, "plain", hints)
+    assert len(after) == len(before) == 1
+    assert after[0].confidence > before[0].confidence
+
+
+def test_without_a_model_that_fits_ranking_is_plain(collection, monkeypatch, caplog):
+    def refused():
+        raise ModelMismatch("made for other features")
+
+    monkeypatch.setattr(rankmodel, "default", refused)
+    assert ranked(collection, "learned") == ranked(collection, "plain")
+    assert "made for other features" in caplog.text
+
+
+def test_the_admin_s_stop_anchors_count_with_and_without_hints(collection):
+    settings = RepairSettings(stop_anchors=("Worksheet",))
+    for hints in (None, Hints(collection, settings)):
+        assert stop_anchors(settings, hints)("worksheet!")
+        assert not stop_anchors(settings, hints)("Roman aqueducts")
+
+
+class FakeLearned:
+    """A learned ranker that offers what it was told of."""
+
+    def __init__(self, collection, model, *, is_stop_anchor, pointers, directories):
+        self.known = (is_stop_anchor, pointers, directories)
+
+    def find(self, link, evidence):
+        is_stop_anchor, pointers, directories = self.known
+        return (is_stop_anchor("Worksheet"), pointers(link), directories(link.url), evidence)
+
+
+def test_the_model_is_told_all_that_is_known_beside_words(collection, monkeypatch):
+    monkeypatch.setattr(find, "LearnedRanker", FakeLearned)
+    monkeypatch.setattr(find, "_LEARNED_FROM", 0)
+    monkeypatch.setattr(rankmodel, "default", lambda: None)
+    settings = RepairSettings(ranking="learned", stop_anchors=("Worksheet",))
+    hints = Hints(collection, settings)
+    hints.note_redirect("http://elsewhere.test/0", f"{SITE}/0")
+    query = formulate(ASKED, [ClickedAnchor().find(ASKED)])
+    asked = a_broken_link("http://elsewhere.test/0")
+    told = finder(collection, settings, hints)(asked, query)
+    assert told == (True, hints.pointers(asked), {f"{SITE}/": 0.5}, query.evidence)
+    assert told[1]
+    assert finder(collection, settings, None)(asked, query) == (True, (), {}, query.evidence)
