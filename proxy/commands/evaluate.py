@@ -48,6 +48,10 @@ def evaluate(
         Literal["combined", "all"],
         typer.Option(help="The combined model beside each single source, or beside all the papers' models."),
     ] = "combined",
+    copies: Annotated[
+        bool,
+        typer.Option("--copies", help="An older version of every lost page is known, as from an archive."),
+    ] = False,
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Also without each kind of evidence in turn.")
     ] = False,
@@ -72,7 +76,7 @@ def evaluate(
     if plan.variant is Variant.GONE and (ablation or confusion):
         raise typer.BadParameter("--ablation and --confusion need links with answers, not --variant gone")
     used = rankmodel.load(model) if model else rankmodel.default()
-    with bench(plan, cache_from(cache), used) as made:
+    with bench(plan, cache_from(cache), used, copied=copies) as made:
         told, found = _told(made, every=models == "all", confusion=confusion, ablation=ablation)
     if rankings is not None:
         _write(rankings, found)
@@ -85,7 +89,7 @@ def _told(
     total = len(cases(made.plan))
     with progress("measuring", 2 * total) as tell:  # our model, then the others
         found = outcomes(made, every=every, tell=tell)
-    told = report(made.plan, found)
+    told = report(made.plan, found, copies=made.copied)
     if confusion:
         with progress("repairable or not", total) as tell:
             told["repairable"] = confused(verdicts(made, tell=tell))

@@ -11,7 +11,8 @@ _WIDE = 160
 def show(told: dict[str, Any]) -> None:
     """Every table that a report has."""
     console = _console()
-    title = f"{told['collection']} {told['variant']}, {told['n']} links"
+    known = ", older versions known" if told["copies"] else ""
+    title = f"{told['collection']} {told['variant']}, {told['n']} links{known}"
     console.print(_table("model", told["models"], title=title))
     if "calibration" in told:
         console.print(_calibration(told["calibration"]))

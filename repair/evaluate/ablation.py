@@ -15,7 +15,7 @@ from repair.evaluate.measures import measures
 from repair.evaluate.outcomes import Result
 from repair.features import FEATURES, Matrix
 from repair.learnedrank import LearnedRanker
-from repair.model import BrokenLink, InLink
+from repair.model import BrokenLink, Evidence, InLink
 from repair.simulate import Case
 from repair.view import View
 
@@ -25,9 +25,10 @@ _SHOWN = ("R@1", "R@10", "MRR")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lack:
-    """What is not known: changes to the link, links of other pages, the address; features that say nothing."""
+    """What is not known: changes to the link, the copy, links of other pages, the address; silent features."""
 
     link: Mapping[str, Any] | None = None
+    copy: bool = True
     inlinks: bool = True
     contexts: bool = True
     address: bool = True
@@ -42,6 +43,7 @@ LACKS: Mapping[str, Lack] = {
     "url": Lack(address=False, compared=False, moves=False),
     "context": Lack(link={"before": "", "after": ""}, contexts=False),
     "source page": Lack(link={"source_url": None}),
+    "copy": Lack(copy=False),
     "link neighbourhood": Lack(inlinks=False),
     "comparing addresses": Lack(compared=False),
     "known moves": Lack(moves=False),
@@ -50,7 +52,8 @@ LACKS: Mapping[str, Lack] = {
     "company": Lack(silent=r"company\..*"),
     "priors": Lack(silent=r"((body|title)_length|prior\..*)(/best)?\Z"),
 }
-"""By what is taken away. `url` leaves who links to the address, `context` also goes for the links of other pages.
+"""By what is taken away. `url` leaves who links to the address, `context` also goes for the links of other pages;
+`copy` is not measured where no copies are known.
 
 The last four are about the candidates: words of links to them, their own links, how their texts agree with those of
 pages around the lost one, their length and type of address.
@@ -86,6 +89,7 @@ def ablation(
     bench: Bench, *, lacks: Mapping[str, Lack] = LACKS, tell: Callable[[int], Any] = lambda _: None
 ) -> dict[str, dict[str, float]]:
     """R@1, R@10 and MRR without each kind of evidence; `tell` hears how many links are done."""
+    lacks = {name: lack for name, lack in lacks.items() if lack.copy or bench.copied}
     views = {name: Forgetful(bench, lack) for name, lack in lacks.items()}
     rankers = {
         name: bench.ranker(views[name], moves=lack.moves, addresses=lack.compared)
@@ -94,9 +98,11 @@ def ablation(
     silent = {name: _columns(lack.silent) for name, lack in lacks.items()}
     found: dict[str, list[Result]] = {name: [] for name in lacks}
     for done, case in enumerate(bench.cases(), start=1):
+        evidence = bench.evidence(case)
         for name, ranker in rankers.items():
             link = views[name].turn(case)
-            found[name].append(_result(ranker, link, case, silent[name]))
+            told = evidence if lacks[name].copy else ()
+            found[name].append(_result(ranker, link, told, case, silent[name]))
         tell(done)
     tables = {name: measures(results, bench.plan.variant) for name, results in found.items()}
     return {name: {key: table[key] for key in _SHOWN} for name, table in tables.items()}
@@ -107,9 +113,11 @@ def _columns(silent: str) -> list[int]:
     return [at for at, name in enumerate(FEATURES) if silent and re.match(silent, name)]
 
 
-def _result(ranker: LearnedRanker, link: BrokenLink, case: Case, silent: Sequence[int]) -> Result:
+def _result(
+    ranker: LearnedRanker, link: BrokenLink, told: Sequence[Evidence], case: Case, silent: Sequence[int]
+) -> Result:
     started = time.perf_counter()
-    pages, rows, _ = ranker.matrix(link, hidden=case.hidden)
+    pages, rows, _ = ranker.matrix(link, told, hidden=case.hidden)
     ranked, _ = ranker.judged(pages, _silenced(rows, silent))
     urls = [choice.page.url for choice in ranked[:100]]
     rank = urls.index(case.truth) if case.truth in urls else None

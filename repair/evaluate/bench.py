@@ -7,18 +7,26 @@ from pathlib import Path
 from repair import simulate
 from repair.collection import Collection
 from repair.learnedrank import LearnedRanker
+from repair.model import Evidence
 from repair.rankmodel import RankModel
 from repair.similarity import Similarity
 from repair.simulate import Case, Plan, Variant
+from repair.sources.copy import OwnCopy
 from repair.view import View
 
 
 class Bench:
-    """All that measuring a plan needs; `view` is the collection as the case shown last may see it."""
+    """All that measuring a plan needs; `view` is the collection as the case shown last may see it.
 
-    def __init__(self, plan: Plan, collection: Collection, model: RankModel | None) -> None:
+    With `copied` an older version of every lost page is known, as if a copy or an archive had it.
+    """
+
+    def __init__(
+        self, plan: Plan, collection: Collection, model: RankModel | None, *, copied: bool = False
+    ) -> None:
         self.plan = plan
         self.collection = collection
+        self.copied = copied
         self.view = View(collection)
         self.likeness = Similarity(collection)
         self._model = model
@@ -27,8 +35,13 @@ class Bench:
     def cases(self) -> Iterator[Case]:
         """The links under test, one after the other, the view turned to each."""
         for case in simulate.cases(self.plan):
-            self.view.show(case, gone=self.plan.variant is Variant.GONE)
+            self.view.show(case, gone=self.plan.variant is Variant.GONE, copied=self.copied)
             yield case
+
+    def evidence(self, case: Case) -> tuple[Evidence, ...]:
+        """What the older version of the lost page says, where one is known; the view must be turned to the case."""
+        told = OwnCopy(self.view).find(case.link) if self.copied else None
+        return (told,) if told else ()
 
     def ranker(
         self, view: View | None = None, *, moves: bool = True, addresses: bool = True
@@ -58,7 +71,7 @@ class Bench:
 
 
 @contextmanager
-def bench(plan: Plan, cache: Path, model: RankModel | None) -> Iterator[Bench]:
+def bench(plan: Plan, cache: Path, model: RankModel | None, *, copied: bool = False) -> Iterator[Bench]:
     """The bench of a plan, as long as its collection is open; without a model there are features, but no ranking."""
     with simulate.collection(plan, cache) as collection:
-        yield Bench(plan, collection, model)
+        yield Bench(plan, collection, model, copied=copied)

@@ -57,8 +57,9 @@ def calibration(found: Sequence[Outcome]) -> dict[str, Any]:
     return {"bins": bins, "expected_error": round(float(error), 4)}
 
 
-def report(plan: Plan, found: Sequence[Outcome]) -> dict[str, Any]:
-    """The answer of `evaluate --json`; `models` has the papers' beside ours."""
+def report(plan: Plan, found: Sequence[Outcome], *, copies: bool = False) -> dict[str, Any]:
+    """The answer of `evaluate --json`; `models` has the papers' beside ours, `copies` is whether older versions of
+    the lost pages were known."""
     names = list(found[0].results) if found else [COMBINED]
     models = {name: measures([outcome.results[name] for outcome in found], plan.variant) for name in names}
     if plan.variant is Variant.GONE:
@@ -66,6 +67,7 @@ def report(plan: Plan, found: Sequence[Outcome]) -> dict[str, Any]:
     told: dict[str, Any] = {
         "collection": plan.folder.name,
         "variant": plan.variant.value,
+        "copies": copies,
         "n": len(found),
         **models[COMBINED],
         "models": models,

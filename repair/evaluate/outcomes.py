@@ -60,7 +60,7 @@ def outcomes(
     ranker = bench.ranker()
     ours = []
     for case in bench.cases():
-        ours.append(_ours(ranker, case, bench.hidden(case), own))
+        ours.append(_ours(bench, ranker, case, own))
         tell(len(ours))
     others = rivals(bench.view, bench.collection, every=every)
     found: list[Outcome] = []
@@ -86,11 +86,12 @@ def _theirs(others: Sequence[Rival], case: Case) -> list[Run]:
 
 
 def _ours(
-    ranker: LearnedRanker, case: Case, hidden: frozenset[str], own: Tree | None
+    bench: Bench, ranker: LearnedRanker, case: Case, own: Tree | None
 ) -> tuple[Sequence[Ranked], list[Run]]:
     """Our ranking, and the runs over our candidates: the combined model's, the formula's over the same features."""
+    hidden = bench.hidden(case)
     started = time.perf_counter()
-    pages, rows, _ = ranker.matrix(case.link, hidden=hidden)
+    pages, rows, _ = ranker.matrix(case.link, bench.evidence(case), hidden=hidden)
     found = time.perf_counter()
     ranked, _ = ranker.judged(pages, rows)
     ended = time.perf_counter()

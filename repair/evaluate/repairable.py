@@ -31,10 +31,12 @@ def verdicts(bench: Bench, *, tell: Callable[[int], Any] = lambda _: None) -> It
         tell(done)
         if truth is None or case.truth in case.hidden:
             continue
-        _, likely = ranker.ranked(case.link, hidden=case.hidden)
+        evidence = bench.evidence(case)
+        _, likely = ranker.ranked(case.link, evidence, hidden=case.hidden)
         yield Verdict(True, likely >= OFFER_AT)
         bench.view.show(case, gone=True)
-        _, likely = ranker.ranked(case.link, hidden=case.hidden | _of_subject(bench, truth))
+        hidden = case.hidden | _of_subject(bench, truth)
+        _, likely = ranker.ranked(case.link, evidence, hidden=hidden)
         yield Verdict(False, likely >= OFFER_AT)
 
 

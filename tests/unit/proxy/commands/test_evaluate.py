@@ -31,6 +31,15 @@ def test_evaluate_prints_the_contract_and_writes_rankings(folder, tmp_path):
     assert all(0 < len(line["ranked"]) <= 100 for line in lines)
 
 
+def test_evaluate_may_know_older_versions_of_what_is_lost(folder, tmp_path):
+    asked = ("evaluate", folder, "--limit", "2", "--cache", tmp_path / "c")
+    told = json.loads(run(*asked, "--copies", "--ablation", "--json").stdout)
+    assert told["copies"] is True
+    assert "copy" in told["ablation"]
+    assert json.loads(run(*asked, "--json").stdout)["copies"] is False
+    assert "older versions known" in run(*asked, "--copies").stdout
+
+
 def test_evaluate_shows_a_table_and_keeps_to_the_limit(folder, tmp_path):
     result = run("evaluate", folder, "--variant", "gone", "--limit", "2", "--cache", tmp_path / "c")
     assert result.exit_code == 0, result.output

@@ -1,5 +1,7 @@
 """What each evidence is worth."""
 
+from dataclasses import replace
+
 import pytest
 
 from repair import rankmodel
@@ -19,7 +21,7 @@ def made(tmp_path):
 
 def test_there_is_a_row_for_each_lack_and_nothing_lacking_is_the_model_itself(made):
     table = ablation(made)
-    assert list(table) == list(LACKS)
+    assert [*table] == [name for name in LACKS if name != "copy"]
     assert table["nothing"] == {"R@1": 1.0, "R@10": 1.0, "MRR": 1.0}
 
 
@@ -32,6 +34,16 @@ def test_without_any_evidence_hardly_anything_is_found(made):
         moves=False,
     )
     assert ablation(made, lacks={"all": nothing})["all"]["R@1"] < 0.5
+
+
+def test_where_copies_are_known_it_is_measured_what_they_are_worth(tmp_path):
+    plan = Plan(folder=a_folder(tmp_path / "site"), variant=Variant.MOVED)
+    nothing = {"link": {"anchor": "", "before": "", "after": "", "source_url": None}, "inlinks": False}
+    blind = Lack(**nothing, address=False, compared=False, moves=False)
+    lacks = {"all but the copy": blind, "all": replace(blind, copy=False)}
+    with bench(plan, tmp_path / "cache", rankmodel.default(), copied=True) as made:
+        table = ablation(made, lacks=lacks)
+    assert table["all"]["R@1"] < 0.5 < table["all but the copy"]["R@1"]
 
 
 def test_who_does_not_know_the_address_still_knows_who_links_there(made):

@@ -12,9 +12,9 @@ from tests.folders import a_folder
 
 @pytest.fixture
 def ranked(tmp_path):
-    def of(variant, **known):
+    def of(variant, *, copied=False, **known):
         plan = Plan(folder=a_folder(tmp_path / "site"), variant=Variant(variant))
-        with bench(plan, tmp_path / "cache", rankmodel.default()) as made:
+        with bench(plan, tmp_path / "cache", rankmodel.default(), copied=copied) as made:
             return outcomes(made, **known)
 
     return of
@@ -25,6 +25,11 @@ def test_links_of_a_plain_site_are_repaired(ranked, variant):
     found = ranked(variant)
     assert [outcome.results["combined"].rank for outcome in found] == [0, 0, 0, 0]
     assert all(outcome.confidence > 0.5 for outcome in found)
+
+
+def test_with_an_older_version_of_each_page_all_are_found(ranked):
+    found = ranked("moved", copied=True)
+    assert [outcome.results["combined"].rank for outcome in found] == [0, 0, 0, 0]
 
 
 def test_every_single_source_is_beside_ours(ranked):
