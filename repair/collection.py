@@ -28,6 +28,7 @@ from repair.rarity import Rarities, Weights
 from repair.settings import CollectionSettings
 from repair.vectors import FIELDS as VECTOR_FIELDS
 from repair.vectors import Hashes, Statistics, Vectors
+from repair.versions import HeldVersions, policy_of
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ class Collection:
     def __init__(self, directory: Path, settings: CollectionSettings) -> None:
         self._settings = settings
         self._database = Database(directory / _DATABASE)
-        self._pages = PageStore(self._database)
+        self._pages = PageStore(self._database, policy_of(settings))
         self._graph = LinkGraph(self._database)
         self._indexing = Indexing(directory / "index", self._database, self._pages, self._graph)
         self._rarities = Rarities(self._database)
@@ -158,9 +159,19 @@ class Collection:
         return self._pages.get(normal) if normal else None
 
     def copy(self, url: str) -> HeldCopy | None:
-        """The representation we kept under a URL."""
+        """The newest representation we kept under a URL."""
         normal = _normal(url)
         return self._pages.copy(normal) if normal else None
+
+    def versions(self, url: str) -> HeldVersions | None:
+        """When the versions kept under a URL were fetched; None when there is none."""
+        normal = _normal(url)
+        return self._pages.versions.of(normal) if normal else None
+
+    def version(self, url: str, moment: datetime) -> HeldCopy | None:
+        """The version that was fetched in a second."""
+        normal = _normal(url)
+        return self._pages.versions.at(normal, moment) if normal else None
 
     def holds(self, url: str) -> bool:
         """Whether a page is held under a URL."""
@@ -173,7 +184,7 @@ class Collection:
         return normal is not None and self._pages.touch(normal, raw_digest, seen_at=seen_at)
 
     def remove(self, url: str) -> bool:
-        """Forget a page: text, copy, links and index entry; False when it was not held.
+        """Forget a page: text, copies, links and index entry; False when it was not held.
 
         It is not found from this moment on. What other pages say of it stays with them.
         """

@@ -15,9 +15,18 @@ from pathlib import Path
 
 from repair.errors import CollectionError
 
-VERSION = 1
+VERSION = 2
 _BUSY_TIMEOUT_S = 30.0
 
+_VERSIONS = """
+CREATE TABLE versions (
+    page INTEGER NOT NULL REFERENCES pages (id),
+    fetched_at INTEGER NOT NULL,
+    content_type TEXT NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (page, fetched_at)
+);
+"""
 # The long columns come last: SQLite reads a row from its start, so titles never cost the text behind them.
 # AUTOINCREMENT: the number of a removed page is never given to another one while the index still knows it.
 _SCHEMA = """
@@ -61,6 +70,9 @@ CREATE TABLE pending (page INTEGER PRIMARY KEY, change INTEGER NOT NULL, due_at 
 CREATE INDEX pending_due ON pending (due_at);
 INSERT INTO meta VALUES ('changes', '0');
 """
+# What makes this version out of each earlier one, 0 being an empty file. None may rewrite what is held: it may be
+# gigabytes, and readers wait.
+_UPGRADES = {0: _SCHEMA + _VERSIONS, 1: _VERSIONS}
 
 
 class Database:
@@ -115,12 +127,13 @@ class Database:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("BEGIN IMMEDIATE")
         found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found == 0:
-            for statement in _SCHEMA.strip().removesuffix(";").split(";\n"):
+        if found in _UPGRADES:
+            # In the same transaction: who is killed within leaves the collection as it was.
+            for statement in _UPGRADES[found].strip().removesuffix(";").split(";\n"):
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute("COMMIT")
-        if found not in (0, VERSION):
+        if found not in (*_UPGRADES, VERSION):
             self.close()
             raise CollectionError(f"{self.path}: expected collection version {VERSION}, found {found}")
 

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from repair.database import Database
 from repair.graph import forget_unused, interned
 from repair.model import Document, HeldCopy, HeldPage
+from repair.versions import VersionPolicy, VersionStore
 
 _CHUNK = 500
 _COPY_LEVEL = 3  # zlib: nearly as small as 6 on HTML, at half the time
@@ -34,8 +35,10 @@ class Brief:
 class PageStore:
     """Pages by URL, on SQLite."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, policy: VersionPolicy | None = None) -> None:
+        """Without a `policy` no version of a page is kept but the newest."""
         self._database = database
+        self.versions = VersionStore(database, policy or VersionPolicy())
 
     def put(
         self,
@@ -50,6 +53,9 @@ class PageStore:
         """Hold a page, in the place of an older version of it; its number. A pinned page stays pinned."""
         with self._database.write() as connection:
             page = interned(connection, (document.url,))[document.url]
+            digest = content_digest(document)
+            if not self._says(connection, page, digest):
+                self.versions.keep(connection, page)
             connection.execute(
                 "INSERT INTO pages (id, title, language, fetched_at, seen_at, pinned, digest, raw_digest,"
                 " canonical_url, headings, description, keywords, text)"
@@ -66,7 +72,7 @@ class PageStore:
                     fetched_at.timestamp(),
                     seen_at.timestamp(),
                     pinned,
-                    content_digest(document),
+                    digest,
                     raw_digest,
                     document.canonical_url,
                     json.dumps(document.headings),
@@ -121,7 +127,7 @@ class PageStore:
         )
 
     def copy(self, url: str) -> HeldCopy | None:
-        """The representation we kept under a URL."""
+        """The newest representation we kept under a URL."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT content_type, fetched_at, body FROM urls JOIN copies ON copies.page = urls.id WHERE url = ?",
@@ -187,8 +193,9 @@ class PageStore:
         return True
 
     def remove(self, page: int) -> None:
-        """Forget a page and its copy; its links are the graph's to remove, before."""
+        """Forget a page and all its versions; its links are the graph's to remove, before."""
         with self._database.write() as connection:
+            self.versions.remove(connection, page)
             connection.execute("DELETE FROM copies WHERE page = ?", (page,))
             connection.execute("DELETE FROM pages WHERE id = ?", (page,))
             forget_unused(connection, (page,))
@@ -211,6 +218,11 @@ class PageStore:
             ).fetchone()
             copies = connection.execute("SELECT count(*) FROM copies").fetchone()[0]
         return pages, pinned, copies
+
+    def _says(self, connection: sqlite3.Connection, page: int, digest: bytes) -> bool:
+        """Whether a page is held and says what the digest is of."""
+        row = connection.execute("SELECT digest FROM pages WHERE id = ?", (page,)).fetchone()
+        return row is not None and row[0] == digest
 
     def _put_copy(self, connection: sqlite3.Connection, page: int, copy: HeldCopy | None) -> None:
         if copy is None:

@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Executor
+from datetime import datetime
 from typing import TypeVar
 
 from repair.collection import Collection
 from repair.model import HeldCopy, HeldPage
+from repair.versions import HeldVersions
 
 T = TypeVar("T")
 
@@ -21,6 +23,14 @@ class Reader:
     async def copy(self, url: str) -> HeldCopy | None:
         """The copy we keep of a page."""
         return await self._run(lambda: self._collection.copy(url))
+
+    async def versions(self, url: str) -> HeldVersions | None:
+        """When the versions we keep of a page were fetched."""
+        return await self._run(lambda: self._collection.versions(url))
+
+    async def version(self, url: str, moment: datetime) -> HeldCopy | None:
+        """The version of a page that was fetched in a second."""
+        return await self._run(lambda: self._collection.version(url, moment))
 
     async def page(self, url: str) -> HeldPage | None:
         """What we hold of a page, with or without a copy."""

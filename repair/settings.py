@@ -11,6 +11,12 @@ class CollectionSettings:
     """Harvested pages beyond this are dropped, least recently seen first; pinned ones never."""
     keep_copies: bool = True
     """Keep the HTML of held pages, so that a copy can be shown when the page is gone."""
+    versions: int = 3
+    """Versions kept of a page that changes, the newest among them; older ones go."""
+    version_every_h: float = 24.0
+    """How far apart versions are at least, save for the newest."""
+    share: str = "local"
+    """Who may read what is held as a web archive: off, local (private addresses) or all of proxy.clients."""
     max_document_bytes: int = 5 * 1024 * 1024
     """Documents larger than this, once decompressed, are not read."""
     max_links: int = 2_000

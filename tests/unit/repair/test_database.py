@@ -1,5 +1,9 @@
+import signal
 import sqlite3
+import subprocess
+import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -79,3 +83,66 @@ def test_an_error_of_sqlite_becomes_one_of_ours(tmp_path):
     database = Database(tmp_path / "db")
     with pytest.raises(CollectionError, match="no such table"), database.read() as connection:
         connection.execute("SELECT * FROM nonsense")
+
+
+def a_first_collection(path):
+    """A collection as linkmend made it before it kept versions, with a page and its copy."""
+    database = Database(path)
+    _insert(database, "http://school.test/")
+    database.close()
+    connection = sqlite3.connect(path)
+    connection.execute("DROP TABLE versions")
+    connection.execute("INSERT INTO copies VALUES (1, 'text/html', 0.0, x'00')")
+    connection.execute("PRAGMA user_version = 1")
+    connection.commit()
+    connection.close()
+
+
+def test_an_earlier_collection_is_brought_up_to_date_with_all_it_holds(tmp_path):
+    a_first_collection(tmp_path / "db")
+    for _ in range(2):
+        database = Database(tmp_path / "db")
+        with database.read() as connection:
+            assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
+            assert connection.execute("SELECT count(*) FROM versions").fetchone() == (0,)
+            assert connection.execute("SELECT count(*) FROM copies").fetchone() == (1,)
+        assert _urls(database) == ["http://school.test/"]
+        database.close()
+
+
+def test_two_that_open_an_earlier_collection_at_once_bring_it_up_to_date_once(tmp_path):
+    a_first_collection(tmp_path / "db")
+    with ThreadPoolExecutor(4) as threads:
+        for database in threads.map(Database, [tmp_path / "db"] * 4):
+            assert _urls(database) == ["http://school.test/"]
+            database.close()
+
+
+# Kills itself after the tables of the new version are made, before they are committed.
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from repair import database
+
+class Steps(str):
+    def split(self, *rest):
+        yield from str.split(self, *rest)
+        os.kill(os.getpid(), signal.SIGKILL)
+    def strip(self): return self
+    def removesuffix(self, ending): return Steps(str.removesuffix(str.strip(self), ending))
+
+database._UPGRADES[1] = Steps(database._UPGRADES[1])
+database.Database(Path(sys.argv[1]))
+"""
+
+
+def test_who_is_killed_while_bringing_a_collection_up_to_date_leaves_it_whole(tmp_path):
+    a_first_collection(tmp_path / "db")
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "db")], timeout=60)
+    assert done.returncode == -signal.SIGKILL
+    connection = sqlite3.connect(tmp_path / "db")
+    assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'versions'").fetchone() is None
+    assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    connection.close()
+    assert _urls(Database(tmp_path / "db")) == ["http://school.test/"]

@@ -1,0 +1,98 @@
+"""Earlier versions of held pages: what a page said before it changed, as it was sent then.
+
+The newest version is the copy that `repair.pages` keeps. When the page says something else, that copy becomes an
+earlier version, unless it is too close to the one before it: a page that changes with every visit must not push out
+all that is older than an hour. So versions are some time apart, and the newest is always what was seen last.
+"""
+
+import sqlite3
+import zlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from repair.database import Database
+from repair.model import HeldCopy
+from repair.settings import CollectionSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionPolicy:
+    """How many versions of a page are kept, the newest among them, and how long they are apart at least."""
+
+    limit: int = 1
+    every_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldVersions:
+    """When the versions held of a page were fetched, to the second, oldest first; `url` is in normal form."""
+
+    url: str
+    moments: tuple[datetime, ...]
+
+
+def policy_of(settings: CollectionSettings) -> VersionPolicy:
+    """The policy that the settings ask for."""
+    return VersionPolicy(
+        limit=settings.versions if settings.keep_copies else 0, every_s=settings.version_every_h * 3600
+    )
+
+
+class VersionStore:
+    """Earlier versions by page, on SQLite; the second in which it was fetched tells one version from another."""
+
+    def __init__(self, database: Database, policy: VersionPolicy) -> None:
+        self._database = database
+        self._policy = policy
+
+    def keep(self, connection: sqlite3.Connection, page: int) -> None:
+        """Make an earlier version of a page's copy, which is about to be replaced; the oldest too many go."""
+        values = {"page": page, "every_s": self._policy.every_s, "limit": max(0, self._policy.limit - 1)}
+        connection.execute(
+            "INSERT OR REPLACE INTO versions (page, fetched_at, content_type, body)"
+            " SELECT page, CAST(fetched_at AS INTEGER), content_type, body FROM copies WHERE page = :page"
+            " AND :limit > 0 AND fetched_at >= coalesce("
+            "  (SELECT max(fetched_at) FROM versions WHERE page = :page) + :every_s, fetched_at)",
+            values,
+        )
+        connection.execute(
+            "DELETE FROM versions WHERE page = :page AND fetched_at NOT IN"
+            " (SELECT fetched_at FROM versions WHERE page = :page ORDER BY fetched_at DESC LIMIT :limit)",
+            values,
+        )
+
+    def remove(self, connection: sqlite3.Connection, page: int) -> None:
+        """Forget all earlier versions of a page."""
+        connection.execute("DELETE FROM versions WHERE page = ?", (page,))
+
+    def of(self, url: str) -> HeldVersions | None:
+        """When the versions of a page were fetched, the newest too; None when not even one is held."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT CAST(fetched_at AS INTEGER) FROM copies JOIN urls ON urls.id = page WHERE url = :url"
+                " UNION SELECT versions.fetched_at FROM versions JOIN urls ON urls.id = page WHERE url = :url"
+                " ORDER BY 1",
+                {"url": url},
+            ).fetchall()
+        if not rows:
+            return None
+        return HeldVersions(url=url, moments=tuple(datetime.fromtimestamp(at, UTC) for (at,) in rows))
+
+    def at(self, url: str, moment: datetime) -> HeldCopy | None:
+        """The version fetched in exactly this second."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT content_type, body FROM copies JOIN urls ON urls.id = page"
+                " WHERE url = :url AND CAST(fetched_at AS INTEGER) = :second"
+                " UNION ALL SELECT content_type, body FROM versions JOIN urls ON urls.id = page"
+                " WHERE url = :url AND fetched_at = :second LIMIT 1",
+                {"url": url, "second": int(moment.timestamp())},
+            ).fetchone()
+        if row is None:
+            return None
+        return HeldCopy(
+            url=url,
+            content_type=row[0],
+            body=zlib.decompress(row[1]),
+            fetched_at=moment.replace(microsecond=0),
+        )

@@ -1,0 +1,143 @@
+from datetime import timedelta
+
+import pytest
+
+from repair.database import Database
+from repair.model import HeldCopy
+from repair.pages import PageStore
+from repair.settings import CollectionSettings
+from repair.versions import VersionPolicy, policy_of
+from tests.holdings import SITE, a_collection, a_document
+from tests.make import A_MOMENT
+
+URL = f"{SITE}/page"
+HOUR = 3600.0
+
+
+@pytest.fixture
+def store(tmp_path):
+    """A store that keeps three versions, a day apart."""
+    database = Database(tmp_path / "db")
+    yield PageStore(database, VersionPolicy(limit=3, every_s=24 * HOUR))
+    database.close()
+
+
+def hours(*after):
+    return [A_MOMENT + timedelta(hours=hour) for hour in after]
+
+
+def saw(store, hour, text=None, *, body=None, url=URL):
+    """A page seen some hours after the first moment; it says something new unless told otherwise."""
+    (at,) = hours(hour)
+    text = text or f"words of hour {hour}"
+    copy = HeldCopy(url=url, content_type="text/html", body=body or text.encode(), fetched_at=at)
+    return store.put(a_document(url, text=text), fetched_at=at, seen_at=at, copy=copy)
+
+
+def moments(store, url=URL):
+    held = store.versions.of(url)
+    return list(held.moments) if held else []
+
+
+def test_a_page_seen_once_has_one_version_its_copy(store):
+    saw(store, 0)
+    assert moments(store) == hours(0)
+    assert store.versions.at(URL, A_MOMENT) == store.copy(URL)
+
+
+def test_a_page_that_is_not_held_or_has_no_copy_has_no_version(store):
+    store.put(a_document(URL), fetched_at=A_MOMENT, seen_at=A_MOMENT)
+    assert store.versions.of(URL) is None
+    assert store.versions.of(f"{SITE}/never") is None
+    assert store.versions.at(URL, A_MOMENT) is None
+
+
+def test_every_version_comes_back_as_it_was_sent(store):
+    saw(store, 0, body=b"<p>first \xff")
+    saw(store, 30, body=b"<p>second")
+    first, second = hours(0, 30)
+    assert store.versions.at(URL, first) == HeldCopy(
+        url=URL, content_type="text/html", body=b"<p>first \xff", fetched_at=first
+    )
+    assert store.versions.at(URL, second).body == b"<p>second"
+    assert store.versions.at(URL, second - timedelta(hours=1)) is None
+    assert store.copy(URL).body == b"<p>second"
+
+
+def test_a_page_that_says_the_same_has_no_new_version(store):
+    saw(store, 0, "Some words", body=b"<p>Some words")
+    saw(store, 30, "some   WORDS", body=b"<b>some words")
+    assert moments(store) == hours(30)
+
+
+def test_versions_are_as_far_apart_as_wanted_and_the_newest_is_what_was_seen_last(store):
+    for hour in range(0, 55, 5):
+        saw(store, hour)
+    assert moments(store) == hours(0, 25, 50)
+    saw(store, 55)
+    assert moments(store) == hours(25, 50, 55)
+
+
+def test_the_oldest_go_when_there_are_too_many(store):
+    for hour in (0, 30, 60, 90, 120):
+        saw(store, hour)
+    assert moments(store) == hours(60, 90, 120)
+
+
+def test_a_page_that_lost_its_copy_keeps_the_versions_it_had(store):
+    saw(store, 0)
+    (later,) = hours(30)
+    store.put(a_document(URL, text="only text"), fetched_at=later, seen_at=later)
+    assert moments(store) == hours(0)
+    assert store.copy(URL) is None
+
+
+def test_a_removed_page_is_removed_with_all_its_versions_and_others_are_not(store):
+    for hour in (0, 30, 60):
+        page = saw(store, hour)
+        saw(store, hour, url=f"{SITE}/other")
+    store.remove(page)
+    assert moments(store) == []
+    assert store.versions.at(URL, A_MOMENT) is None
+    assert moments(store, f"{SITE}/other") == hours(0, 30, 60)
+
+
+@pytest.mark.parametrize("limit", [0, 1])
+def test_whoever_wants_no_versions_has_none_and_loses_the_old_ones(tmp_path, limit):
+    database = Database(tmp_path / "db")
+    generous, sparing = (PageStore(database, VersionPolicy(limit=number)) for number in (3, limit))
+    for hour in (0, 30):
+        saw(generous, hour)
+    saw(sparing, 60)
+    assert moments(sparing) == hours(60)
+    database.close()
+
+
+def test_the_second_tells_a_version_though_it_was_fetched_within_one(store):
+    saw(store, 0.00021)  # 0.756 s
+    (moment,) = moments(store)
+    assert moment == A_MOMENT.replace(microsecond=0)
+    assert store.versions.at(URL, moment).fetched_at == moment
+    saw(store, 30)
+    assert store.versions.at(URL, moment).body == b"words of hour 0.00021"
+
+
+def test_the_settings_say_how_many_and_how_far_apart():
+    assert policy_of(CollectionSettings()) == VersionPolicy(limit=3, every_s=86_400)
+    assert policy_of(CollectionSettings(keep_copies=False)).limit == 0
+
+
+def test_the_collection_gives_and_forgets_versions_under_any_form_of_an_address(tmp_path):
+    with a_collection(tmp_path, version_every_h=1.0) as collection:
+        for hour, at in zip((0, 2, 4), hours(0, 2, 4), strict=True):
+            copy = HeldCopy(url=URL, content_type="text/html", body=b"%d" % hour, fetched_at=at)
+            collection.add(a_document(URL, text=f"hour {hour}"), fetched_at=at, copy=copy)
+        asked = "HTTP://School.Test:80/page#top"
+        assert list(collection.versions(asked).moments) == hours(0, 2, 4)
+        assert collection.version(asked, A_MOMENT).body == b"0"
+        assert collection.copy(asked).body == b"4"
+        assert collection.remove(asked)
+        assert collection.versions(asked) is None
+        assert collection.version(asked, A_MOMENT) is None
+        assert collection.versions("mailto:x") is None
+        assert collection.version("mailto:x", A_MOMENT) is None
