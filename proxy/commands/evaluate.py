@@ -1,19 +1,16 @@
 """`linkmend evaluate`: measures the ranking on a collection folder whose broken links have known answers."""
 
 import os
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.progress import Progress
 
 from proxy.commands.figures import show, show_moves
 from proxy.commands.options import Json, print_json
+from proxy.commands.progress import progress
 from proxy.errors import LinkmendError
 from repair import rankmodel
 from repair.evaluate.ablation import ablation as ablated
@@ -24,8 +21,6 @@ from repair.evaluate.repairable import confusion as confused
 from repair.evaluate.repairable import verdicts
 from repair.evaluate.sitemoves import measured
 from repair.simulate import Plan, Variant, cases
-
-_EVERY_S = 10.0  # between two lines where there is no terminal
 
 Cache = Annotated[
     Path | None,
@@ -103,34 +98,6 @@ def cache_from(cache: Path | None) -> Path:
     """Where collections made for measuring are kept: given, or the user's cache folder."""
     home = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     return cache or Path(home) / "linkmend" / "evaluate"
-
-
-@contextmanager
-def progress(what: str, total: int, *, every_s: float = _EVERY_S) -> Iterator[Any]:
-    """A progress bar on a terminal, a line now and then otherwise; both on stderr."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield _Lines(what, total, every_s)
-        return
-    with Progress(console=console, transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda done: bar.update(task, completed=done)
-
-
-class _Lines:
-    """Progress where nobody watches a bar."""
-
-    def __init__(self, what: str, total: int, every_s: float) -> None:
-        self._what = what
-        self._total = total
-        self._every_s = every_s
-        self._told_at = time.monotonic()
-
-    def __call__(self, done: int) -> None:
-        now = time.monotonic()
-        if now - self._told_at >= self._every_s:
-            self._told_at = now
-            _say(f"{self._what}: {done} of {self._total}")
 
 
 def _say(line: str) -> None:

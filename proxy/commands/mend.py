@@ -2,35 +2,29 @@
 
 import asyncio
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
 import typer
 from rich.console import Console
 
 from proxy import logs
+from proxy.commands.batch import Answer, Asked, broken, count, mend_all
 from proxy.commands.options import Config, Data, Json, data_from, print_json, settings_from
+from proxy.commands.progress import progress
 from proxy.errors import LinkmendError
 from proxy.repairpage import as_json as page_as_json
 from repair.collection import Collection
 from repair.hints import Hints
-from repair.model import BrokenLink, MissKind, RankedAlternatives
+from repair.model import BrokenLink, RankedAlternatives
 from repair.pipeline import Repairer
-from repair.urls import is_web_url
 
-
-class _Asked(msgspec.Struct, kw_only=True, forbid_unknown_fields=False):
-    """A line of a batch."""
-
-    url: str
-    source: str | None = None
-    anchor: str = ""
-    context: str = ""
-    id: str | int | None = None
+_PATIENT_S = (
+    60.0  # nobody waits for one line of a batch, and its answers should not depend on how busy we are
+)
 
 
 def mend(
@@ -41,7 +35,10 @@ def mend(
     top: Annotated[int, typer.Option(metavar="N", min=1, max=100, help="How many to list.")] = 8,
     batch: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help='JSON lines {"url","source","anchor","context"}; - for stdin.'),
+        typer.Option(
+            metavar="FILE",
+            help='Links, a JSON object a line: "url", if known "source", "anchor", "context"; - for stdin.',
+        ),
     ] = None,
     config: Config = None,
     data: Data = None,
@@ -53,6 +50,8 @@ def mend(
     settings = settings_from(config)
     logs.set_up(settings.log)
     wanted = replace(settings.repair, alternatives=top)
+    if batch is not None:
+        wanted = replace(wanted, deadline_s=_PATIENT_S)
     with (
         Collection.open(data_from(data) / "collection", settings.collection) as collection,
         ThreadPoolExecutor(4) as threads,
@@ -60,9 +59,9 @@ def mend(
         collection.commit()  # what was imported a moment ago can be found as well
         repairer = Repairer(collection, wanted, threads, hints=Hints(collection, wanted))
         if batch is not None:
-            asyncio.run(_mend_all(repairer, batch))
+            _mend_all(repairer, batch)
             return
-        link = _broken(_Asked(url=url or "", source=source, anchor=anchor, context=context), "URL")
+        link = _broken(Asked(url=url or "", source=source, anchor=anchor, context=context))
         found = asyncio.run(repairer.repair(link))
     if as_json:
         print_json(page_as_json(found))
@@ -70,40 +69,27 @@ def mend(
         _show(found)
 
 
-async def _mend_all(repairer: Repairer, batch: Path) -> None:
-    for number, line in enumerate(_lines(batch), start=1):
-        if not line.strip():
-            continue
-        place = f"{batch.name}: line {number}"
-        try:
-            asked = msgspec.json.decode(line, type=_Asked)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise LinkmendError(f"{place}: {error}") from error
-        answer = page_as_json(await repairer.repair(_broken(asked, place)))
-        print_json({"id": asked.id, **answer} if asked.id is not None else answer)
+def _mend_all(repairer: Repairer, batch: Path) -> None:
+    # Answers on the same terminal say well enough how far it is.
+    watched = nullcontext(_nobody) if sys.stdout.isatty() else progress("mending", count(batch))
+    with watched as tell:
+        asyncio.run(mend_all(repairer, batch, _write, tell))
 
 
-def _lines(batch: Path) -> Iterator[bytes]:
-    if str(batch) == "-":
-        yield from sys.stdin.buffer
-        return
+def _write(answer: Answer) -> None:
+    print_json(answer)
+    sys.stdout.flush()  # who asks through a pipe waits for it
+
+
+def _nobody(_: int) -> None:
+    """Hears of progress where it is seen anyway."""
+
+
+def _broken(asked: Asked) -> BrokenLink:
     try:
-        with batch.open("rb") as file:
-            yield from file
-    except OSError as error:
-        raise LinkmendError(f"{batch}: {error.strerror}") from error
-
-
-def _broken(asked: _Asked, place: str) -> BrokenLink:
-    if not is_web_url(asked.url):
-        raise LinkmendError(f"{place}: expected an http or https address, got {asked.url!r}")
-    return BrokenLink(
-        url=asked.url,
-        kind=MissKind.NOT_FOUND,
-        source_url=asked.source,
-        anchor=asked.anchor,
-        before=asked.context,
-    )
+        return broken(asked)
+    except ValueError as error:
+        raise LinkmendError(str(error)) from error
 
 
 def _show(found: RankedAlternatives) -> None:

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from proxy.commands.evaluate import Cache, cache_from, progress
+from proxy.commands.evaluate import Cache, cache_from
 from proxy.commands.options import print_line
+from proxy.commands.progress import progress
 from proxy.errors import LinkmendError
 from repair.simulate import Plan, Variant, cases
 

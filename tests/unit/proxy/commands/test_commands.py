@@ -58,32 +58,11 @@ def test_mend_says_so_when_nothing_comes_close(held):
     assert "Nothing held comes close." in done.stdout
 
 
-def test_a_batch_answers_each_line_with_a_line(held, tmp_path):
-    batch = tmp_path / "links.jsonl"
-    batch.write_text(
-        '{"id": 7, "url": "http://school.test/old-volcanoes.html"}\n\n{"url": "http://a.test/"}\n'
-    )
-    done = linkmend("mend", "--data", held, "--batch", batch)
-    first, second = (json.loads(line) for line in done.stdout.splitlines())
-    assert first["id"] == 7
-    assert first["alternatives"]
-    assert second["url"] == "http://a.test/"
-
-
-@pytest.mark.parametrize(
-    ("line", "complaint"),
-    [
-        ("{", "line 1: "),
-        ('{"url": 5}', "line 1: "),
-        ('{"url": "gopher://a"}', "expected an http or https address"),
-    ],
-)
-def test_a_bad_line_of_a_batch_is_named(held, tmp_path, line, complaint):
-    batch = tmp_path / "links.jsonl"
-    batch.write_text(line + "\n")
-    done = linkmend("mend", "--data", held, "--batch", batch)
-    assert isinstance(done.exception, LinkmendError)
-    assert complaint in str(done.exception)
+def test_a_link_that_is_none_is_told_in_one_line(held):
+    for asked in (("gopher://a",), ("http://a.test/", "--source", "nonsense")):
+        done = linkmend("mend", "--data", held, *asked)
+        assert isinstance(done.exception, LinkmendError)
+        assert "expected an http or https address" in str(done.exception)
 
 
 def test_mend_takes_a_url_or_a_batch_but_not_neither(held):

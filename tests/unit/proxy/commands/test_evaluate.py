@@ -3,7 +3,6 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from proxy.commands.evaluate import progress
 from proxy.main import app
 from tests.folders import HOST, a_folder, lines
 
@@ -91,13 +90,6 @@ def test_a_wrong_line_in_the_moves_is_told_by_file_and_line(tmp_path):
     lines(tmp_path, "pages", [{"url": f"{HOST}/a", "title": "A", "text": "a"}, {"url": f"{HOST}/b"}])
     result = run("evaluate", tmp_path, "--moves", tmp_path)
     assert "pages.jsonl.gz: line 2: expected a string 'title'" in str(result.exception)
-
-
-def test_where_there_is_no_terminal_progress_is_told_in_lines(capsys):
-    with progress("measuring", 3, every_s=0.0) as tell:
-        tell(1)
-        tell(2)
-    assert capsys.readouterr().err.splitlines() == ["measuring: 1 of 3", "measuring: 2 of 3"]
 
 
 def test_a_folder_that_is_no_collection_is_told_in_one_line(tmp_path):

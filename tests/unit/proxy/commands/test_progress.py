@@ -1,0 +1,22 @@
+"""How far long work has come."""
+
+import pytest
+
+from proxy.commands.progress import progress
+
+
+@pytest.mark.parametrize(
+    ("total", "told"), [(3, ["mending: 1 of 3", "mending: 2 of 3"]), (None, ["mending: 1", "mending: 2"])]
+)
+def test_where_there_is_no_terminal_progress_is_told_in_lines(capsys, total, told):
+    with progress("mending", total, every_s=0.0) as tell:
+        tell(1)
+        tell(2)
+    assert capsys.readouterr().err.splitlines() == told
+
+
+def test_not_every_step_is_a_line(capsys):
+    with progress("mending", 100) as tell:
+        for done in range(100):
+            tell(done)
+    assert capsys.readouterr().err == ""
