@@ -11,8 +11,10 @@ from proxy.commands.imports import import_
 from proxy.commands.mementos import mementos
 from proxy.commands.mend import mend
 from proxy.commands.misses import misses
+from proxy.commands.repairs import repairs
 from proxy.commands.serve import serve
 from proxy.commands.soft404 import soft404
+from proxy.commands.terms import df, signature
 from proxy.commands.train import train
 from proxy.errors import LinkmendError
 from repair.errors import RepairError
@@ -33,6 +35,9 @@ app.command()(soft404)
 app.command()(evaluate)
 app.command()(train)
 app.add_typer(misses, name="misses")
+app.add_typer(repairs, name="repairs")
+app.command()(df)
+app.command()(signature)
 app.command()(ca)
 app.command()(pac)
 

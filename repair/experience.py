@@ -4,7 +4,8 @@ Only the addresses and how often each was chosen are kept, per school: nobody wh
 for every half year that has passed since the last time; a page refused ("this is not it") counts against itself.
 """
 
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -23,6 +24,21 @@ _ELSEWHERE = 0.5  # what a choice at another school counts
 _DOUBT = 1.0  # choices, as if nobody had chosen anything so often: one click is not yet an answer
 _LIMIT = 5
 _MAX_TIMES = 1_000_000
+_CONFIRMED = 2  # choices of our own readers that make a repair worth telling others
+_NAME_KEY = "school"
+_ADD = (
+    "INSERT INTO choices VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (url, chosen, school) DO UPDATE SET"
+    " times = times + excluded.times, refused = refused + excluded.refused,"
+    " last_at = max(last_at, excluded.last_at)"
+)
+_REPLACE = (
+    "INSERT INTO choices VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (url, chosen, school) DO UPDATE SET"
+    " times = excluded.times, refused = excluded.refused, last_at = excluded.last_at"
+    " WHERE excluded.last_at >= last_at"
+)
+_SELECT = "SELECT url, chosen, school, times, refused, last_at FROM choices "
+
+Row = tuple[str, str, str, int, int, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,22 +78,40 @@ class ChoiceStore:
 
     def note(self, choices: Iterable[Choice]) -> int:
         """Add to what is known; how many were between two different web addresses."""
-        rows = []
-        for choice in choices:
-            if not (urls.is_web_url(choice.url) and urls.is_web_url(choice.chosen)):
-                continue
-            url, chosen = urls.normal(choice.url), urls.normal(choice.chosen)
-            times, refused = (min(max(number, 0), _MAX_TIMES) for number in (choice.times, choice.refused))
-            if url != chosen:
-                rows.append((url, chosen, choice.school, times, refused, choice.at.timestamp()))
         with self._database.write() as connection:
-            connection.executemany(
-                "INSERT INTO choices VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (url, chosen, school) DO UPDATE SET"
-                " times = times + excluded.times, refused = refused + excluded.refused,"
-                " last_at = max(last_at, excluded.last_at)",
-                rows,
+            return sum(connection.execute(_ADD, row).rowcount for row in _rows(choices))
+
+    def take_over(self, choices: Iterable[Choice]) -> int:
+        """Put what schools say now in the place of what they said before; how many were news, or as new as before.
+
+        Schools tell all their choices of a page at once, so that telling them twice changes nothing. When `choices`
+        raises, nothing of them is kept.
+        """
+        with self._database.write() as connection:
+            return sum(connection.execute(_REPLACE, row).rowcount for row in _rows(choices))
+
+    def confirmed(self) -> Iterator[Choice]:
+        """What our own readers chose again, less what they refused as often; by address."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                _SELECT + "WHERE school = '' AND times - refused >= ? ORDER BY url, chosen", (_CONFIRMED,)
             )
-        return len(rows)
+            yield from map(_choice, rows)
+
+    def latest(self, limit: int) -> tuple[Choice, ...]:
+        """What was chosen last, here and elsewhere, the latest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(_SELECT + "ORDER BY last_at DESC, url, chosen LIMIT ?", (limit,))
+            return tuple(map(_choice, rows))
+
+    def school(self) -> str:
+        """A name for this school that no other has and that says nothing of it; always the same."""
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT OR IGNORE INTO meta VALUES (?, ?)", (_NAME_KEY, f"school-{secrets.token_hex(8)}")
+            )
+            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_NAME_KEY,)).fetchone()
+        return str(row[0])
 
     def favourites(self, url: str, *, now: datetime) -> tuple[Favourite, ...]:
         """Pages chosen for a URL, the most chosen first; those refused as often as chosen are left out."""
@@ -110,6 +144,29 @@ class ChoiceStore:
         """Forget what was chosen for an address, and that it was chosen."""
         with self._database.write() as connection:
             connection.execute("DELETE FROM choices WHERE url = ?1 OR chosen = ?1", (url,))
+
+    def forget_school(self, school: str) -> int:
+        """Forget all that another school told; how many choices that were."""
+        with self._database.write() as connection:
+            return connection.execute(
+                "DELETE FROM choices WHERE school = ? AND school != ''", (school,)
+            ).rowcount
+
+
+def _rows(choices: Iterable[Choice]) -> Iterator[Row]:
+    for choice in choices:
+        if not (urls.is_web_url(choice.url) and urls.is_web_url(choice.chosen)):
+            continue
+        url, chosen = urls.normal(choice.url), urls.normal(choice.chosen)
+        times, refused = (min(max(number, 0), _MAX_TIMES) for number in (choice.times, choice.refused))
+        if url != chosen:
+            yield url, chosen, choice.school, times, refused, choice.at.timestamp()
+
+
+def _choice(row: Row) -> Choice:
+    url, chosen, school, times, refused, last_at = row
+    at = datetime.fromtimestamp(last_at, UTC)
+    return Choice(url=url, chosen=chosen, school=school, times=times, refused=refused, at=at)
 
 
 class Pages(Protocol):

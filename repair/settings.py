@@ -53,6 +53,10 @@ class RepairSettings:
     """Anchor texts that say nothing, besides the ones built in ("click here")."""
     stop_titles: tuple[str, ...] = ()
     """Titles that say nothing of their page, besides the ones built in ("Home")."""
+    search_template: str = ""
+    """An outside search engine to link to, by OpenSearch template (https://search.example/?q={searchTerms})."""
+    school: str = ""
+    """Who we are to other schools in what `linkmend repairs export` writes; "" for a name made up by chance."""
 
 
 ARCHIVES = (

@@ -30,8 +30,3 @@ def lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
                     yield number, line
     except OSError as error:
         raise LinkmendError(f"{path}: {error.strerror}") from error
-
-
-def name_of(path: Path) -> str:
-    """What a file is called in a message."""
-    return "standard input" if path == STDIN else str(path)

@@ -96,3 +96,40 @@ def test_the_titles_of_held_favourites_are_evidence():
     assert evidence is not None
     assert evidence.terms == (("water", 0.8), ("cycl", 0.8))
     assert evidence.text == "Water cycle"
+
+
+def test_what_a_school_says_again_does_not_add_up_and_older_news_is_none(store):
+    yesterday = A_MOMENT - timedelta(days=1)
+    assert store.take_over([a_choice("/a", school="other", times=3)]) == 1
+    assert store.take_over([a_choice("/a", school="other", times=4)]) == 1
+    assert store.take_over([a_choice("/a", school="other", times=9, at=yesterday)]) == 0
+    assert [choice.times for choice in store.latest(10)] == [4]
+
+
+def test_when_the_telling_fails_nothing_of_it_is_kept(store):
+    def broken_off():
+        yield a_choice("/a", school="other")
+        raise ValueError("line 2")
+
+    with pytest.raises(ValueError, match="line 2"):
+        store.take_over(broken_off())
+    assert store.latest(10) == ()
+
+
+def test_confirmed_is_what_our_own_readers_chose_twice_more_than_they_refused_it(store):
+    store.note([a_choice("/a", times=2), a_choice("/b", times=1), a_choice("/c", times=3, refused=2)])
+    store.note([a_choice("/d", times=9, school="other")])
+    assert list(store.confirmed()) == [a_choice("/a", times=2)]
+
+
+def test_all_that_a_school_told_is_forgotten_but_never_our_own(store):
+    store.note([a_choice("/a"), a_choice("/a", school="other"), a_choice("/b", school="another")])
+    assert store.forget_school("other") == 1
+    assert store.forget_school("") == 0
+    assert {choice.school for choice in store.latest(10)} == {"", "another"}
+
+
+def test_a_school_is_called_the_same_every_time_and_like_no_other(store, tmp_path):
+    other = Database(tmp_path / "other.sqlite3")
+    assert store.school() == store.school() != ChoiceStore(other).school()
+    other.close()

@@ -1,0 +1,119 @@
+"""Repairs exported at one school and imported at another."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from proxy.errors import LinkmendError
+from proxy.main import app
+from repair.collection import Collection
+from repair.experience import Choice, ChoiceStore
+from repair.hints import Hints
+from repair.settings import CollectionSettings, RepairSettings
+from tests.holdings import SITE, a_collection, a_document
+from tests.make import A_MOMENT, a_broken_link
+
+GONE = f"{SITE}/old/rain"
+
+
+def run(data, *words):
+    return CliRunner().invoke(app, ["repairs", *(str(word) for word in words), "--data", str(data)])
+
+
+def done(data, *words):
+    result = run(data, *words)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def school(tmp_path):
+    """A school by its name: a data folder whose readers chose a page for a missing one so many times."""
+
+    def made(name, **chosen):
+        data = tmp_path / name
+        pages = [a_document(f"/new/{page}", title=page) for page in ("rain", "showers")]
+        with a_collection(data / "collection", *pages) as collection:
+            choices = [
+                Choice(url=GONE, chosen=f"{SITE}/new/{page}", at=A_MOMENT, times=times)
+                for page, times in chosen.items()
+            ]
+            ChoiceStore(collection.database).note(choices)
+        return data
+
+    return made
+
+
+def test_what_was_chosen_twice_is_told_and_nothing_of_when_but_the_day(school, tmp_path):
+    ours, file = school("ours", rain=2, showers=1), tmp_path / "repairs.jsonl"
+    assert "1 repairs" in done(ours, "export", file)
+    (line,) = file.read_text().splitlines()
+    told = json.loads(line)
+    assert (told["url"], told["chosen"], told["times"]) == (GONE, f"{SITE}/new/rain", 2)
+    assert told["last"] == "2026-05-03"
+    assert "12:00" not in line
+    assert told["school"].startswith("school-")
+    assert done(ours, "export", "-") == line + "\n"
+
+
+def test_a_school_may_give_its_name(school, tmp_path):
+    ours, config = school("ours", rain=2), tmp_path / "linkmend.toml"
+    config.write_text('[repair]\nschool = "Riverbend"\n')
+    line = done(ours, "export", "-", "--config", config)
+    assert json.loads(line)["school"] == "Riverbend"
+    file = tmp_path / "repairs.jsonl"
+    file.write_text(line)
+    told = json.loads(done(ours, "import", file, "--json", "--config", config))
+    assert (told["repairs"], told["own"]) == (0, 1)
+
+
+def test_schools_hear_of_each_other_and_twice_is_as_good_as_once(school, tmp_path):
+    here = school("here")
+    files = []
+    for name, times in (("first", {"showers": 2}), ("second", {"showers": 3}), ("third", {"rain": 4})):
+        files.append(tmp_path / f"{name}.jsonl")
+        done(school(name, **times), "export", files[-1])
+    for _ in range(2):
+        told = [json.loads(line) for line in done(here, "import", *files, "--json").splitlines()]
+        assert [each["repairs"] for each in told] == [1, 1, 1]
+    with Collection.open(here / "collection", CollectionSettings()) as collection:
+        pointers = Hints(collection, RepairSettings()).pointers(a_broken_link(GONE))
+        assert [pointer.url.rpartition("/")[2] for pointer in pointers] == ["showers", "rain"]
+    listed = [json.loads(line) for line in done(here, "list", "--json").splitlines()]
+    assert sorted(each["times"] for each in listed) == [2, 3, 4]
+    assert len({each["school"] for each in listed}) == 3
+    assert "school-" in done(here, "list")
+    assert done(here, "forget", listed[0]["school"]) == "1 repairs forgotten\n"
+    assert len(done(here, "list", "--json").splitlines()) == 2
+
+
+def test_what_was_heard_is_not_told_on(school, tmp_path):
+    here, file = school("here"), tmp_path / "repairs.jsonl"
+    done(school("there", rain=5), "export", file)
+    assert "1 repairs from 1 schools" in done(here, "import", file)
+    assert done(here, "export", "-") == ""
+
+
+def test_our_own_export_is_not_heard(school, tmp_path):
+    ours, file = school("ours", rain=2), tmp_path / "repairs.jsonl"
+    done(ours, "export", file)
+    assert "0 repairs from 0 schools; left out 1 of our own" in done(ours, "import", file)
+
+
+def test_of_a_file_with_a_bad_line_nothing_is_taken(school, tmp_path):
+    here, file = school("here"), tmp_path / "repairs.jsonl"
+    done(school("there", rain=5), "export", file)
+    file.write_text(file.read_text() + "nonsense\n")
+    error = run(here, "import", file).exception
+    assert isinstance(error, LinkmendError)
+    assert str(error).startswith(f"{file}: line 2: ")
+    assert done(here, "list", "--json") == ""
+
+
+def test_files_that_cannot_be_read_or_written_are_told_in_one_line(school, tmp_path):
+    here = school("here", rain=2)
+    for words in (("import", tmp_path / "none"), ("export", tmp_path / "none" / "file")):
+        error = run(here, *words).exception
+        assert isinstance(error, LinkmendError)
+        assert "No such file" in str(error)

@@ -1,0 +1,135 @@
+"""What schools tell each other."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.errors import SettingsError
+from proxy.sharing import Tally, heard, is_shareable, named, told
+from repair.experience import Choice
+from tests.holdings import SITE
+from tests.make import A_MOMENT
+
+TODAY = A_MOMENT.date()
+LINE = {
+    "version": 1,
+    "school": "Riverbend",
+    "url": f"{SITE}/gone",
+    "chosen": f"{SITE}/new",
+    "times": 3,
+    "refused": 1,
+    "last": "2026-05-03",
+}
+
+
+def a_choice(**known):
+    return Choice(**{"url": f"{SITE}/gone", "chosen": f"{SITE}/new", "at": A_MOMENT, "times": 3} | known)
+
+
+def listened(*lines, own=frozenset(), tally=None):
+    numbered = ((number, line) for number, line in enumerate(lines, start=1))
+    return list(heard(numbered, own=own, today=TODAY, tally=tally or Tally(schools=set())))
+
+
+def written(**known):
+    return json.dumps(LINE | known).encode()
+
+
+def test_what_one_school_tells_another_hears():
+    (line,) = told([a_choice(refused=1)], "Riverbend")
+    assert json.loads(line) == LINE
+    day = datetime(2026, 5, 3, tzinfo=UTC)
+    assert listened(line) == [a_choice(refused=1, school="Riverbend", at=day)]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://school.test/page?sessionid=1",
+        "http://user:secret@school.test/",
+        "http://school.test/find?x=1&q=pregnant",
+        "http://school.test/find?Search=divorce",
+        "http://10.0.0.5/marks",
+        "http://intranet/marks",
+        "http://files.internal/marks",
+        "http://[::1]/",
+        "http://school.test/" + "a" * 2_000,
+        "nonsense",
+    ],
+)
+def test_addresses_that_are_not_for_others_are_neither_told_nor_taken(address):
+    assert not is_shareable(address)
+    assert list(told([a_choice(url=address), a_choice(chosen=address)], "Riverbend")) == []
+    if address != "nonsense":
+        tally = Tally(schools=set())
+        assert listened(written(url=address), written(chosen=address), tally=tally) == []
+        assert (tally.unfit, tally.schools) == (2, set())
+
+
+def test_our_own_words_come_back_unheard():
+    tally = Tally(schools=set())
+    own = frozenset(("Riverbend", "school-12"))
+    lines = [written(), written(school="school-12"), written(school="Hilltop")]
+    assert [choice.school for choice in listened(*lines, own=own, tally=tally)] == ["Hilltop"]
+    assert (tally.own, tally.schools) == (2, {"Hilltop"})
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"\xff",
+        None,
+        written(version=2),
+        written(school=""),
+        written(school="a" * 81),
+        written(school="a\nb"),
+        written(school=" a"),
+        written(url="javascript:alert(1)"),
+        written(chosen=5),
+        written(times=-1),
+        written(times=10**9),
+        written(times="3"),
+        written(last="2026-05-03T12:00:00Z"),
+        written(last="yesterday"),
+        written(reader="Ann"),
+        json.dumps({key: LINE[key] for key in LINE if key != "last"}).encode(),
+    ],
+)
+def test_a_bad_line_is_named(line):
+    with pytest.raises(ValueError, match=r"\Aline 2: ."):
+        listened(written(), line)
+
+
+def test_one_school_s_word_has_its_bounds():
+    (choice,) = listened(written(times=999_999, refused=999_999, last=str(TODAY + timedelta(days=400))))
+    assert (choice.times, choice.refused, choice.at.date()) == (100, 100, TODAY)
+
+
+def test_a_file_may_not_be_endless():
+    line = written()
+    lines = ((number, line) for number in range(10**9))
+    with pytest.raises(ValueError, match="more than 200000 repairs"):
+        for _ in heard(lines, own=frozenset(("Riverbend",)), today=TODAY, tally=Tally(schools=set())):
+            pass
+
+
+@given(st.binary(max_size=300))
+def test_other_bytes_are_a_value_error(line):
+    with pytest.raises(ValueError, match="line 1: "):
+        listened(line)
+
+
+def test_a_school_has_the_name_it_gave_itself_or_one_made_up():
+    assert named("Riverbend", "school-12") == "Riverbend"
+    assert named("", "school-12") == "school-12"
+    with pytest.raises(SettingsError, match="repair.school"):
+        named("a\nb", "school-12")
+
+
+def test_the_oldest_day_can_be_told():
+    assert listened(written(last=str(date.min)))[0].at.year == 1
