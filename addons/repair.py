@@ -13,8 +13,10 @@ from datetime import UTC, datetime
 
 from mitmproxy import http
 
+from addons.archives import Archives
 from addons.flows import FAILURE, OURS, page_of, request_of, url_of, write_page
 from addons.soft404 import withheld_of
+from proxy.archivepage import Findings
 from proxy.cache.entry import Headers
 from proxy.clients import ClientHasher
 from proxy.copies import copy_page
@@ -28,6 +30,7 @@ from proxy.repairpage import PageContext, render
 from proxy.visitors import Visitors
 from proxy.withheld import WithheldPages
 from repair.detect import broken, miss_kind
+from repair.memento.model import TimeMap
 from repair.model import BrokenLink, MissKind, RankedAlternatives
 from repair.pipeline import Repairer
 from repair.reader import Reader
@@ -36,6 +39,7 @@ log = logging.getLogger(__name__)
 
 # What the reader's browser would have got from the origin beside the page, and still gets.
 _KEPT = frozenset({"cache-status", "connection", "date", "retry-after", "set-cookie", "via", "age"})
+_REMEMBER_S = 0.5  # what was remembered is worth no longer wait; the script asks for it again
 
 
 class Repair:
@@ -53,6 +57,7 @@ class Repair:
         offline: Callable[[], bool],
         portal: Callable[[], bool],
         withheld: WithheldPages,
+        archives: Archives,
     ) -> None:
         self.deadline_s = deadline_s
         self._repairer = repairer
@@ -63,6 +68,7 @@ class Repair:
         self._offline = offline
         self._portal = portal
         self._withheld = withheld
+        self._archives = archives
 
     def request(self, flow: http.HTTPFlow) -> None:
         """A request for what was offered on a repair page is a reader's choice."""
@@ -86,7 +92,10 @@ class Repair:
         record = self._record(flow, found, texts, (time.perf_counter() - started) * 1000)
         if (page := withheld_of(flow)) is not None:
             self._withheld.note(record.id, record.client, page)
-        self._write(flow, found, record.id, texts)
+        findings = await self._archived(found.link)
+        if findings is not None:
+            self._archives.note(record.id, record.client, found.link)
+        self._write(flow, found, record.id, texts, findings)
         self._misses.record(record)
         self._visitors.offered(record.client, record.id, record.offered)
 
@@ -139,7 +148,24 @@ class Repair:
             language=texts.code,
         )
 
-    def _write(self, flow: http.HTTPFlow, found: RankedAlternatives, miss_id: str, texts: Catalogue) -> None:
+    async def _archived(self, link: BrokenLink) -> Findings | None:
+        """What is remembered of archived versions; None for an address that no archive may be told."""
+        if is_personal_url(link.url):
+            return None
+        try:
+            async with asyncio.timeout(_REMEMBER_S):
+                return await self._archives.remembered(link)
+        except TimeoutError:
+            return Findings(link=link, found=TimeMap(url=link.url))
+
+    def _write(
+        self,
+        flow: http.HTTPFlow,
+        found: RankedAlternatives,
+        miss_id: str,
+        texts: Catalogue,
+        findings: Findings | None,
+    ) -> None:
         failure = flow.metadata.get(FAILURE)
         context = PageContext(
             texts=texts,
@@ -150,6 +176,8 @@ class Repair:
             error_detail=failure.error if isinstance(failure, Failure) else "",
             portal=self._portal(),
             anyway=withheld_of(flow) is not None,
+            findings=findings,
+            search_template=self._archives.shown.search_template,
         )
         also: Headers = (("Proxy-Status", proxy_status(failure)),) if isinstance(failure, Failure) else ()
         write_page(flow, render(found, context), ours="repair", keep=_KEPT, also=also)

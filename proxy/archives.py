@@ -2,6 +2,7 @@
 
 import ssl
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 
 from proxy.privacy import is_personal_url
@@ -9,6 +10,7 @@ from proxy.settings import Settings, parent_address
 from proxy.trust import trusted_file
 from repair.memento.client import MementoClient
 from repair.memento.door import ParentProxy
+from repair.memento.model import Copy
 from repair.model import Page
 from repair.moves import Move
 from repair.soft404.judge import PageKind, judge
@@ -36,6 +38,17 @@ def client_from(
         parent=parent,
         tls=ssl.create_default_context(cafile=trusted) if trusted else None,
     )
+
+
+class RememberedCopies:
+    """The copies that archives showed before, as a source of evidence wants them: nobody is asked."""
+
+    def __init__(self, client: MementoClient) -> None:
+        self._client = client
+
+    async def best(self, url: str, *, near: datetime | None = None) -> Copy | None:
+        """The last good copy, or the one closest to `near`, among those remembered."""
+        return await self._client.best(url, near=near, ask=False)
 
 
 def pretends(page: Page) -> bool:

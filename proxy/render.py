@@ -77,6 +77,20 @@ def html_page(
     )
 
 
+def html_part(template: str, texts: Catalogue, **values: object) -> RenderedPage:
+    """A piece of a page for the script of our pages, which asks from inside the sandbox: its origin is `null`."""
+    body = _templates.get_template(template).render(t=texts, search_action=SEARCH_PATH, **values)
+    return RenderedPage(
+        status=200,
+        headers=(
+            ("Content-Type", "text/html; charset=utf-8"),
+            *page_headers(texts.code, policy="default-src 'none'; sandbox; frame-ancestors 'none'"),
+            ("Access-Control-Allow-Origin", "null"),
+        ),
+        body=body.encode("utf-8", "replace"),
+    )
+
+
 def page_headers(language: str, *, policy: str) -> Headers:
     """What all our answers to people carry, besides their type."""
     return (

@@ -6,8 +6,12 @@ where a browser has no `ping`, and otherwise by the request that follows.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
+from proxy import archivepage
+from proxy.archivepage import ArchiveContext, Findings
 from proxy.display import Address, address, clean, clean_spans, link_target
 from proxy.helper import anyway_path, chose_path, copy_path
 from proxy.language import Catalogue
@@ -33,7 +37,8 @@ class PageContext:
 
     `status` is the one to answer with, `error_detail` a short word for technical readers (RFC 9209 error type);
     `miss_id` ties clicks to the miss log, empty for none; `portal` as in `proxy.render.html_page`; `anyway` when the
-    page that was taken for missing can be shown all the same.
+    page that was taken for missing can be shown all the same; `findings` are what is known of archived versions, None
+    where archives may not be asked; `search_template` as in `proxy.archivepage.ArchiveContext`.
     """
 
     texts: Catalogue
@@ -44,6 +49,8 @@ class PageContext:
     error_detail: str = ""
     portal: bool = True
     anyway: bool = False
+    findings: Findings | None = None
+    search_template: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +172,20 @@ def _html_page(
         shortened=[{"url": target, "address": shown} for target, shown in shorter[:_MAX_SHORTENED]],
         offline=context.offline,
         error_detail=clean(context.error_detail, 200),
+        archive=_archive(context),
     )
+
+
+def _archive(context: PageContext) -> Mapping[str, object] | None:
+    if context.findings is None or not context.miss_id:
+        return None
+    about = ArchiveContext(
+        texts=context.texts,
+        miss_id=context.miss_id,
+        now=datetime.now(UTC),
+        search_template=context.search_template,
+    )
+    return archivepage.shown(context.findings, about)
 
 
 def _json_page(found: RankedAlternatives, context: PageContext, miss: Headers) -> RenderedPage:
@@ -176,11 +196,11 @@ def _json_page(found: RankedAlternatives, context: PageContext, miss: Headers) -
             *page_headers(context.texts.code, policy="default-src 'none'; sandbox; frame-ancestors 'none'"),
             *miss,
         ),
-        body=json.dumps(as_json(found)).encode("ascii"),
+        body=json.dumps(as_json(found, context.findings)).encode("ascii"),
     )
 
 
-def as_json(found: RankedAlternatives) -> dict[str, object]:
+def as_json(found: RankedAlternatives, findings: Findings | None = None) -> dict[str, object]:
     """The answer for machines, under the names of the contract; `linkmend mend` prints the same."""
     return {
         "url": found.link.url,
@@ -188,7 +208,7 @@ def as_json(found: RankedAlternatives) -> dict[str, object]:
         "source_page": found.link.source_url,
         "queries": dict(found.queries),
         "alternatives": [_as_json(item) for _, item in numbered(found) if link_target(item.url)],
-        "mementos": {},
+        "mementos": archivepage.as_json(findings) if findings else {},
         "keywords": list(found.keywords),
     }
 

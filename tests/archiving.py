@@ -2,13 +2,16 @@
 
 import asyncio
 
+from addons.archives import Archives, ArchivesShown
 from repair.memento.asking import Asker
+from repair.memento.client import MementoClient
 from repair.memento.datetimes import timestamp
 from repair.memento.door import NoAnswer
 from repair.memento.looking import Looker
 from repair.memento.memory import Memory
 from repair.memento.model import Memento
-from repair.settings import ArchivesSettings
+from repair.newversion import NewVersion
+from repair.settings import ArchivesSettings, RepairSettings
 from tests.fakes import FakeClock
 from tests.make import a_page
 
@@ -26,6 +29,13 @@ def archived_page(digits="20140301000000", status=200, body=b"<title>Lost</title
     """What an archive answers where it has a capture."""
     at = timestamp(digits).strftime("%a, %d %b %Y %H:%M:%S GMT")
     return a_page(status=status, body=body, headers=(("Memento-Datetime", at), *headers))
+
+
+def archives_of(folder, collection, threads, *lines, hints=None, search_template=""):
+    """The archives behind the repair page; without lines, none are asked."""
+    client = MementoClient(ArchivesSettings(enabled=bool(lines), list=lines), folder)
+    shown = ArchivesShown(portal=lambda: True, search_template=search_template)
+    return Archives(client, NewVersion(collection, RepairSettings(), hints), threads, shown)
 
 
 class TickingClock(FakeClock):

@@ -14,3 +14,21 @@ document.getElementById("again")?.addEventListener("click", (event) => {
 // The further pages open above the switch: take the reader to the first of them.
 const more = document.getElementById("more");
 more?.addEventListener("toggle", () => more.open && document.querySelector("#alternatives > .later a")?.focus());
+// Web archives answer when they can: ask for what is new, and put it in the place of what was there, until all is known.
+const followArchives = async (tries) => {
+  const before = document.getElementById("archives");
+  if (!before?.dataset.next || tries < 1) return;
+  // Nothing is taken from under the hands of a reader who is in there.
+  if (before.contains(document.activeElement)) {
+    setTimeout(followArchives, 2000, tries - 1);
+    return;
+  }
+  const answer = await fetch(before.dataset.next, { credentials: "omit" }).catch(() => null);
+  const text = answer?.ok ? await answer.text() : "";
+  const after = new DOMParser().parseFromString(text, "text/html").getElementById("archives");
+  if (!after) return;
+  for (const opened of before.querySelectorAll("details[open]")) after.querySelector("#" + opened.id)?.setAttribute("open", "");
+  before.replaceWith(after);
+  followArchives(tries - 1);
+};
+followArchives(60);

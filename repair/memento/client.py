@@ -125,6 +125,10 @@ class MementoClient:
         Without `ask`, only among what is remembered.
         """
         found = await (self.timemap(url) if ask else self.remembered(url))
+        return await self.best_of(found, near=near, ask=ask)
+
+    async def best_of(self, found: TimeMap, *, near: datetime | None = None, ask: bool = True) -> Copy | None:
+        """The best memento of those already found, as `best` chooses it."""
         search = Search(preferred(found.mementos, near), self._settings.looks)
         good: dict[str, Seen] = {}
         end = time.monotonic() + self._settings.deadline_s

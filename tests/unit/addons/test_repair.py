@@ -18,6 +18,7 @@ from repair.model import HeldCopy, MissKind
 from repair.pipeline import Repairer
 from repair.reader import Reader
 from repair.settings import RepairSettings
+from tests.archiving import archives_of
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import A_MOMENT, a_flow
 
@@ -40,6 +41,7 @@ class School:
         self.threads = ThreadPoolExecutor(2)
         self.offline = False
         self.withheld = WithheldPages()
+        self.archives = archives_of(folder, self.collection, self.threads)
         self.addon = Repair(
             Repairer(self.collection, RepairSettings(), self.threads),
             Reader(self.collection, self.threads),
@@ -50,6 +52,7 @@ class School:
             offline=lambda: self.offline,
             portal=lambda: True,
             withheld=self.withheld,
+            archives=self.archives,
         )
 
     def noted(self):
@@ -93,6 +96,15 @@ async def test_opening_what_was_offered_is_noted_as_the_readers_choice(school):
     assert school.noted()[0].chosen == f"{SITE}/earth/volcanoes"
 
 
+@pytest.mark.parametrize("name", ["volcanoes.pdf", "Volcanoes_eruptions.docx", "volcanoes.jpg"])
+async def test_a_missing_file_that_a_person_opened_is_repaired_by_its_name(school, name):
+    headers = [*BROWSER, ("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Mode", "navigate")]
+    flow = a_flow(f"{SITE}/files/{name}", headers=headers, response=GONE)
+    await school.addon.response(flow)
+    assert flow.response.status_code == 404
+    assert f'data-url="{SITE}/earth/volcanoes"' in flow.response.text
+
+
 async def test_a_machine_gets_json(school):
     flow = a_flow(f"{SITE}/old-volcanoes", headers=[("Accept", "application/json")], response=GONE)
     await school.addon.response(flow)
@@ -103,11 +115,13 @@ async def test_a_machine_gets_json(school):
     ("headers", "response"),
     [
         ([("Accept", "image/*")], GONE),
+        ([*BROWSER, ("Sec-Fetch-Dest", "image")], GONE),
+        ([*BROWSER, ("Sec-Fetch-Dest", "embed")], GONE),
         ([("Accept", "text/html"), ("X-Requested-With", "XMLHttpRequest")], GONE),
         (BROWSER, (200, [("Content-Type", "text/html")], b"fine")),
         (BROWSER, (403, [("Content-Type", "text/html")], b"no")),
     ],
-    ids=["image", "script", "fine", "forbidden"],
+    ids=["image", "image of a page", "document in a page", "script", "fine", "forbidden"],
 )
 async def test_what_is_no_missed_page_is_left_as_it_was(school, headers, response):
     flow = a_flow(f"{SITE}/old-volcanoes", headers=headers, response=response)

@@ -1,4 +1,4 @@
-"""proxy.withheld: pages that readers may see anyway."""
+"""proxy.forreader and proxy.withheld: what only its reader gets to see."""
 
 from proxy.withheld import Withheld, WithheldPages
 from repair.model import MissKind

@@ -1,0 +1,150 @@
+"""Web archives behind the repair page: what is remembered goes out with the page, what they say later follows it.
+
+Archives are asked when a reader's page asks for them, never while it is made. Several readers of the same lost page
+wait for one question.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from proxy.archivepage import LATEST, ArchiveContext, Findings, archive_page, archive_part, key_of
+from proxy.forreader import ForReader
+from proxy.helper import Mementos
+from proxy.language import Catalogue
+from proxy.render import RenderedPage
+from proxy.timeview import TimeView
+from repair.memento.client import MementoClient
+from repair.memento.following import Following
+from repair.memento.model import Copy, Memento
+from repair.model import BrokenLink, Document
+from repair.neighbourhood import Reach
+from repair.newversion import Choices, NewVersion, Suggestion
+
+_WAIT_S = 5.0  # for news; the script asks again then
+_TITLES_S = 8.0
+_MAX_FOLLOWED = 32
+_FOLLOWED_S = 300.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivesShown:
+    """What depends on the settings in what readers see."""
+
+    portal: Callable[[], bool]
+    search_template: str = ""
+
+
+class Archives:
+    """Finds archived versions of lost pages for the readers who were shown a repair page."""
+
+    def __init__(
+        self, client: MementoClient, ways: NewVersion, executor: Executor, shown: ArchivesShown
+    ) -> None:
+        self._client = client
+        self._ways = ways
+        self._executor = executor
+        self.shown = shown
+        self._missed: ForReader[BrokenLink] = ForReader()
+        self._followed: OrderedDict[str, tuple[Following, float]] = OrderedDict()
+
+    def note(self, miss_id: str, client: str, link: BrokenLink) -> None:
+        """A reader was shown a repair page, and may ask for archived versions."""
+        self._missed.note(miss_id, client, link)
+
+    async def remembered(self, link: BrokenLink) -> Findings:
+        """What is known of a lost page without asking anybody."""
+        found = await self._client.remembered(link.url)
+        best = await self._client.best_of(found, ask=False) if found.mementos else None
+        known = Findings(link=link, found=found, best=best, offline=self._client.offline)
+        return await self._completed(replace(known, finished=known.offline), TimeView())
+
+    async def answer(self, call: Mementos, texts: Catalogue, client: str) -> RenderedPage | None:
+        """What archives have of the page that this reader missed; None when it was not theirs to see."""
+        link = self._missed.of(call.miss_id, client)
+        if link is None:
+            return None
+        followed = await self._follow(link.url)
+        if followed is None:
+            findings = replace(await self.remembered(link), finished=True)
+        else:
+            await followed.newer(call.seen, wait_s=_WAIT_S)
+            known = Findings(
+                link=link,
+                found=followed.found,
+                best=followed.best,
+                version=max(1, followed.version),
+                finished=followed.finished,
+                offline=self._client.offline,
+            )
+            findings = await self._completed(known, call.view)
+        context = ArchiveContext(
+            texts=texts,
+            miss_id=call.miss_id,
+            now=datetime.now(UTC),
+            view=call.view,
+            search_template=self.shown.search_template,
+            portal=self.shown.portal(),
+        )
+        return (archive_part if call.part else archive_page)(findings, context)
+
+    async def close(self) -> None:
+        """Follow nothing any more."""
+        await asyncio.gather(*(followed.stop() for followed, _ in self._followed.values()))
+
+    async def _follow(self, url: str) -> Following | None:
+        """The question about a URL, asked now unless it was a moment ago; None when too many are under way."""
+        now = time.monotonic()
+        followed, since = self._followed.get(url, (None, 0.0))
+        if followed is not None and (not followed.finished or now - since < _FOLLOWED_S):
+            return followed
+        if len(self._followed) >= _MAX_FOLLOWED:
+            done = next((name for name, (each, _) in self._followed.items() if each.finished), None)
+            if done is None:
+                return None
+            del self._followed[done]
+        begun = Following(self._client, url)
+        self._followed[url] = (begun, now)
+        begun.start()
+        return begun
+
+    async def _completed(self, findings: Findings, view: TimeView) -> Findings:
+        """The findings with titles of the last mementos, and ways to the new version."""
+        latest = findings.found.mementos[: -LATEST - 1 : -1]
+        copies = await self._looked(latest, ask=view.titles)
+        chosen = next(
+            (each for each in findings.found.mementos if view.take and key_of(each) == view.take), None
+        )
+        taken = await self._client.look(chosen) if chosen else findings.best
+        document = taken.document if taken else None
+        loop = asyncio.get_running_loop()
+        ways = await loop.run_in_executor(self._executor, self._suggestions, findings.link, document, view)
+        return replace(findings, taken=taken, titles=self._titles(latest, copies), suggestions=ways)
+
+    async def _looked(self, latest: tuple[Memento, ...], *, ask: bool) -> tuple[Copy | None, ...]:
+        """What mementos show; without `ask`, and of those that take too long, only what is remembered."""
+        tasks = [asyncio.ensure_future(self._client.look(each, ask=ask)) for each in latest]
+        if not tasks:
+            return ()
+        await asyncio.wait(tasks, timeout=_TITLES_S)
+        for task in tasks:
+            task.cancel()
+        return tuple(task.result() if task.done() and not task.cancelled() else None for task in tasks)
+
+    def _titles(
+        self, latest: tuple[Memento, ...], copies: tuple[Copy | None, ...]
+    ) -> tuple[tuple[Memento, str, bool], ...]:
+        titles = [copy.document.title if copy and copy.document else "" for copy in copies]
+        return tuple(
+            (memento, title, bool(title) and self._ways.is_stop_title(title))
+            for memento, title in zip(latest, titles, strict=True)
+        )
+
+    def _suggestions(self, link: BrokenLink, copy: Document | None, view: TimeView) -> tuple[Suggestion, ...]:
+        reach = Reach(backlinks=view.backlinks, levels=view.levels, radius=view.radius)
+        choices = Choices(terms=view.terms, weighting=view.weighting, reach=reach)
+        return self._ways.suggestions(link, copy, choices)

@@ -1,0 +1,231 @@
+"""Web archives behind the repair page, with a real pywb and a real Chromium.
+
+Of three archives one is good, one hangs and one sends garbage: the page is out as fast as without them, what the good
+one has appears in it, and the next reader has it at once. Screenshots are left in pytest's folder.
+"""
+
+import re
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from tests.integration.browser import launched
+from tests.integration.client import Client
+from tests.integration.origin import Origin, certificate, hang, reply
+from tests.integration.processes import DEMO, linkmend, serving
+from tests.integration.pywb import Captured, Pywb, programs
+
+axe = pytest.importorskip(
+    "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
+)
+
+PAGES = ("earth/volcanoes.html", "earth/first.html", "earth/no-script.html", "earth/secret.html")
+TEXT = "Magma rises through the crust, and lava and ash come out of the crater of the volcano. "
+
+
+def html(title):
+    return f"<html lang=en><title>{title}</title><body><main><h1>{title}</h1><p>{TEXT * 4}</p></main></body></html>"
+
+
+def captures(site):
+    for path in PAGES:
+        for year, title in ((2009, "Home"), (2012, "Volcanoes <b>&amp;"), (2013, "Volcanoes of the world")):
+            yield Captured(f"{year}0301120000", f"{site}/{path}", html(title))
+        yield Captured("20130319120000", f"{site}/{path}", html("Volcanoes of the world, again"))
+        yield Captured("20130705120000", f"{site}/{path}", html("Volcanoes of the whole world"))
+        yield Captured("20180705120000", f"{site}/{path}", html("Gone"), status="404 Not Found")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("archive-page")
+
+
+@pytest.fixture(scope="module")
+def site(folder):
+    """A secure site that has lost its pages; `.pem` makes it trusted."""
+    pem, context = certificate(folder, "127.0.0.1")
+    with Origin(tls=context) as running:
+        running.pem = pem
+        yield running
+
+
+@pytest.fixture(scope="module")
+def archives(folder, site, pytestconfig):
+    """The lines of three archives: a pywb, one that hangs, one that raves."""
+    found = programs()
+    if found is None:
+        (pytest.fail if pytestconfig.getoption("--require-real") else pytest.skip)("pywb is not installed")
+    pywb = Pywb(found, folder / "pywb", captures(site.url))
+    Client("").get(f"{pywb.base}timemap/link/{site.url}/wake-up")
+    with Origin() as hanging, Origin() as raving:
+        for path in PAGES:
+            hanging.pages[f"/timemap/link/{site.url}/{path}"] = hang
+            raving.pages[f"/timemap/link/{site.url}/{path}"] = reply("<html><<<<\x00" + '<a>;"' * 10_000)
+        yield (
+            f"hanging wayback={hanging.url}/",
+            f"raving wayback={raving.url}/",
+            f"school wayback={pywb.base}",
+        )
+    pywb.stop()
+
+
+@pytest.fixture(scope="module")
+def settings(site, archives):
+    lines = ", ".join(f'"{line}"' for line in archives)
+    return (
+        f'[proxy]\ntrusted_ca = "{site.pem}"\n[repair]\nsearch_template = "https://search.test/?q={{searchTerms}}"\n'
+        f"[archives]\nlist = [{lines}]\narchive_deadline_s = 4.0\ndeadline_s = 6.0\n"
+    )
+
+
+@pytest.fixture(scope="module")
+def running(folder, settings):
+    assert linkmend("import", DEMO, "--data", folder / "data").returncode == 0
+    with serving(folder / "data", settings=settings) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def browser(folder, running, program):
+    path, certutil = program("chromium"), program("certutil")
+    with launched(path, folder / "home", proxy=running.url, certutil=certutil, ca=running.ca) as opened:
+        yield opened
+
+
+@contextmanager
+def a_tab(browser, **options):
+    context = browser.new_context(**options)
+    context.set_default_timeout(15_000)
+    tab = context.new_page()
+    tab.complaints = []
+    tab.on("console", lambda message: message.type == "error" and tab.complaints.append(message.text))
+    tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
+    yield tab
+    assert [text for text in tab.complaints if "the server responded with a status of" not in text] == []
+    context.close()
+
+
+def assert_accessible(tab):
+    results = axe.Axe().run(tab)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_the_page_is_out_at_once_and_late_results_of_the_good_archive_appear(browser, site, folder):
+    with a_tab(browser) as tab:
+        started = time.monotonic()
+        tab.goto(f"{site.url}/{PAGES[0]}", wait_until="commit")
+        tab.locator("#alternatives > li").first.wait_for()
+        assert time.monotonic() - started < 2.0
+        tab.locator("#archives .last a").wait_for()
+        assert "are being asked" in tab.locator("#asking").inner_text()  # of the one that hangs
+        assert re.search(r"/20130705120000/https?:", tab.locator(".last a").get_attribute("href"))
+        tab.get_by_text("Versions found in web archives: 6.").wait_for()
+        assert "hanging, raving" in tab.locator("#asking").inner_text()
+        assert tab.locator(".graph > svg > a").count() == 4
+        assert tab.locator("#way-title").input_value() == "Volcanoes of the whole world"
+        assert (
+            tab.get_by_role("link", name="Search the web for this")
+            .first.get_attribute("href")
+            .startswith("https://search.test/?q=Volcanoes%20of")
+        )
+        tab.locator("#expert summary").click()
+        tab.locator("#list summary").click()
+        tab.screenshot(path=folder / "repair-page.png", full_page=True)
+        assert_accessible(tab)
+
+
+def test_the_next_reader_has_them_at_once(running, site, browser):
+    client = Client(running.url, ca=running.ca)
+    url = f"{site.url}/{PAGES[0]}"
+    page = client.open_page(url)
+    assert "/20130705120000/" in page.text
+    told = client.repair(url).told["mementos"]
+    assert told["best"]["title"] == "Volcanoes of the whole world"
+    assert told["per_year"] == {"2009": 1, "2012": 1, "2013": 3, "2018": 1}
+    assert told["count"] == len(told["list"]) == 6
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_time_line_is_walked_by_keyboard(browser, site, folder, scheme):
+    with a_tab(browser, color_scheme=scheme, viewport={"width": 360, "height": 700}) as tab:
+        tab.goto(f"{site.url}/{PAGES[0]}")
+        tab.locator("#archives .last").wait_for()
+        tab.get_by_role("link", name="2013: 3 (school 3)").focus()
+        tab.keyboard.press("Enter")
+        tab.wait_for_url("**/mementos?**year=2013")
+        tab.get_by_text("Versions per month").first.wait_for()
+        assert tab.locator(".mementos li").count() == 3
+        tab.get_by_role("link", name="March: 2 (school 2)").focus()
+        tab.keyboard.press("Enter")
+        tab.wait_for_url("**month=3")
+        assert tab.locator(".mementos li").count() == 2
+        assert_accessible(tab)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+        tab.screenshot(path=folder / f"days-{scheme}.png", full_page=True)
+        tab.get_by_role("link", name="All years").click()
+        tab.get_by_text("Versions per year").first.wait_for()
+
+
+def test_an_expert_chooses_the_memento_and_sees_how_its_title_evolved(browser, site, folder):
+    with a_tab(browser) as tab:
+        tab.goto(f"{site.url}/{PAGES[0]}")
+        tab.locator("#archives .last").wait_for()
+        tab.locator("#expert summary").click()
+        tab.get_by_role("link", name="Fetch the missing titles").click()
+        tab.wait_for_url("**titles=1**")
+        titles = tab.locator(".choice").all_inner_texts()
+        assert len(titles) == 6
+        assert "Volcanoes <b>&" in titles[4]
+        assert "(says little)" in titles[5]
+        tab.locator(".choice input").nth(5).check()
+        tab.locator("input[name=terms]").fill("5")
+        tab.locator("select[name=weighting]").select_option("frequency")
+        tab.get_by_role("button", name="Apply").click()
+        tab.wait_for_url("**terms=5**")
+        assert tab.locator("#way-title").input_value() == "Home"
+        assert "many pages have a title like this" in tab.locator(".ways").inner_text()
+        assert len(tab.locator("#way-keywords").input_value().split()) == 5
+        tab.screenshot(path=folder / "expert.png", full_page=True)
+        assert_accessible(tab)
+        tab.locator("#way-keywords").press("Enter")
+        tab.wait_for_url("**/search?q=**")
+
+
+def test_without_scripts_a_link_leads_to_the_same(browser, site):
+    with a_tab(browser, java_script_enabled=False) as tab:
+        tab.goto(f"{site.url}/{PAGES[2]}")
+        assert tab.locator("#archives .last").count() == 0
+        tab.get_by_role("link", name="Look in web archives").click()
+        tab.get_by_role("link", name="Look again").click()
+        assert "/20130705120000/" in tab.locator(".last a").get_attribute("href")
+
+
+def test_neither_a_script_of_the_site_nor_another_reader_gets_to_see_it(browser, site, running):
+    client = Client(running.url, ca=running.ca)
+    page = client.open_page(f"{site.url}/{PAGES[3]}")
+    part = re.search(r'data-next="([^"]+)"', page.text)[1].replace("&amp;", "&")
+    assert client.get(site.url + part, Origin=site.url).status == 403
+    assert client.get(site.url + part).status == 403
+    assert (
+        Client(running.url, ca=running.ca, source="127.0.0.9").get(site.url + part, Origin="null").status
+        == 404
+    )
+    site.pages["/script"] = reply("<!doctype html><title>a script</title>")
+    with a_tab(browser) as tab:
+        tab.goto(f"{site.url}/script")
+        assert tab.evaluate("async (part) => (await fetch(part)).status", part) == 403
+    mine = client.get(site.url + part, Origin="null")
+    assert (mine.status, mine.headers["Access-Control-Allow-Origin"]) == (200, "null")
+
+
+def test_without_a_line_only_what_archives_said_earlier_is_shown(folder, running, settings, site):
+    client = Client(running.url, ca=running.ca)
+    assert "/20130705120000/" in client.open_page(f"{site.url}/{PAGES[0]}").text
+    running.stop()
+    with serving(folder / "data", settings=settings.replace("[proxy]", "[proxy]\noffline = true")) as offline:
+        page = Client(offline.url, ca=offline.ca).open_page(f"{site.url}/{PAGES[0]}")
+    assert "/20130705120000/" in page.text
+    assert "This is what web archives said earlier" in page.text
+    assert "data-next" not in page.text
