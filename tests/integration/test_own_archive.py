@@ -1,0 +1,173 @@
+"""linkmend as a web archive: its own client, pywb and a plain program read the versions that it holds."""
+
+import json
+import time
+import urllib.parse
+from datetime import UTC, datetime, timedelta
+from itertools import product
+
+import pytest
+
+from proxy.archives import pretends
+from repair.collection import Collection
+from repair.memento.client import MementoClient
+from repair.memento.datetimes import as_http_date, as_timestamp
+from repair.memento.model import Outcome
+from repair.model import HeldCopy
+from repair.settings import ArchivesSettings, CollectionSettings
+from tests.holdings import a_document
+from tests.integration.client import PORTAL, Client
+from tests.integration.origin import reply
+from tests.integration.processes import Running, eventually, free_port, serving
+from tests.integration.pywb import programs
+
+URL = "http://lost.example/water?id=1,2;x"
+FOR_PYWB = "http://lost.example/water?id=1,2&x=%C3%A9"  # it cannot read a semicolon in an address
+MOMENTS = tuple(datetime(2020 + number, 3, 1, 12, 30, 5, tzinfo=UTC) for number in range(3))
+
+# pywb with us as the only archive behind one of its collections.
+PYWB = """
+framed_replay: false
+enable_memento: true
+collections:
+  other:
+    index:
+      type: memento
+      timegate_url: BASE/timegate/{url}
+      timemap_url: BASE/timemap/link/{url}
+      replay_url: BASE/memento/{timestamp}id_/{url}
+"""
+
+
+def page(number):
+    words = " ".join(f"Rivers run to the sea, said version {number}." for _ in range(30))
+    return (
+        f"<html lang=en><title>Water {number}</title><body><h1>Water</h1><p>{words}</p>"
+        "<script>document.title = 'ran'</script></body></html>"
+    ).encode()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """A linkmend that holds three versions of two pages."""
+    data = tmp_path_factory.mktemp("own") / "data"
+    with Collection.open(data / "collection", CollectionSettings()) as collection:
+        for url, (number, at) in product((URL, FOR_PYWB), enumerate(MOMENTS)):
+            copy = HeldCopy(url=url, content_type="text/html", body=page(number), fetched_at=at)
+            collection.add(a_document(url, text=f"version {number}"), fetched_at=at, copy=copy)
+    with serving(data) as linkmend:
+        yield linkmend
+
+
+@pytest.fixture
+def behind(running):
+    return Client(running.url)
+
+
+@pytest.fixture
+def past():
+    """A program that knows of no proxy."""
+    return Client("")
+
+
+@pytest.fixture
+def client(running, tmp_path):
+    """Another school's linkmend, which has ours among its archives."""
+
+    def of(question):
+        line = f"school private {question}".replace("BASE", running.url)
+        return MementoClient(ArchivesSettings(list=(line,)), tmp_path / "client", is_bad=pretends)
+
+    return of
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["timemap=BASE/timemap/link/{url}", "timemap=BASE/timemap/json/{url}", "timegate=BASE/timegate/{url}"],
+)
+async def test_our_own_client_lists_and_reads_the_versions(client, question):
+    async with client(question) as archives:
+        found = await archives.timemap(URL)
+        assert [answer.outcome for answer in found.answers] == [Outcome.ANSWERED]
+        assert [(memento.at, memento.original) for memento in found.mementos] == [(at, URL) for at in MOMENTS]
+        best = await archives.best(URL)
+        assert best.document.title == "Water 2"
+        assert best.page.body == page(2)  # as it was sent, no banner
+        near = await archives.best(URL, near=MOMENTS[0] + timedelta(days=30))
+        assert near.document.title == "Water 0"
+        assert (await archives.timemap("http://lost.example/never")).mementos == ()
+
+
+def test_pywb_reads_the_time_map_and_shows_the_versions(running, past, tmp_path, pytestconfig):
+    found = programs()
+    if found is None:
+        (pytest.fail if pytestconfig.getoption("--require-real") else pytest.skip)("pywb is not installed")
+    port = free_port()
+    (tmp_path / "config.yaml").write_text(PYWB.replace("BASE", running.url), encoding="ascii")
+    pywb = Running([found[0], "-b", "127.0.0.1", "-p", str(port), "-d", tmp_path])
+    base = f"http://127.0.0.1:{port}/other/"
+    try:
+        pywb.wait_for_port(port, timeout_s=60)
+        listed = past.get(f"{base}timemap/json/{FOR_PYWB}", timeout_s=60)
+        captures = [json.loads(line) for line in listed.text.splitlines()]
+        assert [capture["timestamp"] for capture in captures] == [as_timestamp(at) for at in MOMENTS]
+        assert {capture["url"] for capture in captures} == {FOR_PYWB}
+        for number, at in enumerate(MOMENTS):
+            shown = past.get(f"{base}{as_timestamp(at)}id_/{FOR_PYWB}", timeout_s=60)
+            assert shown.status == 200, pywb.output
+            assert shown.body == page(number)
+    finally:
+        pywb.stop()
+
+
+def test_a_program_behind_the_proxy_goes_from_time_gate_to_version(behind):
+    gate = behind.get(
+        f"{PORTAL}/timegate/{URL}", Accept_Datetime=as_http_date(MOMENTS[1] + timedelta(days=3))
+    )
+    assert gate.status == 302
+    assert gate.headers["Vary"] == "accept-datetime"
+    shown = behind.get(gate.headers["Location"])
+    assert shown.headers["Memento-Datetime"] == as_http_date(MOMENTS[1])
+    assert "said version 1" in shown.text
+    assert "allow-scripts" not in shown.headers["Content-Security-Policy"]
+    assert f'/{as_timestamp(MOMENTS[2])}/{URL}>; rel="last next memento"' in shown.headers["Link"]
+    raw = behind.get(gate.headers["Location"].replace("/http://lost", "id_/http://lost"))
+    assert raw.body == page(1)
+    assert raw.headers["Content-Disposition"] == "attachment"
+    assert behind.get(f"{PORTAL}/timegate/{URL}", Accept_Datetime="soon").status == 400
+    assert behind.get(f"{PORTAL}/timemap/link/{urllib.parse.quote(URL, safe='')}").status == 200
+    assert behind.get(f"{PORTAL}/timemap/link/http://lost.example/never").status == 404
+    assert behind.get(f"{PORTAL}/timemap/link/{URL}", Origin="http://evil.example").status == 403
+    assert behind.get(f"{PORTAL}/timemap/link/{URL}", method="HEAD").body == b""
+
+
+def test_only_the_archive_is_read_past_the_proxy_and_under_no_name(running, past):
+    assert past.get(f"{running.url}/timemap/link/{URL}").status == 200
+    assert past.get(f"{running.url}/search?q=water").status != 200
+    named = past.get(f"{running.url}/timemap/link/{URL}", Host=f"rebound.localhost:{free_port()}")
+    assert named.status >= 400
+    assert "lost.example" not in named.headers.get("Link", "")
+    assert b'rel="original"' not in named.body
+
+
+def test_whoever_shares_with_nobody_answers_nobody(start_linkmend):
+    running = start_linkmend(settings='[collection]\nshare = "off"\n')
+    assert Client(running.url).get(f"{PORTAL}/timemap/link/{URL}").status == 403
+
+
+def test_a_page_that_changes_as_it_is_visited_becomes_two_versions(start_linkmend, origin):
+    running = start_linkmend(settings="[collection]\nversion_every_h = 0\n[soft404]\nenabled = false\n")
+    behind = Client(running.url)
+    address = f"{origin.url}/changing"
+
+    def versions():
+        told = behind.get(f"{PORTAL}/timemap/json/{address}")
+        return told.told["mementos"]["list"] if told.status == 200 else []
+
+    for number in range(2):
+        origin.pages["/changing"] = reply(page(number), Cache_Control="public, max-age=0")
+        behind.open_page(address)
+        eventually(lambda expected=number + 1: len(versions()) == expected, "the version is not held")
+        time.sleep(1.1)  # the second tells versions apart
+    shown = [behind.get(version["uri"]).text for version in versions()]
+    assert ["said version 0" in text for text in shown] == [True, False]
