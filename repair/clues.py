@@ -25,7 +25,7 @@ from repair.addresses import AddressWords, address_terms
 from repair.gluedwords import Splitter
 from repair.model import BrokenLink, Evidence, HeldPage, InLink
 from repair.pointers import Pointer, Pointers
-from repair.structure import squeezed
+from repair.structure import plain, squeezed
 
 NAMES = ("anchor", "slug", "dirs", "inlinks", "around", "context", "source", "copy", "tags")
 _TOLD = ("copy", "tags")  # by sources of evidence; the others are read here
@@ -37,6 +37,7 @@ _BACKLINKS = 10  # pages whose texts say what the lost page was about
 _HALF_AT = 5.0
 _POINTERS = 8
 _SOURCE_CHARACTERS = 3_000
+_MAX_NAME = 200
 
 Directories = Callable[[str], Mapping[str, float]]
 """Where the pages of an address's directory went, as directories with their shares."""
@@ -135,8 +136,8 @@ class ClueReader:
                 if terms
             },
             anchor_name=squeezed(link.anchor) if telling else "",
-            slug_name=squeezed(_last(pieces)),
-            tail_name=squeezed(_last(pieces[:-1])) + squeezed(_last(pieces)),
+            slug_name=plain(_last(pieces)),
+            tail_name=plain(_last(pieces[:-1])) + plain(_last(pieces)),
             copy_name=squeezed(told["copy"].text) if "copy" in told else "",
             names=_names(inlinks),
             inlink_count=len(inlinks),
@@ -172,7 +173,7 @@ class ClueReader:
 
 
 def _last(pieces: Sequence[str]) -> str:
-    return unquote(pieces[-1]) if pieces else ""
+    return unquote(pieces[-1])[:_MAX_NAME] if pieces else ""
 
 
 def _names(inlinks: Sequence[InLink]) -> tuple[tuple[str, float], ...]:

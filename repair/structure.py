@@ -17,7 +17,9 @@ from repair import urls
 
 _MAX_COMPARED = 300  # characters; Jaro-Winkler takes quadratic time, and addresses come from strangers
 _INDEX = re.compile(r"(?i)(?:index|default|welcome|home)(?:\.[a-z0-9]{1,5})?\Z")
-_SUFFIX = re.compile(r"(?i)(?<=.)\.(?:[xs]?html?|php[0-9]?|aspx?|jspx?|cgi|cfm|pl|do|txt|pdf|md|xml)\Z")
+_SUFFIXES = r"[xs]?html?|php[0-9]?|aspx?|jspx?|cgi|cfm|pl|do|txt|pdf|md|xml"
+_SUFFIX = re.compile(rf"(?i)(?<=.)\.(?:{_SUFFIXES})\Z")
+_FILE_SUFFIX = re.compile(rf"(?i)(?<=.)\.(?:{_SUFFIXES}|{urls.FILE_SUFFIXES})\Z")
 _PLAIN_URL = re.compile(
     r"https?://([a-z0-9\-]+(?:\.[a-z0-9\-]+)+)(/[A-Za-z0-9_~/.\-]*)(?:\?([A-Za-z0-9_~=&.\-]+))?\Z"
 )
@@ -108,14 +110,17 @@ def plain(name: str) -> str:
     >>> plain("Water-Cycle_(intro).html")
     'watercycleintro'
     """
-    stem = _SUFFIX.sub("", name)
-    return _NOT_TELLING.sub("", stem).lower() or stem.lower()
+    return _bare(_FILE_SUFFIX.sub("", name))
 
 
 @lru_cache(maxsize=32_768)
 def squeezed(text: str) -> str:
     """A name without anything but its letters and digits, to compare names however they are written."""
-    return plain(text[:200])
+    return _bare(_SUFFIX.sub("", text[:200]))
+
+
+def _bare(stem: str) -> str:
+    return _NOT_TELLING.sub("", stem).lower() or stem.lower()
 
 
 def likeness(missing: str, candidate: str) -> Likeness:

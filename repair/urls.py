@@ -20,6 +20,11 @@ from repair.words import segments
 MAX_URL = 8_000
 """Longer addresses are not addresses of pages."""
 MAX_WORDS = 64
+FILE_SUFFIXES = (
+    r"pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|csv|zip|"
+    r"jpe?g|png|gif|svg|webp|bmp|tiff?|mp[34]|avi|mov|webm|ogg|wav|swf"
+)
+"""How the names of documents, pictures, recordings and the like end; says what they are, not what is in them."""
 
 _DEFAULT_PORT = {"http": "80", "https": "443"}
 _SPLIT = re.compile(r"(?is)(https?)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?\Z")
@@ -33,7 +38,8 @@ _HOST = re.compile(r"[^\x00-\x20#%/:<>?@\[\\\]^|\x7f]+\Z")
 _WWW = re.compile(r"www[0-9]?\.")
 # Only as the last file name: elsewhere "html" or "php" is what the pages are about.
 _FILE_BOILERPLATE = re.compile(
-    r"(?i)(?:(?<=/)(?:index|default|welcome))?(?:\.(?:[xs]?html?|php[0-9]?|aspx?|jspx?|cgi|cfm))?\Z"
+    r"(?i)(?:(?<=/)(?:index|default|welcome))?"
+    rf"(?:\.(?:[xs]?html?|php[0-9]?|aspx?|jspx?|cgi|cfm|{FILE_SUFFIXES}))?\Z"
 )
 _GLUED = re.compile(r"[0-9]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 

@@ -4,10 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from repair.find import stop_anchors
+from repair.gather import gather
 from repair.hints import Hints
+from repair.learnedrank import LearnedRanker
 from repair.model import Evidence, HeldCopy
-from repair.pipeline import Repairer
+from repair.pipeline import Repairer, local_sources
 from repair.settings import RepairSettings
+from repair.sources import InExecutor
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import A_MOMENT, a_broken_link
 
@@ -289,3 +293,52 @@ async def test_titles_that_the_school_knows_to_say_nothing_name_no_lost_page(col
         repairer = Repairer(collection, RepairSettings(stop_titles=stop_titles), executor)
         found = await repairer.repair(a_broken_link(f"{SITE}/x"))
         assert ("Hill School" in found.queries["copy"]) is named
+
+
+SILENT = RepairSettings(stop_titles=("hill school",), stop_anchors=("worksheet",))
+FILES = (
+    a_document("/lessons/birds", title="A guide to birds", text="Feathers, nests and eggs of birds."),
+    a_document("/lessons/rocks", title="A guide to rocks", text="Granite, basalt and other rocks."),
+    a_document("/help/pdf", title="What is a pdf", text="How to open files: pdf, docx and jpg."),
+    a_document("/start", links=[a_link("/files/h7.pdf", "guide to birds", before="print")]),
+)
+
+
+@pytest.mark.parametrize(
+    ("path", "known", "expected"),
+    [
+        ("/files/birds.pdf", {}, "/lessons/birds"),
+        ("/files/Rocks-guide.DOCX", {}, "/lessons/rocks"),
+        ("/pictures/rocks.jpg", {}, "/lessons/rocks"),
+        ("/files/h7.pdf", {}, "/lessons/birds"),
+        ("/files/8841.pdf", {"anchor": "rocks"}, "/lessons/rocks"),
+        ("/files/guide.pdf", {"before": "granite and basalt are rocks"}, "/lessons/rocks"),
+        ("/files/guide.pdf", {"after": "to nests and eggs of birds"}, "/lessons/birds"),
+    ],
+    ids=["name", "name and case", "picture", "words of other links", "anchor", "before", "after"],
+)
+async def test_lost_files_are_found_by_their_names_and_what_is_said_of_them(
+    tmp_path, executor, path, known, expected
+):
+    with a_collection(tmp_path, *FILES) as collection:
+        found = await Repairer(collection, RepairSettings(), executor).repair(
+            a_broken_link(SITE + path, **known)
+        )
+    assert _paths(found)[0] == expected
+    assert "/help/pdf" not in _paths(found)
+
+
+async def test_the_learned_ranking_hears_what_the_school_knows_to_say_nothing(collection, executor):
+    collection.add(
+        a_document("/x", title="Hill School", text="Marmots of the mountains."), fetched_at=A_MOMENT
+    )
+    link = a_broken_link(f"{SITE}/x", anchor="Worksheet")
+    for settings, name in ((RepairSettings(), "hillschool"), (SILENT, "marmotsmountains")):
+        sources = [InExecutor(source, executor) for source in local_sources(collection, settings, None)]
+        evidence = await gather(link, sources, deadline_s=5.0)
+        ranker = LearnedRanker(collection, None, is_stop_anchor=stop_anchors(settings, None))
+        _, _, clues = ranker.matrix(link, evidence)
+        assert clues.copy_name == name
+        assert clues.anchor_name == ("" if settings is SILENT else "worksheet")
+        assert ("hill" in clues.terms["copy"]) is (settings is not SILENT)
+        assert ("anchor" in clues.terms) is (settings is not SILENT)

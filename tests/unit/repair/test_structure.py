@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.structure import UNLIKE, build, likeness, plain
+from repair.structure import UNLIKE, build, likeness, plain, squeezed
 
 OLD = "http://school.test/science/water-cycle.html"
 
@@ -17,6 +17,8 @@ OLD = "http://school.test/science/water-cycle.html"
         ("http://school.test/geography/water-cycle.html", "same_name"),
         ("http://school.test/geography/Water_Cycle/", "same_slug"),
         ("http://school.test/geography/WaterCycle.php", "same_slug"),
+        ("http://school.test/files/water_cycle.docx", "same_slug"),
+        ("http://school.test/pictures/WaterCycle.JPG", "same_slug"),
         ("http://school.test/science/water-cycle/index.html", "same_slug"),
     ],
 )
@@ -51,6 +53,11 @@ def test_a_slug_with_a_word_more_is_likelier_than_another_slug():
 def test_roots_have_no_name_to_share():
     found = likeness("http://a.test/", "http://b.test/index.html")
     assert (found.same_name, found.same_slug, found.slug, found.path) == (0, 0, 0, 0)
+
+
+def test_only_an_address_s_suffix_of_a_file_says_nothing_a_title_s_may():
+    assert plain("water-cycle.jpg") == squeezed("Water cycle") == "watercycle"
+    assert squeezed("Favicon.png") == "faviconpng"
 
 
 def test_a_name_of_nothing_but_signs_stays_itself():

@@ -122,6 +122,10 @@ def test_a_site_is_the_registrable_domain(url, expected):
     [
         ("http://www.school.co.uk/index.html", ("school",)),
         ("http://school.org/water-cycle_for%20kids.php", ("school", "water", "cycle", "for", "kids")),
+        ("http://school.org/files/Water-Cycle.PDF", ("school", "files", "water", "cycle")),
+        ("http://school.org/maps/nile.jpeg", ("school", "maps", "nile")),
+        ("http://school.org/homework_3.docx?week=2", ("school", "homework", "3", "week", "2")),
+        ("http://school.org/pdf/about.png/", ("school", "pdf", "about", "png")),
         ("http://school.org/SchoolLibrary", ("school", "schoollibrary", "library")),
         ("http://school.org/HTMLParser2", ("school", "htmlparser2", "html", "parser", "2")),
         ("http://school.org/learn/html/", ("school", "learn", "html")),
