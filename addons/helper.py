@@ -9,6 +9,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from mitmproxy import http
 
+from addons.archives import Archives
 from addons.flows import header_list, url_of, write_page
 from proxy import pages
 from proxy.clients import ClientHasher
@@ -17,10 +18,12 @@ from proxy.helper import (
     PORTAL_HOST,
     PREFIX,
     Anyway,
+    Archived,
     Certificate,
     Chose,
     Copy,
     HelperCall,
+    Mementos,
     Portal,
     Refused,
     Search,
@@ -30,6 +33,7 @@ from proxy.helper import (
 )
 from proxy.language import Catalogue, choose
 from proxy.misses import MissStore
+from proxy.ownarchive import OwnArchive
 from proxy.render import RenderedPage
 from repair.pipeline import Repairer
 from repair.reader import Reader
@@ -49,37 +53,46 @@ class Helper:
         reader: Reader,
         misses: MissStore,
         *,
+        own_archive: OwnArchive,
         ca: Path,
         retention_days: int,
         deadline_s: float,
         portal: Callable[[], bool],
         hasher: ClientHasher,
         show_anyway: Callable[[str, str], Awaitable[str | None]],
+        archives: Archives,
     ) -> None:
         self._repairer = repairer
         self._reader = reader
         self._misses = misses
+        self._own_archive = own_archive
         self._ca = ca
         self._portal = portal
         self._hasher = hasher
         self._show_anyway = show_anyway
+        self._archives = archives
         self.retention_days = retention_days
         self.deadline_s = deadline_s
 
     async def request(self, flow: http.HTTPFlow) -> None:
-        if not flow.request.path.startswith(PREFIX) and not url_of(flow).startswith(_PORTAL):
+        own = url_of(flow).split("/")[2] if self._portal() and _is_for_us(flow) else ""
+        if not own and not flow.request.path.startswith(PREFIX) and not url_of(flow).startswith(_PORTAL):
             return  # nearly always: the rest is for the few
         call = route(
             flow.request.method,
             url_of(flow),
             header_list(flow.request.headers),
             portal_reachable=self._portal(),
+            own=own,
         )
         if call is not None:
             texts = choose(flow.request.headers.get("accept-language"))
             try:
                 client = self._hasher.hash(flow.client_conn.peername[0])
-                page = await self._answer(call, texts, client)
+                if isinstance(call, Archived):
+                    page = await self._archived(call, flow, texts)
+                else:
+                    page = await self._answer(call, texts, client)
             except Exception:  # whatever failed: words meant for us must not go on to the site
                 log.exception("could not answer %s", flow.request.path)
                 page = pages.refused_page(503, texts, portal=self._portal())
@@ -102,6 +115,9 @@ class Helper:
                 return (
                     pages.redirect(shown) if shown else pages.refused_page(404, texts, portal=self._portal())
                 )
+            case Mementos():
+                found = await self._archives.answer(call, texts, client)
+                return found or pages.refused_page(404, texts, portal=self._portal())
             case Certificate(der=der):
                 return pages.certificate_page(await asyncio.to_thread(self._certificate, der), der=der)
             case Static(name=name):
@@ -125,7 +141,27 @@ class Helper:
             return pages.reading_page(page, texts, portal=self._portal())
         return pages.missing_copy_page(url, texts, portal=self._portal())
 
+    async def _archived(self, call: Archived, flow: http.HTTPFlow, texts: Catalogue) -> RenderedPage:
+        return await self._own_archive.answer(
+            call.target,
+            base=call.base,
+            client=flow.client_conn.peername[0],
+            accept_datetime=flow.request.headers.get("accept-datetime"),
+            texts=texts,
+        )
+
     def _certificate(self, der: bool) -> bytes:
         # The file also exists with its key (mitmproxy-ca.pem): only the certificate is ever read here.
         pem = self._ca.read_bytes()
         return x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER) if der else pem
+
+
+def _is_for_us(flow: http.HTTPFlow) -> bool:
+    """Whether a request is to the very address that its client reached us at. A name would not do: anybody may give
+    our address to a name of theirs, and their pages could then read what we answer."""
+    host, port = flow.client_conn.sockname[:2]
+    return (
+        flow.request.port == port
+        and flow.request.scheme == "http"
+        and flow.request.host == host.removeprefix("::ffff:")
+    )

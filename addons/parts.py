@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from addons.archives import Archives, ArchivesShown
 from addons.cache import Cache
 from addons.clients import Clients
 from addons.deadlines import Deadlines
@@ -19,9 +20,11 @@ from addons.repair import Repair
 from addons.soft404 import Soft404
 from addons.underway import UnderWay
 from addons.uploads import Uploads
+from proxy.archives import RememberedCopies, client_from
 from proxy.cache.flights import Flights
 from proxy.clients import ClientHasher
 from proxy.misses import MissStore
+from proxy.ownarchive import OwnArchive
 from proxy.settings import Settings
 from proxy.store.bodyserver import BodyServer
 from proxy.store.responses import ResponseStore
@@ -31,11 +34,14 @@ from proxy.withheld import WithheldPages
 from repair.collection import Collection
 from repair.harvest import Harvester
 from repair.hints import Hints
+from repair.moves import Move
+from repair.newversion import NewVersion
 from repair.pipeline import Repairer
 from repair.reader import Reader
 from repair.soft404.ask import Asker
 from repair.soft404.detector import Detector
 from repair.soft404.sites import Sites
+from repair.sources.archive import ArchivedCopy
 
 CA_FILE = "mitmproxy-ca-cert.pem"
 _REPAIR_THREADS = 4
@@ -55,6 +61,7 @@ class Parts:
         self._asker = Asker(parent=settings.proxy.parent, tls=origin_context(settings.proxy))
         self.hints = Hints(self.collection, settings.repair)
         self.harvester = Harvester(self.collection, settings.collection, self.hints)
+        self.mementos = client_from(settings, data, on_move=self._note_move)
         self.misses = MissStore(data / "misses", settings.misses, on_choice=self._note_choice)
         self._bodies = BodyServer()
         self.under_way = UnderWay()
@@ -64,7 +71,18 @@ class Parts:
         settings = self.settings
         visitors = Visitors()
         hasher = ClientHasher(data / "client-salt")
-        repairer = Repairer(self.collection, settings.repair, self._threads, hints=self.hints)
+        archived = ArchivedCopy(
+            RememberedCopies(self.mementos), self.collection, stop_titles=settings.repair.stop_titles
+        )
+        repairer = Repairer(
+            self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
+        )
+        self._archives = Archives(
+            self.mementos,
+            NewVersion(self.collection, settings.repair, self.hints),
+            self._threads,
+            self._archives_shown(),
+        )
         reader = Reader(self.collection, self._threads)
         withheld = WithheldPages()
         self._soft404 = Soft404(
@@ -79,12 +97,14 @@ class Parts:
             repairer,
             reader,
             self.misses,
+            own_archive=OwnArchive(reader, lambda: self.settings.collection.share),
             ca=data / "ca" / CA_FILE,
             retention_days=settings.misses.retention_days,
             deadline_s=settings.repair.deadline_s,
             portal=self._portal_reachable,
             hasher=hasher,
             show_anyway=self._soft404.show_anyway,
+            archives=self._archives,
         )
         self._cache = Cache(
             settings.cache,
@@ -113,6 +133,7 @@ class Parts:
             offline=lambda: self.settings.proxy.offline,
             portal=self._portal_reachable,
             withheld=withheld,
+            archives=self._archives,
         )
 
     def addons(self) -> list[Any]:
@@ -140,18 +161,23 @@ class Parts:
         self._harvest.settings = settings.harvest
         self._soft404.settings = settings.soft404
         self._asker.parent = settings.proxy.parent
+        self.mementos.offline = settings.proxy.offline or not settings.archives.enabled
+        self._archives.shown = self._archives_shown()
         self._repair.deadline_s = self._helper.deadline_s = settings.repair.deadline_s
         self._helper.retention_days = settings.misses.retention_days
 
     async def start(self) -> None:
         await self._bodies.start()
         await self._asker.start()
+        await self.mementos.__aenter__()
 
     async def close(self) -> None:
         """Write what waits and close every store; called once nothing is under way any more."""
         await self._bodies.stop()
         await self._soft404.done()
         await self._asker.close()
+        await self._archives.close()
+        await self.mementos.__aexit__(None, None, None)  # what it still tells of goes to the harvester
         await self.responses.close()
         await asyncio.to_thread(self._close_stores)
 
@@ -164,6 +190,14 @@ class Parts:
 
     def _note_choice(self, url: str, chosen: str, at: datetime) -> None:
         self.harvester.later(partial(self.hints.note_choice, url, chosen, at))
+
+    def _note_move(self, move: Move) -> None:
+        self.harvester.later(partial(self.hints.note_redirect, move.old, move.new))
+
+    def _archives_shown(self) -> ArchivesShown:
+        return ArchivesShown(
+            portal=self._portal_reachable, search_template=self.settings.repair.search_template
+        )
 
     def _may_probe(self, url: str) -> bool:
         """Whether a site may be asked about a page in doubt; rules of the admin will have their say here."""

@@ -7,12 +7,17 @@ http://linkmend.internal/. Search and copies show the collection, which a script
   navigation of a whole window is answered, never fetch(), XHR or a frame.
 - On plain http it says nothing, and a script can imitate every header that is left. There the reader is sent on to
   the portal: another origin, whose pages the browser does not let the script read.
+
+What archives have of a missing page is for the reader it was missing to, who knows the id of the miss. The script of
+the repair page asks for it from inside the sandbox, that is with `Origin: null`, which no page of a site sends.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit
+
+from proxy.timeview import TimeView, parameters, view_of
 
 PORTAL_HOST = "linkmend.internal"
 PORTAL = f"http://{PORTAL_HOST}"
@@ -21,10 +26,12 @@ SEARCH_PATH = PREFIX + "search"
 COPY_PATH = PREFIX + "copy"
 CHOSE_PATH = PREFIX + "chose"
 ANYWAY_PATH = PREFIX + "anyway"
+MEMENTOS_PATH = PREFIX + "mementos"
 
 _MAX_QUERY = 200
 _MAX_URL = 4_000
 _MAX_CHOICE = 99
+_ARCHIVE_PATH = re.compile(r"/(?:timemap|timegate|memento)/")
 _MISS_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _STATIC_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
 
@@ -72,6 +79,28 @@ class Anyway:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Mementos:
+    """A reader wants to know what archives have of the page that was missing.
+
+    With `part`, the script of our page asks for the part of it that is about archives, once there is something newer
+    than version `seen`.
+    """
+
+    miss_id: str
+    view: TimeView
+    part: bool = False
+    seen: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """What we are asked as a web archive (`proxy.mementos`): path and query as sent; `base` is where we are asked."""
+
+    target: str
+    base: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Static:
     """A file of proxy/static."""
 
@@ -92,16 +121,17 @@ class Refused:
     status: int
 
 
-HelperCall = Portal | Certificate | Search | Copy | Chose | Anyway | Static | ToPortal | Refused
+HelperCall = Portal | Certificate | Search | Copy | Chose | Anyway | Mementos | Static | ToPortal | Refused
 
 
 def route(
-    method: str, url: str, headers: Iterable[tuple[str, str]], *, portal_reachable: bool = True
-) -> HelperCall | None:
+    method: str, url: str, headers: Iterable[tuple[str, str]], *, portal_reachable: bool = True, own: str = ""
+) -> HelperCall | Archived | None:
     """What a request asks of linkmend itself; None when it is not for us.
 
     `portal_reachable` is False where browsers do not know the proxy (transparent and reverse mode), so that
     http://linkmend.internal/ leads nowhere. Then plain http is answered in place: the lesser evil, and documented.
+    `own` is the address and port that the client reached us at, for programs that read our archive past the proxy.
     """
     try:
         parts = urlsplit(url)
@@ -109,6 +139,8 @@ def route(
     except ValueError:
         return None
     at_portal = host == PORTAL_HOST
+    if (at_portal or (own and parts.netloc == own)) and _ARCHIVE_PATH.match(parts.path):
+        return _archived(method, url, list(headers), base=PORTAL if at_portal else f"http://{own}")
     if not at_portal and not parts.path.startswith(PREFIX):
         return None
     name = _page_name(parts.path, at_portal)
@@ -118,6 +150,8 @@ def route(
     if method not in (("POST",) if isinstance(wanted, Chose) else ("GET", "HEAD")):
         return Refused(status=405)
     if isinstance(wanted, Anyway) and navigation(headers) is False:
+        return Refused(status=403)
+    if isinstance(wanted, Mementos) and not _may_see_mementos(wanted, headers):
         return Refused(status=403)
     if isinstance(wanted, Search | Copy):
         return _guarded(wanted, dict(headers), in_the_open=at_portal or not portal_reachable)
@@ -151,6 +185,8 @@ def _call(name: str, query: str) -> HelperCall:
     if name == "anyway":
         miss_id = _first(fields, "miss")
         return Anyway(miss_id=miss_id) if _MISS_ID.fullmatch(miss_id) else Refused(status=400)
+    if name == "mementos":
+        return _mementos({key: values[0] for key, values in fields.items()})
     return Refused(status=404)
 
 
@@ -158,6 +194,31 @@ def _chose(miss_id: str, number: str) -> Chose | Refused:
     if not _MISS_ID.fullmatch(miss_id) or not re.fullmatch(r"[0-9]{1,2}", number):
         return Refused(status=400)
     return Chose(miss_id=miss_id, number=min(int(number), _MAX_CHOICE))
+
+
+def _mementos(fields: dict[str, str]) -> Mementos | Refused:
+    miss_id, seen = fields.get("miss", ""), fields.get("seen", "0")
+    if not _MISS_ID.fullmatch(miss_id) or not re.fullmatch(r"[0-9]{1,4}", seen):
+        return Refused(status=400)
+    return Mementos(miss_id=miss_id, view=view_of(fields), part=fields.get("part") == "1", seen=int(seen))
+
+
+def _may_see_mementos(wanted: Mementos, headers: Iterable[tuple[str, str]]) -> bool:
+    told = list(headers)
+    if wanted.part:
+        return [value.strip() for name, value in told if name.lower() == "origin"] == ["null"]
+    return navigation(told) is not False
+
+
+def _archived(method: str, url: str, headers: list[tuple[str, str]], *, base: str) -> Archived | Refused:
+    """For programs, extensions of browsers and people; never for a page of a site, which would learn what is read."""
+    told = {name.lower(): value.strip().lower() for name, value in headers}
+    by_a_page = told.get("origin", "").startswith(("http", "null")) or (
+        navigation(headers) is False and told.get("sec-fetch-site") != "none"
+    )
+    if method not in ("GET", "HEAD"):
+        return Refused(status=405)
+    return Refused(status=403) if by_a_page else Archived(target="/" + url.split("/", 3)[3], base=base)
 
 
 def _guarded(wanted: Search | Copy, headers: dict[str, str], *, in_the_open: bool) -> HelperCall:
@@ -192,6 +253,15 @@ def copy_path(url: str) -> str:
 
 def anyway_path(miss_id: str) -> str:
     return f"{ANYWAY_PATH}?{urlencode({'miss': miss_id})}"
+
+
+def mementos_path(miss_id: str, view: TimeView, **changes: object) -> str:
+    return f"{MEMENTOS_PATH}?{urlencode({'miss': miss_id, **parameters(view, **changes)})}"
+
+
+def mementos_part_path(miss_id: str, view: TimeView, seen: int) -> str:
+    """Where the script asks for what is newer than a version."""
+    return f"{mementos_path(miss_id, view)}&{urlencode({'part': 1, 'seen': seen})}"
 
 
 def chose_path(miss_id: str, number: int) -> str:

@@ -256,6 +256,7 @@ def _check(settings: Settings) -> None:
         parse_archives(settings.archives.list)
     except ValueError as error:
         raise SettingsError(f"archives.list: {error}") from error
+    _one_of("collection.share", settings.collection.share, ("off", "local", "all"))
     _one_of("soft404.probe", settings.soft404.probe, ("auto", "off"))
     _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned", "decision"))
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))

@@ -54,7 +54,7 @@ class PageStore:
         with self._database.write() as connection:
             page = interned(connection, (document.url,))[document.url]
             digest = content_digest(document)
-            if not self._says(connection, page, digest):
+            if self._said_otherwise(connection, page, digest):
                 self.versions.keep(connection, page)
             connection.execute(
                 "INSERT INTO pages (id, title, language, fetched_at, seen_at, pinned, digest, raw_digest,"
@@ -219,10 +219,10 @@ class PageStore:
             copies = connection.execute("SELECT count(*) FROM copies").fetchone()[0]
         return pages, pinned, copies
 
-    def _says(self, connection: sqlite3.Connection, page: int, digest: bytes) -> bool:
-        """Whether a page is held and says what the digest is of."""
+    def _said_otherwise(self, connection: sqlite3.Connection, page: int, digest: bytes) -> bool:
+        """Whether a page is held that says something else than what the digest is of."""
         row = connection.execute("SELECT digest FROM pages WHERE id = ?", (page,)).fetchone()
-        return row is not None and row[0] == digest
+        return row is not None and row[0] != digest
 
     def _put_copy(self, connection: sqlite3.Connection, page: int, copy: HeldCopy | None) -> None:
         if copy is None:

@@ -9,11 +9,13 @@ from addons.flows import OURS
 from addons.helper import Helper
 from proxy.clients import ClientHasher
 from proxy.misses import MissStore
+from proxy.ownarchive import OwnArchive
 from proxy.settings import MissesSettings
 from repair.model import HeldCopy
 from repair.pipeline import Repairer
 from repair.reader import Reader
 from repair.settings import RepairSettings
+from tests.archiving import archives_of
 from tests.holdings import SITE, a_collection, a_document
 from tests.integration.origin import certificate
 from tests.make import A_MOMENT, a_flow
@@ -29,16 +31,19 @@ def helper(tmp_path):
     copy = HeldCopy(url=f"{SITE}/kept", content_type="text/html", body=b"<p>kept words", fetched_at=A_MOMENT)
     collection.add(a_document("/kept"), fetched_at=A_MOMENT, copy=copy)
     misses = MissStore(tmp_path / "misses", MissesSettings())
+    reader = Reader(collection, threads)
     yield Helper(
         Repairer(collection, RepairSettings(), threads),
-        Reader(collection, threads),
+        reader,
         misses,
+        own_archive=OwnArchive(reader, lambda: "local"),
         ca=pem,
         retention_days=90,
         deadline_s=5.0,
         portal=lambda: True,
         hasher=ClientHasher(),
         show_anyway=shown_to_nobody_but_the_first,
+        archives=archives_of(tmp_path, collection, threads),
     )
     threads.shutdown()
     collection.close()
@@ -96,3 +101,34 @@ async def test_a_withheld_page_is_shown_to_whoever_may_see_it(helper):
     assert flow.response.headers["location"] == "http://school.test/withheld"
     flow = await ask(helper, f"http://school.test/.well-known/linkmend/anyway?miss={'b' * 16}")
     assert flow.response.status_code == 404
+
+
+KEPT = f"{SITE}/kept"
+
+
+async def test_the_portal_is_a_web_archive_of_what_is_held(helper):
+    flow = await ask(helper, f"http://linkmend.internal/timemap/link/{KEPT}")
+    assert flow.response.status_code == 200
+    assert flow.response.headers["content-type"] == "application/link-format"
+    assert f'/{KEPT}>; rel="first last memento"' in flow.response.text
+    gate = await ask(helper, f"http://linkmend.internal/timegate/{KEPT}")
+    shown = await ask(helper, gate.response.headers["location"])
+    assert "kept words" in shown.response.text
+    assert shown.response.headers["memento-datetime"].endswith(" GMT")
+    wrong = await ask(
+        helper, f"http://linkmend.internal/timegate/{KEPT}", headers=[("Accept-Datetime", "soon")]
+    )
+    assert wrong.response.status_code == 400
+
+
+async def test_the_archive_is_read_at_our_own_address_and_under_no_name_for_it(helper):
+    def reached(host):
+        flow = a_flow(f"http://{host}:8080/timemap/link/{KEPT}")
+        flow.client_conn.sockname = ("10.0.0.5", 8080)
+        return flow
+
+    ours, foreign = reached("10.0.0.5"), reached("rebound.test")
+    await helper.request(ours)
+    await helper.request(foreign)
+    assert f"<http://10.0.0.5:8080/timegate/{KEPT}>" in ours.response.text
+    assert foreign.response is None

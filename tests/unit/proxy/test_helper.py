@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from proxy.helper import (
     Anyway,
+    Archived,
     Certificate,
     Chose,
     Copy,
@@ -183,3 +184,45 @@ def test_no_path_breaks_the_routing(text):
     got(PORTAL + "/" + text)
     got(SITE + "/.well-known/linkmend/" + text)
     got(text)
+
+
+AS_AN_ARCHIVE = (
+    "/timemap/link/http://a.test/?b&c",
+    "/timegate/a.test",
+    "/memento/20200101000000id_/http://a.test/",
+)
+
+
+@pytest.mark.parametrize("target", AS_AN_ARCHIVE)
+def test_the_portal_is_a_web_archive_for_programs_and_people(target):
+    asked = Archived(target=target, base=PORTAL)
+    assert got(PORTAL + target, ()) == got(PORTAL + target) == asked
+    extension = (("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty"), ("Sec-Fetch-Site", "none"))
+    assert got(PORTAL + target, extension) == asked
+    assert got(PORTAL + target, (("Origin", "moz-extension://1234"),)) == asked
+    assert got(PORTAL + target, method="HEAD") == asked
+    assert got(PORTAL + target, method="POST") == Refused(status=405)
+
+
+@pytest.mark.parametrize("target", AS_AN_ARCHIVE)
+@pytest.mark.parametrize(
+    "headers",
+    [
+        (("Origin", "http://evil.test"),),
+        (("Origin", "null"),),
+        (("Sec-Fetch-Mode", "no-cors"), ("Sec-Fetch-Dest", "image"), ("Sec-Fetch-Site", "cross-site")),
+        (("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "iframe"), ("Sec-Fetch-Site", "cross-site")),
+    ],
+)
+def test_a_page_of_a_site_cannot_ask_what_versions_are_held(target, headers):
+    assert got(PORTAL + target, headers) == Refused(status=403)
+
+
+@pytest.mark.parametrize("target", AS_AN_ARCHIVE)
+def test_programs_that_know_no_proxy_read_the_archive_at_our_own_address_only(target):
+    own = "10.0.0.5:8080"
+    assert got(f"http://{own}{target}", (), own=own) == Archived(target=target, base=f"http://{own}")
+    assert got(f"http://{own}/search?q=a", (), own=own) is None
+    assert got(f"http://rebound.test:8080{target}", (), own=own) is None
+    assert got(f"http://{own}{target}", ()) is None
+    assert got(f"http://{own}/.well-known/linkmend{target}", own=own) == Refused(status=404)
