@@ -28,7 +28,6 @@ _QUESTION = re.compile(r"/(?:timemap/(link|json)|timegate|memento/([0-9]{14})(id
 _ENCODED = re.compile(r"(?i)https?%3a")
 _SCHEME = re.compile(r"(?i)(https?):/*")
 _OTHER_SCHEME = re.compile(r"(?i)[a-z][a-z0-9+.\-]*:/")
-_BREAKS_A_LINK = re.compile(r'[<>"]')
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}(;[\x20-\x7e]{0,200})?", re.ASCII)
 _LONG_URL = (
     1_000  # with more than four links to addresses this long, a header is more than many programs read
@@ -95,7 +94,7 @@ def _original(text: str) -> str | None:
         url = urls.normal(text)
     except ValueError:
         return None
-    return url if is_printable(url) and not _BREAKS_A_LINK.search(url) else None
+    return url if is_printable(url) and '"' not in url else None
 
 
 def timemap(held: HeldVersions, form: str, *, base: str) -> RenderedPage:

@@ -66,6 +66,7 @@ def place(at, modifier=""):
         ("/memento/00000000000000/http://a.test/", 400),
         ("/timegate/ftp://a.test/", 400),
         ("/timegate/http://", 400),
+        ('/timegate/http://a"b.test/', 400),
         ("/timegate/http://a.test:99999/", 400),
         ("/timegate/http://a.test/" + "a" * 9_000, 400),
     ],

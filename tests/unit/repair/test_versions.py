@@ -98,6 +98,8 @@ def test_a_removed_page_is_removed_with_all_its_versions_and_others_are_not(stor
         saw(store, hour, url=f"{SITE}/other")
     store.remove(page)
     assert moments(store) == []
+    with store._database.read() as connection:  # not only out of reach
+        assert connection.execute("SELECT count(*) FROM versions WHERE page = ?", (page,)).fetchone() == (0,)
     assert store.versions.at(URL, A_MOMENT) is None
     assert moments(store, f"{SITE}/other") == hours(0, 30, 60)
 
