@@ -1,0 +1,51 @@
+"""A collection as one broken link under test may see it."""
+
+import pytest
+
+from repair.model import Document
+from repair.simulate import Case
+from repair.view import View
+from tests.holdings import SITE, a_collection, a_document, a_link
+from tests.make import a_broken_link
+
+OLD, NEW, OTHER = f"{SITE}/old", f"{SITE}/new", f"{SITE}/other"
+
+
+@pytest.fixture
+def view(tmp_path):
+    pages = [
+        a_document(NEW, title="Rain", text="Rain falls.", links=[a_link(OTHER, "other")]),
+        a_document(OTHER, title="Other", links=[a_link(OLD, "rain")]),
+    ]
+    with a_collection(tmp_path, *pages) as collection:
+        yield View(collection)
+
+
+def a_case(source=None):
+    link = a_broken_link(OLD, source_url=f"{SITE}/source")
+    return Case(id="1", number=0, link=link, truth=NEW, hidden=frozenset(), source=source)
+
+
+def test_an_older_version_of_the_lost_page_is_held_at_the_old_address_only_if_it_was_copied(view):
+    view.show(a_case())
+    assert view.get(OLD) is None
+    view.show(a_case(), copied=True)
+    assert (view.get(OLD).url, view.get(OLD).text) == (OLD, "Rain falls.")
+    assert view.get(NEW).url == NEW
+    view.show(a_case())
+    assert view.get(OLD) is None
+
+
+def test_what_a_page_that_is_gone_said_of_others_is_not_known(view):
+    view.show(a_case())
+    assert [inlink.source_url for inlink in view.inlinks(OTHER)] == [NEW]
+    view.show(a_case(), gone=True)
+    assert view.inlinks(OTHER) == ()
+    assert [inlink.source_url for inlink in view.inlinks(OLD)] == [OTHER]
+
+
+def test_the_page_with_the_link_is_as_it_was_when_it_had_it(view):
+    source = Document(url=f"{SITE}/source", title="Source", text="As it was.", language="en")
+    view.show(a_case(source))
+    assert view.get(source.url).text == "As it was."
+    assert view.get(OTHER).title == "Other"
