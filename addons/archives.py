@@ -7,12 +7,14 @@ wait for one question.
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 
-from proxy.archivepage import LATEST, ArchiveContext, Findings, archive_page, archive_part, key_of
+from proxy.archivepage import LATEST, ArchiveContext, archive_page, archive_part
+from proxy.findings import Findings, key_of, title_of
 from proxy.forreader import ForReader
 from proxy.helper import Mementos
 from proxy.language import Catalogue
@@ -21,21 +23,24 @@ from proxy.timeview import TimeView
 from repair.memento.client import MementoClient
 from repair.memento.following import Following
 from repair.memento.model import Copy, Memento
-from repair.model import BrokenLink, Document
+from repair.model import Alternative, BrokenLink, Document
 from repair.neighbourhood import Reach
 from repair.newversion import Choices, NewVersion, Suggestion
 
 _WAIT_S = 5.0  # for news; the script asks again then
 _TITLES_S = 8.0
+_SEARCH_S = 3.0
+_HELD = 3  # pages shown below each query
 _MAX_FOLLOWED = 32
 _FOLLOWED_S = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivesShown:
-    """What depends on the settings in what readers see."""
+    """What depends on the rest of linkmend in what readers see: `search` finds held pages for words."""
 
     portal: Callable[[], bool]
+    search: Callable[[str, int], Awaitable[tuple[Alternative, ...]]]
     search_template: str = ""
 
 
@@ -72,7 +77,7 @@ class Archives:
         if followed is None:
             findings = replace(await self.remembered(link), finished=True)
         else:
-            await followed.newer(call.seen, wait_s=_WAIT_S)
+            await followed.wait(partial(_worth_showing, followed, call), wait_s=_WAIT_S)
             known = Findings(
                 link=link,
                 found=followed.found,
@@ -82,6 +87,8 @@ class Archives:
                 offline=self._client.offline,
             )
             findings = await self._completed(known, call.view)
+        if not call.part:
+            findings = replace(findings, held=await self._held(findings.suggestions))
         context = ArchiveContext(
             texts=texts,
             miss_id=call.miss_id,
@@ -113,17 +120,33 @@ class Archives:
         return begun
 
     async def _completed(self, findings: Findings, view: TimeView) -> Findings:
-        """The findings with titles of the last mementos, and ways to the new version."""
-        latest = findings.found.mementos[: -LATEST - 1 : -1]
-        copies = await self._looked(latest, ask=view.titles)
+        """The findings with ways to the new version, and the last mementos with as many titles as are known."""
         chosen = next(
             (each for each in findings.found.mementos if view.take and key_of(each) == view.take), None
         )
         taken = await self._client.look(chosen) if chosen else findings.best
-        document = taken.document if taken else None
         loop = asyncio.get_running_loop()
+        document = taken.document if taken else None
         ways = await loop.run_in_executor(self._executor, self._suggestions, findings.link, document, view)
-        return replace(findings, taken=taken, titles=self._titles(latest, copies), suggestions=ways)
+        latest = findings.found.mementos[: -LATEST - 1 : -1]
+        # To read ten pages for their titles takes too long for a page that somebody waits for.
+        copies = await self._looked(latest, ask=view.titles) if findings.version else ()
+        titles = {copy.memento: title_of(copy) for copy in (*copies, taken, findings.best) if copy}
+        return replace(
+            findings,
+            taken=taken,
+            suggestions=ways,
+            titles=tuple((memento, *self._judged(titles.get(memento, ""))) for memento in latest),
+        )
+
+    async def _held(self, ways: tuple[Suggestion, ...]) -> dict[str, tuple[Alternative, ...]]:
+        """The first held pages that each query finds; one that takes too long finds none."""
+        try:
+            async with asyncio.timeout(_SEARCH_S):
+                found = await asyncio.gather(*(self.shown.search(way.query, _HELD) for way in ways))
+        except TimeoutError:
+            return {}
+        return {way.kind: pages for way, pages in zip(ways, found, strict=True)}
 
     async def _looked(self, latest: tuple[Memento, ...], *, ask: bool) -> tuple[Copy | None, ...]:
         """What mementos show; without `ask`, and of those that take too long, only what is remembered."""
@@ -135,16 +158,15 @@ class Archives:
             task.cancel()
         return tuple(task.result() if task.done() and not task.cancelled() else None for task in tasks)
 
-    def _titles(
-        self, latest: tuple[Memento, ...], copies: tuple[Copy | None, ...]
-    ) -> tuple[tuple[Memento, str, bool], ...]:
-        titles = [copy.document.title if copy and copy.document else "" for copy in copies]
-        return tuple(
-            (memento, title, bool(title) and self._ways.is_stop_title(title))
-            for memento, title in zip(latest, titles, strict=True)
-        )
+    def _judged(self, title: str) -> tuple[str, bool]:
+        return title, bool(title) and self._ways.is_stop_title(title)
 
     def _suggestions(self, link: BrokenLink, copy: Document | None, view: TimeView) -> tuple[Suggestion, ...]:
         reach = Reach(backlinks=view.backlinks, levels=view.levels, radius=view.radius)
         choices = Choices(terms=view.terms, weighting=view.weighting, reach=reach)
         return self._ways.suggestions(link, copy, choices)
+
+
+def _worth_showing(followed: Following, call: Mementos) -> bool:
+    """Whether there is news for the script, which asks again, or for a page of its own the last good copy."""
+    return followed.version > call.seen if call.part else followed.best is not None

@@ -2,6 +2,7 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -81,7 +82,11 @@ class Parts:
             self.mementos,
             NewVersion(self.collection, settings.repair, self.hints),
             self._threads,
-            self._archives_shown(),
+            ArchivesShown(
+                portal=self._portal_reachable,
+                search=repairer.search,
+                search_template=settings.repair.search_template,
+            ),
         )
         reader = Reader(self.collection, self._threads)
         withheld = WithheldPages()
@@ -162,7 +167,7 @@ class Parts:
         self._soft404.settings = settings.soft404
         self._asker.parent = settings.proxy.parent
         self.mementos.offline = settings.proxy.offline or not settings.archives.enabled
-        self._archives.shown = self._archives_shown()
+        self._archives.shown = replace(self._archives.shown, search_template=settings.repair.search_template)
         self._repair.deadline_s = self._helper.deadline_s = settings.repair.deadline_s
         self._helper.retention_days = settings.misses.retention_days
 
@@ -193,11 +198,6 @@ class Parts:
 
     def _note_move(self, move: Move) -> None:
         self.harvester.later(partial(self.hints.note_redirect, move.old, move.new))
-
-    def _archives_shown(self) -> ArchivesShown:
-        return ArchivesShown(
-            portal=self._portal_reachable, search_template=self.settings.repair.search_template
-        )
 
     def _may_probe(self, url: str) -> bool:
         """Whether a site may be asked about a page in doubt; rules of the admin will have their say here."""

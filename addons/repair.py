@@ -16,11 +16,11 @@ from mitmproxy import http
 from addons.archives import Archives
 from addons.flows import FAILURE, OURS, page_of, request_of, url_of, write_page
 from addons.soft404 import withheld_of
-from proxy.archivepage import Findings
 from proxy.cache.entry import Headers
 from proxy.clients import ClientHasher
 from proxy.copies import copy_page
 from proxy.failures import Failure, proxy_status
+from proxy.findings import Findings
 from proxy.language import Catalogue, choose
 from proxy.misses import MissStore
 from proxy.missrecord import MissRecord, new_miss_id

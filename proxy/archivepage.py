@@ -11,14 +11,15 @@ from typing import Any
 from urllib.parse import quote
 
 from proxy.display import Address, address, clean, link_target
+from proxy.findings import Findings, key_of, title_of
 from proxy.helper import MEMENTOS_PATH, mementos_part_path, mementos_path
 from proxy.language import Catalogue
 from proxy.render import RenderedPage, html_page, html_part
-from proxy.timegraph import HEIGHT, WIDTH, graph, within
+from proxy.timegraph import within
+from proxy.timelinks import linked_graph
 from proxy.timeview import BACKLINKS, LEVELS, RADII, TERMS, TimeView, parameters
-from repair.memento.datetimes import as_timestamp
-from repair.memento.model import Copy, Memento, Outcome, TimeMap
-from repair.model import BrokenLink
+from repair.memento.model import Copy, Memento, Outcome
+from repair.model import Alternative
 from repair.newversion import WEIGHTINGS, Suggestion
 from repair.urls import shortened
 
@@ -28,27 +29,7 @@ _LISTED = 10
 _LISTED_ON_ITS_OWN = 100
 _MAX_TITLE = 140
 _MAX_SHORTENED = 5
-_MAX_JSON = 100
 _TEMPLATE_WORDS = "{searchTerms}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """What is known of the archived versions of a lost page so far.
-
-    `taken` is the copy of which title and keywords are; `titles` what the last mementos were called, "" where that is
-    not known, and whether it says nothing; `version` and `finished` as in `repair.memento.following`.
-    """
-
-    link: BrokenLink
-    found: TimeMap
-    best: Copy | None = None
-    taken: Copy | None = None
-    titles: tuple[tuple[Memento, str, bool], ...] = ()
-    suggestions: tuple[Suggestion, ...] = ()
-    version: int = 0
-    finished: bool = False
-    offline: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +78,7 @@ def shown(findings: Findings, context: ArchiveContext, *, alone: bool = False) -
         "asked": findings.version > 0,
         "offline": findings.offline,
         "best": _copy(findings.best, texts),
-        "graph": _graph(findings, context),
+        "graph": linked_graph(findings.found.mementos, view, context.miss_id, texts, context.now),
         "total": len(findings.found.mementos),
         "chosen": len(chosen),
         "more": mementos_path(context.miss_id, view, titles=False)
@@ -109,43 +90,12 @@ def shown(findings: Findings, context: ArchiveContext, *, alone: bool = False) -
             for answer in findings.found.answers
             if answer.outcome not in (Outcome.ANSWERED, Outcome.NOTHING)
         ),
-        "suggestions": [_suggestion(each, context) for each in findings.suggestions],
+        "suggestions": [
+            _suggestion(each, findings.held.get(each.kind, ()), context) for each in findings.suggestions
+        ],
         "shortened": _shortened(findings.link.url),
         "expert": _expert(findings, context),
     }
-
-
-def as_json(findings: Findings) -> dict[str, object]:
-    """What is remembered of archived versions, for machines; the latest hundred are listed."""
-    best = findings.best
-    mementos = [each for each in findings.found.mementos if link_target(each.url)]
-    return {
-        "count": len(mementos),
-        "per_year": {str(year): count for year, count in findings.found.per_year().items()},
-        "best": {**_as_json(best.memento), "title": clean(_title(best), 500)}
-        if best and link_target(best.memento.url)
-        else None,
-        "list": [_as_json(each) for each in mementos[-_MAX_JSON:]],
-        "archives": {answer.archive: answer.outcome.value for answer in findings.found.answers},
-    }
-
-
-def key_of(memento: Memento) -> str:
-    """How an address names a memento: its moment and its archive."""
-    return f"{as_timestamp(memento.at)}-{memento.archive}"
-
-
-def _as_json(memento: Memento) -> dict[str, object]:
-    return {
-        "url": memento.url,
-        "datetime": memento.at.isoformat(),
-        "archive": memento.archive,
-        "status": memento.status,
-    }
-
-
-def _title(copy: Copy) -> str:
-    return copy.document.title if copy.document else ""
 
 
 def _memento(memento: Memento, texts: Catalogue) -> dict[str, Any]:
@@ -161,59 +111,12 @@ def _memento(memento: Memento, texts: Catalogue) -> dict[str, Any]:
 def _copy(copy: Copy | None, texts: Catalogue) -> dict[str, Any] | None:
     if copy is None or not link_target(copy.memento.url):
         return None
-    return {**_memento(copy.memento, texts), "title": clean(_title(copy), _MAX_TITLE)}
+    return {**_memento(copy.memento, texts), "title": clean(title_of(copy), _MAX_TITLE)}
 
 
-def _graph(findings: Findings, context: ArchiveContext) -> dict[str, Any] | None:
-    view, texts, miss = context.view, context.texts, context.miss_id
-    made = graph(findings.found.mementos, view, context.now)
-    if made is None:
-        return None
-
-    def named(number: int) -> str:
-        return texts.months[number - 1] if made.unit == "month" else str(number)
-
-    return {
-        "unit": made.unit,
-        "width": WIDTH,
-        "height": HEIGHT,
-        "most": made.most,
-        "bars": [
-            {
-                "bar": bar,
-                "name": named(bar.number),
-                "label": named(bar.number)[:3] if made.unit == "month" else named(bar.number),
-                "href": mementos_path(miss, view, **{made.unit: bar.number})
-                if bar.total and made.unit != "day"
-                else "",
-                "said": f"{named(bar.number)}: {bar.total} ({_counted(bar.counts)})",
-            }
-            for bar in made.bars
-        ],
-        "archives": [
-            {
-                "name": clean(name, 60),
-                "tone": tone,
-                "count": texts.number(count),
-                "href": mementos_path(miss, view, archive=name),
-                "current": view.archive == name,
-            }
-            for name, tone, count in made.archives
-        ],
-        "where": " ".join(
-            filter(None, (texts.months[view.month - 1] if view.month else "", str(view.year or "")))
-        ),
-        "all_years": mementos_path(miss, view, year=0, month=0) if view.year else "",
-        "whole_year": mementos_path(miss, view, month=0) if view.month else "",
-        "all_archives": mementos_path(miss, view, archive="") if view.archive else "",
-    }
-
-
-def _counted(counts: Iterable[tuple[str, int]]) -> str:
-    return ", ".join(f"{clean(name, 60)} {count}" for name, count in counts)
-
-
-def _suggestion(suggestion: Suggestion, context: ArchiveContext) -> dict[str, Any]:
+def _suggestion(
+    suggestion: Suggestion, held: Iterable[Alternative], context: ArchiveContext
+) -> dict[str, Any]:
     query = clean(suggestion.query, 200)
     outside = context.search_template.replace(_TEMPLATE_WORDS, quote(query, safe="")) if query else ""
     return {
@@ -221,6 +124,11 @@ def _suggestion(suggestion: Suggestion, context: ArchiveContext) -> dict[str, An
         "query": query,
         "doubtful": suggestion.doubtful,
         "outside": link_target(outside) or "",
+        "held": [
+            {"url": target, "title": clean(each.title, _MAX_TITLE), "address": address(target)}
+            for each in held
+            if (target := link_target(each.url))
+        ],
     }
 
 

@@ -11,8 +11,10 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from proxy import archivepage
-from proxy.archivepage import ArchiveContext, Findings
+from proxy.archivepage import ArchiveContext
 from proxy.display import Address, address, clean, clean_spans, link_target
+from proxy.findings import Findings
+from proxy.findings import as_json as mementos_as_json
 from proxy.helper import anyway_path, chose_path, copy_path
 from proxy.language import Catalogue
 from proxy.render import Headers, RenderedPage, html_page, page_headers
@@ -208,7 +210,7 @@ def as_json(found: RankedAlternatives, findings: Findings | None = None) -> dict
         "source_page": found.link.source_url,
         "queries": dict(found.queries),
         "alternatives": [_as_json(item) for _, item in numbered(found) if link_target(item.url)],
-        "mementos": archivepage.as_json(findings) if findings else {},
+        "mementos": mementos_as_json(findings) if findings else {},
         "keywords": list(found.keywords),
     }
 

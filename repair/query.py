@@ -32,15 +32,20 @@ _KEYWORDS = 12
 
 
 def formulate(link: BrokenLink, evidence: Iterable[Evidence]) -> Query:
-    """One query out of all evidence; its text is the best short name of the lost page, "" when there is none."""
-    kept = tuple(evidence)
+    """One query out of all evidence; its text is the best short name of the lost page, "" when there is none.
+
+    Of two pieces from sources of one name (the copy held here, the copy of an archive) only the first counts.
+    """
+    by_source: dict[str, Evidence] = {}
+    for piece in evidence:
+        by_source.setdefault(piece.source, piece)
+    kept = tuple(by_source.values())
     weights: dict[str, float] = {}
     for piece in kept:
         if piece.source in _NOT_ASKED:
             continue
         for term, weight in _shared_out(piece):
             weights[term] = weights.get(term, 0.0) + weight
-    by_source = {piece.source: piece for piece in kept}
     text = next((by_source[name].text for name in NAMING if name in by_source and by_source[name].text), "")
     return Query(terms=tuple(weights.items()), text=text, evidence=kept)
 

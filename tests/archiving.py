@@ -11,6 +11,7 @@ from repair.memento.looking import Looker
 from repair.memento.memory import Memory
 from repair.memento.model import Memento
 from repair.newversion import NewVersion
+from repair.pipeline import Repairer
 from repair.settings import ArchivesSettings, RepairSettings
 from tests.fakes import FakeClock
 from tests.make import a_page
@@ -34,7 +35,8 @@ def archived_page(digits="20140301000000", status=200, body=b"<title>Lost</title
 def archives_of(folder, collection, threads, *lines, hints=None, search_template=""):
     """The archives behind the repair page; without lines, none are asked."""
     client = MementoClient(ArchivesSettings(enabled=bool(lines), list=lines), folder)
-    shown = ArchivesShown(portal=lambda: True, search_template=search_template)
+    repairer = Repairer(collection, RepairSettings(), threads, hints=hints)
+    shown = ArchivesShown(portal=lambda: True, search=repairer.search, search_template=search_template)
     return Archives(client, NewVersion(collection, RepairSettings(), hints), threads, shown)
 
 

@@ -18,15 +18,12 @@ more?.addEventListener("toggle", () => more.open && document.querySelector("#alt
 const followArchives = async (tries) => {
   const before = document.getElementById("archives");
   if (!before?.dataset.next || tries < 1) return;
-  // Nothing is taken from under the hands of a reader who is in there.
-  if (before.contains(document.activeElement)) {
-    setTimeout(followArchives, 2000, tries - 1);
-    return;
-  }
   const answer = await fetch(before.dataset.next, { credentials: "omit" }).catch(() => null);
   const text = answer?.ok ? await answer.text() : "";
   const after = new DOMParser().parseFromString(text, "text/html").getElementById("archives");
   if (!after) return;
+  // Nothing is taken from under the hands of a reader who is in there.
+  while (before.contains(document.activeElement)) await new Promise((done) => setTimeout(done, 500));
   for (const opened of before.querySelectorAll("details[open]")) after.querySelector("#" + opened.id)?.setAttribute("open", "");
   before.replaceWith(after);
   followArchives(tries - 1);

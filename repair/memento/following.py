@@ -5,6 +5,7 @@ holds up nobody but itself.
 """
 
 import asyncio
+from collections.abc import Callable
 from contextlib import suppress
 
 from repair.memento.client import MementoClient
@@ -35,11 +36,11 @@ class Following:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
-    async def newer(self, than: int, *, wait_s: float) -> None:
-        """Return when there is something newer than a version, when all is known, or after a while."""
+    async def wait(self, until: Callable[[], bool], *, wait_s: float) -> None:
+        """Return when something is so, when all is known, or after a while."""
         with suppress(TimeoutError):
             async with asyncio.timeout(wait_s), self._news:
-                await self._news.wait_for(lambda: self.finished or self.version > than)
+                await self._news.wait_for(lambda: self.finished or until())
 
     async def _follow(self) -> None:
         try:

@@ -1,7 +1,7 @@
 """Web archives behind the repair page, with a real pywb and a real Chromium.
 
-Of three archives one is good, one hangs and one sends garbage: the page is out as fast as without them, what the good
-one has appears in it, and the next reader has it at once. Screenshots are left in pytest's folder.
+Of four archives one hangs and one sends garbage: the page is out as fast as without them, what the good
+ones have appears in it, and the next reader has it at once. Screenshots are left in pytest's folder.
 """
 
 import re
@@ -13,7 +13,7 @@ import pytest
 from tests.integration.browser import launched
 from tests.integration.client import Client
 from tests.integration.origin import Origin, certificate, hang, reply
-from tests.integration.processes import DEMO, linkmend, serving
+from tests.integration.processes import DEMO, eventually, linkmend, serving
 from tests.integration.pywb import Captured, Pywb, programs
 
 axe = pytest.importorskip(
@@ -30,11 +30,28 @@ def html(title):
 
 def captures(site):
     for path in PAGES:
-        for year, title in ((2009, "Home"), (2012, "Volcanoes <b>&amp;"), (2013, "Volcanoes of the world")):
+        for year, title in (
+            (2009, "Home"),
+            (2012, "Volcanoes &lt;b&gt;&amp;"),
+            (2013, "Volcanoes of the world"),
+        ):
             yield Captured(f"{year}0301120000", f"{site}/{path}", html(title))
         yield Captured("20130319120000", f"{site}/{path}", html("Volcanoes of the world, again"))
         yield Captured("20130705120000", f"{site}/{path}", html("Volcanoes of the whole world"))
         yield Captured("20180705120000", f"{site}/{path}", html("Gone"), status="404 Not Found")
+
+    volcanoes = "http://science.school.test/earth/volcanoes.html"
+    yield Captured("20140301000000", f"{site}/x/q17", "", status="301 Moved", location=volcanoes)
+    yield Captured("20140301000005", volcanoes, html("Volcanoes"))
+    yield Captured("20140301000000", f"{site}/x/q18", html("Volcanoes, hot springs and geysers"))
+
+
+def timemap(archive, url):
+    """What an archive says that has two captures."""
+    return ",\n".join(
+        f'<{archive}/{year}0401000000/{url}>; rel="memento"; datetime="Sun, 01 Apr {year} 00:00:00 GMT"'
+        for year in (2011, 2012)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,20 +70,24 @@ def site(folder):
 
 @pytest.fixture(scope="module")
 def archives(folder, site, pytestconfig):
-    """The lines of three archives: a pywb, one that hangs, one that raves."""
+    """The lines of four archives: a pywb, one with a few captures, one that hangs, one that raves."""
     found = programs()
     if found is None:
         (pytest.fail if pytestconfig.getoption("--require-real") else pytest.skip)("pywb is not installed")
     pywb = Pywb(found, folder / "pywb", captures(site.url))
     Client("").get(f"{pywb.base}timemap/link/{site.url}/wake-up")
-    with Origin() as hanging, Origin() as raving:
+    with Origin() as hanging, Origin() as raving, Origin() as second:
         for path in PAGES:
+            second.pages[f"/timemap/link/{site.url}/{path}"] = reply(
+                timemap(second.url, f"{site.url}/{path}"), kind="application/link-format"
+            )
             hanging.pages[f"/timemap/link/{site.url}/{path}"] = hang
             raving.pages[f"/timemap/link/{site.url}/{path}"] = reply("<html><<<<\x00" + '<a>;"' * 10_000)
         yield (
             f"hanging wayback={hanging.url}/",
             f"raving wayback={raving.url}/",
             f"school wayback={pywb.base}",
+            f"second wayback={second.url}/",
         )
     pywb.stop()
 
@@ -112,7 +133,7 @@ def assert_accessible(tab):
     assert results.violations_count == 0, results.generate_report()
 
 
-def test_the_page_is_out_at_once_and_late_results_of_the_good_archive_appear(browser, site, folder):
+def test_the_page_is_out_at_once_and_late_results_of_good_archives_appear(browser, site, folder):
     with a_tab(browser) as tab:
         started = time.monotonic()
         tab.goto(f"{site.url}/{PAGES[0]}", wait_until="commit")
@@ -121,17 +142,17 @@ def test_the_page_is_out_at_once_and_late_results_of_the_good_archive_appear(bro
         tab.locator("#archives .last a").wait_for()
         assert "are being asked" in tab.locator("#asking").inner_text()  # of the one that hangs
         assert re.search(r"/20130705120000/https?:", tab.locator(".last a").get_attribute("href"))
-        tab.get_by_text("Versions found in web archives: 6.").wait_for()
+        tab.get_by_text("Versions found in web archives: 8.").wait_for()
         assert "hanging, raving" in tab.locator("#asking").inner_text()
-        assert tab.locator(".graph > svg > a").count() == 4
+        assert tab.locator(".graph > svg > a").count() == 5
         assert tab.locator("#way-title").input_value() == "Volcanoes of the whole world"
+        for part in ("#list", "#ways", "#expert"):
+            tab.locator(f"{part} > summary").click()
         assert (
             tab.get_by_role("link", name="Search the web for this")
             .first.get_attribute("href")
             .startswith("https://search.test/?q=Volcanoes%20of")
         )
-        tab.locator("#expert summary").click()
-        tab.locator("#list summary").click()
         tab.screenshot(path=folder / "repair-page.png", full_page=True)
         assert_accessible(tab)
 
@@ -143,8 +164,23 @@ def test_the_next_reader_has_them_at_once(running, site, browser):
     assert "/20130705120000/" in page.text
     told = client.repair(url).told["mementos"]
     assert told["best"]["title"] == "Volcanoes of the whole world"
-    assert told["per_year"] == {"2009": 1, "2012": 1, "2013": 3, "2018": 1}
-    assert told["count"] == len(told["list"]) == 6
+    assert told["per_year"] == {"2009": 1, "2011": 1, "2012": 2, "2013": 3, "2018": 1}
+    assert told["count"] == len(told["list"]) == 8
+
+
+@pytest.mark.parametrize(("path", "reason"), [("x/q17", "moved"), ("x/q18", "copy")])
+def test_what_an_archive_has_helps_the_next_reader_to_the_new_version(browser, site, running, path, reason):
+    def offered():
+        told = Client(running.url, ca=running.ca).repair(f"{site.url}/{path}").told["alternatives"]
+        return [(page["url"], reason in page["reasons"]) for page in told[:1]]
+
+    assert offered() == []
+    with a_tab(browser) as tab:
+        tab.goto(f"{site.url}/{path}")
+        tab.locator("#archives .last").wait_for()
+    eventually(
+        lambda: offered() == [("http://science.school.test/earth/volcanoes.html", True)], "not offered"
+    )
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -172,14 +208,15 @@ def test_an_expert_chooses_the_memento_and_sees_how_its_title_evolved(browser, s
     with a_tab(browser) as tab:
         tab.goto(f"{site.url}/{PAGES[0]}")
         tab.locator("#archives .last").wait_for()
-        tab.locator("#expert summary").click()
+        tab.locator("#ways > summary").click()
+        tab.locator("#expert > summary").click()
         tab.get_by_role("link", name="Fetch the missing titles").click()
         tab.wait_for_url("**titles=1**")
         titles = tab.locator(".choice").all_inner_texts()
-        assert len(titles) == 6
-        assert "Volcanoes <b>&" in titles[4]
-        assert "(says little)" in titles[5]
-        tab.locator(".choice input").nth(5).check()
+        assert len(titles) == 8
+        assert "Volcanoes <b>&" in titles[5]
+        assert "(says little)" in titles[7]
+        tab.locator(".choice input").nth(7).check()
         tab.locator("input[name=terms]").fill("5")
         tab.locator("select[name=weighting]").select_option("frequency")
         tab.get_by_role("button", name="Apply").click()
@@ -187,10 +224,22 @@ def test_an_expert_chooses_the_memento_and_sees_how_its_title_evolved(browser, s
         assert tab.locator("#way-title").input_value() == "Home"
         assert "many pages have a title like this" in tab.locator(".ways").inner_text()
         assert len(tab.locator("#way-keywords").input_value().split()) == 5
+        assert tab.locator(".ways a[href='http://science.school.test/earth/volcanoes.html']").count() >= 1
         tab.screenshot(path=folder / "expert.png", full_page=True)
         assert_accessible(tab)
         tab.locator("#way-keywords").press("Enter")
         tab.wait_for_url("**/search?q=**")
+
+
+def test_an_archive_is_seen_alone(browser, site):
+    with a_tab(browser) as tab:
+        tab.goto(f"{site.url}/{PAGES[0]}")
+        tab.get_by_role("link", name="second: 2").click()
+        tab.wait_for_url("**archive=second")
+        assert tab.locator(".mementos li").count() == 2
+        assert tab.locator(".graph > svg > a").count() == 2
+        tab.get_by_role("link", name="All archives").click()
+        tab.get_by_role("link", name="2012: 2 (school 1, second 1)").wait_for()
 
 
 def test_without_scripts_a_link_leads_to_the_same(browser, site):
@@ -198,8 +247,9 @@ def test_without_scripts_a_link_leads_to_the_same(browser, site):
         tab.goto(f"{site.url}/{PAGES[2]}")
         assert tab.locator("#archives .last").count() == 0
         tab.get_by_role("link", name="Look in web archives").click()
-        tab.get_by_role("link", name="Look again").click()
         assert "/20130705120000/" in tab.locator(".last a").get_attribute("href")
+        tab.get_by_role("link", name="Look again").click()
+        assert tab.locator(".mementos li").count() == 8
 
 
 def test_neither_a_script_of_the_site_nor_another_reader_gets_to_see_it(browser, site, running):
@@ -220,9 +270,10 @@ def test_neither_a_script_of_the_site_nor_another_reader_gets_to_see_it(browser,
     assert (mine.status, mine.headers["Access-Control-Allow-Origin"]) == (200, "null")
 
 
-def test_without_a_line_only_what_archives_said_earlier_is_shown(folder, running, settings, site):
+def test_without_a_line_only_what_archives_said_earlier_is_shown(folder, running, settings, site, browser):
     client = Client(running.url, ca=running.ca)
     assert "/20130705120000/" in client.open_page(f"{site.url}/{PAGES[0]}").text
+    browser.close()
     running.stop()
     with serving(folder / "data", settings=settings.replace("[proxy]", "[proxy]\noffline = true")) as offline:
         page = Client(offline.url, ca=offline.ca).open_page(f"{site.url}/{PAGES[0]}")

@@ -8,6 +8,7 @@ from proxy.helper import (
     Certificate,
     Chose,
     Copy,
+    Mementos,
     Portal,
     Refused,
     Search,
@@ -20,6 +21,7 @@ from proxy.helper import (
     route,
     search_path,
 )
+from proxy.timeview import TimeView
 
 SITE = "https://school.test"
 PORTAL = "http://linkmend.internal"
@@ -226,3 +228,32 @@ def test_programs_that_know_no_proxy_read_the_archive_at_our_own_address_only(ta
     assert got(f"http://rebound.test:8080{target}", (), own=own) is None
     assert got(f"http://{own}{target}", ()) is None
     assert got(f"http://{own}/.well-known/linkmend{target}", own=own) == Refused(status=404)
+
+
+MEMENTOS = f"https://site.test/.well-known/linkmend/mementos?miss={'m' * 22}"
+
+
+def test_archived_versions_are_asked_for_under_the_id_of_the_miss():
+    call = route("GET", f"{MEMENTOS}&year=2013&archive=a", ())
+    assert call == Mementos(miss_id="m" * 22, view=TimeView(year=2013, archive="a"))
+    assert route("GET", "https://site.test/.well-known/linkmend/mementos?miss=short", ()) == Refused(
+        status=400
+    )
+    assert route("POST", MEMENTOS, ()) == Refused(status=405)
+    assert route("GET", f"{MEMENTOS}&part=1&seen=x", ()) == Refused(status=400)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [(), (("Origin", "https://site.test"),), (("Origin", "null"), ("Origin", "https://site.test"))],
+)
+def test_a_part_of_it_is_only_for_a_script_in_the_sandbox(headers):
+    assert route("GET", f"{MEMENTOS}&part=1", headers) == Refused(status=403)
+    asked = route("GET", f"{MEMENTOS}&part=1&seen=3", (("Origin", "null"), ("Sec-Fetch-Mode", "cors")))
+    assert (asked.part, asked.seen) == (True, 3)
+
+
+def test_a_script_cannot_fetch_the_page_of_archived_versions():
+    assert route("GET", MEMENTOS, (("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty"))) == Refused(
+        status=403
+    )

@@ -65,3 +65,9 @@ def test_the_neighbourhood_is_shown_but_not_asked_for():
     query = formulate(a_broken_link(), [_evidence("neighbourhood", "rome gaul", "rome", "gaul")])
     assert query.terms == ()
     assert texts(query) == {"neighbourhood": "rome gaul"}
+
+
+def test_the_copy_held_here_counts_before_the_copy_of_an_archive_and_not_twice():
+    query = formulate(a_broken_link(), [_evidence("copy", "Rome", "rome"), _evidence("copy", "Gaul", "gaul")])
+    assert query.text == "Rome"
+    assert dict(query.terms).keys() == {"rome"}
