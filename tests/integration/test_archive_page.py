@@ -69,14 +69,20 @@ def site(folder):
 
 
 @pytest.fixture(scope="module")
-def archives(folder, site, pytestconfig):
+def hanging():
+    with Origin() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def archives(folder, site, hanging, pytestconfig):
     """The lines of four archives: a pywb, one with a few captures, one that hangs, one that raves."""
     found = programs()
     if found is None:
         (pytest.fail if pytestconfig.getoption("--require-real") else pytest.skip)("pywb is not installed")
     pywb = Pywb(found, folder / "pywb", captures(site.url))
     Client("").get(f"{pywb.base}timemap/link/{site.url}/wake-up")
-    with Origin() as hanging, Origin() as raving, Origin() as second:
+    with Origin() as raving, Origin() as second:
         for path in PAGES:
             second.pages[f"/timemap/link/{site.url}/{path}"] = reply(
                 timemap(second.url, f"{site.url}/{path}"), kind="application/link-format"
@@ -155,6 +161,13 @@ def test_the_page_is_out_at_once_and_late_results_of_good_archives_appear(browse
         )
         tab.screenshot(path=folder / "repair-page.png", full_page=True)
         assert_accessible(tab)
+
+
+def test_nobody_is_asked_while_the_page_is_made(running, site, hanging):
+    client = Client(running.url, ca=running.ca)
+    for answer in (client.open_page(f"{site.url}/{PAGES[1]}"), client.repair(f"{site.url}/{PAGES[1]}")):
+        assert answer.miss == "not_found"
+    assert not [path for path in hanging.asked if path.endswith(PAGES[1])]
 
 
 def test_the_next_reader_has_them_at_once(running, site, browser):
