@@ -151,9 +151,9 @@ def route(
         return Refused(status=405)
     if isinstance(wanted, Anyway) and navigation(headers) is False:
         return Refused(status=403)
-    if isinstance(wanted, Mementos) and not _may_see_mementos(wanted, headers):
-        return Refused(status=403)
-    if isinstance(wanted, Search | Copy):
+    if isinstance(wanted, Mementos) and wanted.part:
+        return wanted if _from_the_sandbox(headers) else Refused(status=403)
+    if isinstance(wanted, Search | Copy | Mementos):
         return _guarded(wanted, dict(headers), in_the_open=at_portal or not portal_reachable)
     return wanted
 
@@ -203,11 +203,8 @@ def _mementos(fields: dict[str, str]) -> Mementos | Refused:
     return Mementos(miss_id=miss_id, view=view_of(fields), part=fields.get("part") == "1", seen=int(seen))
 
 
-def _may_see_mementos(wanted: Mementos, headers: Iterable[tuple[str, str]]) -> bool:
-    told = list(headers)
-    if wanted.part:
-        return [value.strip() for name, value in told if name.lower() == "origin"] == ["null"]
-    return navigation(told) is not False
+def _from_the_sandbox(headers: Iterable[tuple[str, str]]) -> bool:
+    return [value.strip() for name, value in headers if name.lower() == "origin"] == ["null"]
 
 
 def _archived(method: str, url: str, headers: list[tuple[str, str]], *, base: str) -> Archived | Refused:
@@ -221,14 +218,23 @@ def _archived(method: str, url: str, headers: list[tuple[str, str]], *, base: st
     return Refused(status=403) if by_a_page else Archived(target="/" + url.split("/", 3)[3], base=base)
 
 
-def _guarded(wanted: Search | Copy, headers: dict[str, str], *, in_the_open: bool) -> HelperCall:
+def _guarded(wanted: Search | Copy | Mementos, headers: dict[str, str], *, in_the_open: bool) -> HelperCall:
     told = navigation(headers.items())
     if told is False:
         return Refused(status=403)
     if told is None and not in_the_open:
-        path = search_path(wanted.query) if isinstance(wanted, Search) else copy_path(wanted.url)
-        return ToPortal(url=PORTAL + path)
+        return ToPortal(url=PORTAL + _path(wanted))
     return wanted
+
+
+def _path(wanted: Search | Copy | Mementos) -> str:
+    match wanted:
+        case Search(query=query):
+            return search_path(query)
+        case Copy(url=url):
+            return copy_path(url)
+        case Mementos(miss_id=miss_id, view=view):
+            return mementos_path(miss_id, view)
 
 
 def navigation(headers: Iterable[tuple[str, str]]) -> bool | None:

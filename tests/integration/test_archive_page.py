@@ -21,6 +21,8 @@ axe = pytest.importorskip(
 )
 
 PAGES = ("earth/volcanoes.html", "earth/first.html", "earth/no-script.html", "earth/secret.html")
+DEAD = "http://no-such-host.invalid"
+"""A site without TLS: unlike on https and localhost, the browser does not say how a request came about."""
 TEXT = "Magma rises through the crust, and lava and ash come out of the crater of the volcano. "
 
 
@@ -80,7 +82,7 @@ def archives(folder, site, hanging, pytestconfig):
     found = programs()
     if found is None:
         (pytest.fail if pytestconfig.getoption("--require-real") else pytest.skip)("pywb is not installed")
-    pywb = Pywb(found, folder / "pywb", captures(site.url))
+    pywb = Pywb(found, folder / "pywb", [*captures(site.url), *captures(DEAD)])
     Client("").get(f"{pywb.base}timemap/link/{site.url}/wake-up")
     with Origin() as raving, Origin() as second:
         for path in PAGES:
@@ -253,6 +255,17 @@ def test_an_archive_is_seen_alone(browser, site):
         assert tab.locator(".graph > svg > a").count() == 2
         tab.get_by_role("link", name="All archives").click()
         tab.get_by_role("link", name="2012: 2 (school 1, second 1)").wait_for()
+
+
+def test_on_plain_http_a_closer_look_is_at_the_portal(browser):
+    with a_tab(browser) as tab:
+        tab.goto(f"{DEAD}/{PAGES[0]}")
+        tab.locator("#archives .last").wait_for()
+        tab.locator(".graph > svg > a", has_text="2013").click()
+        tab.wait_for_url("http://linkmend.internal/**year=2013")
+        assert tab.locator(".mementos li").count() == 3
+        tab.get_by_role("link", name="All years").click()
+        tab.get_by_text("Versions per year").first.wait_for()
 
 
 def test_without_scripts_a_link_leads_to_the_same(browser, site):

@@ -234,7 +234,7 @@ MEMENTOS = f"https://site.test/.well-known/linkmend/mementos?miss={'m' * 22}"
 
 
 def test_archived_versions_are_asked_for_under_the_id_of_the_miss():
-    call = route("GET", f"{MEMENTOS}&year=2013&archive=a", ())
+    call = route("GET", f"{MEMENTOS}&year=2013&archive=a", A_CLICK)
     assert call == Mementos(miss_id="m" * 22, view=TimeView(year=2013, archive="a"))
     assert route("GET", "https://site.test/.well-known/linkmend/mementos?miss=short", ()) == Refused(
         status=400
@@ -251,6 +251,12 @@ def test_a_part_of_it_is_only_for_a_script_in_the_sandbox(headers):
     assert route("GET", f"{MEMENTOS}&part=1", headers) == Refused(status=403)
     asked = route("GET", f"{MEMENTOS}&part=1&seen=3", (("Origin", "null"), ("Sec-Fetch-Mode", "cors")))
     assert (asked.part, asked.seen) == (True, 3)
+
+
+def test_on_plain_http_the_page_of_archived_versions_is_at_the_portal():
+    plain = MEMENTOS.replace("https:", "http:") + "&year=2013"
+    assert route("GET", plain, ()) == ToPortal(url=plain.replace("site.test", "linkmend.internal"))
+    assert isinstance(route("GET", plain.replace("site.test", "linkmend.internal"), ()), Mementos)
 
 
 def test_a_script_cannot_fetch_the_page_of_archived_versions():
