@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from proxy.archivepage import LATEST, ArchiveContext, archive_page, archive_part
+from proxy.archives import RememberedCopies
 from proxy.findings import Findings, key_of, title_of
 from proxy.forreader import ForReader
 from proxy.helper import Mementos
@@ -29,6 +30,7 @@ from repair.newversion import Choices, NewVersion, Suggestion
 
 _WAIT_S = 5.0  # for news; the script asks again then
 _TITLES_S = 8.0
+_MAX_TITLES = 2_000
 _SEARCH_S = 3.0
 _HELD = 3  # pages shown below each query
 _MAX_FOLLOWED = 32
@@ -48,13 +50,20 @@ class Archives:
     """Finds archived versions of lost pages for the readers who were shown a repair page."""
 
     def __init__(
-        self, client: MementoClient, ways: NewVersion, executor: Executor, shown: ArchivesShown
+        self,
+        client: MementoClient,
+        copies: RememberedCopies,
+        ways: NewVersion,
+        executor: Executor,
+        shown: ArchivesShown,
     ) -> None:
         self._client = client
+        self._copies = copies
         self._ways = ways
         self._executor = executor
         self.shown = shown
         self._missed: ForReader[BrokenLink] = ForReader()
+        self._titles: OrderedDict[str, str] = OrderedDict()
         self._followed: OrderedDict[str, tuple[Following, float]] = OrderedDict()
 
     def note(self, miss_id: str, client: str, link: BrokenLink) -> None:
@@ -64,7 +73,7 @@ class Archives:
     async def remembered(self, link: BrokenLink) -> Findings:
         """What is known of a lost page without asking anybody."""
         found = await self._client.remembered(link.url)
-        best = await self._client.best_of(found, ask=False) if found.mementos else None
+        best = await self._copies.best_of(found)
         known = Findings(link=link, found=found, best=best, offline=self._client.offline)
         return await self._completed(replace(known, finished=known.offline), TimeView())
 
@@ -78,6 +87,7 @@ class Archives:
             findings = replace(await self.remembered(link), finished=True)
         else:
             await followed.wait(partial(_worth_showing, followed, call), wait_s=_WAIT_S)
+            self._copies.note(followed.found, followed.best)
             known = Findings(
                 link=link,
                 found=followed.found,
@@ -128,16 +138,14 @@ class Archives:
         loop = asyncio.get_running_loop()
         document = taken.document if taken else None
         ways = await loop.run_in_executor(self._executor, self._suggestions, findings.link, document, view)
+        for copy in (taken, findings.best):
+            self._note_title(copy)
         latest = findings.found.mementos[: -LATEST - 1 : -1]
         # To read ten pages for their titles takes too long for a page that somebody waits for.
-        copies = await self._looked(latest, ask=view.titles) if findings.version else ()
-        titles = {copy.memento: title_of(copy) for copy in (*copies, taken, findings.best) if copy}
-        return replace(
-            findings,
-            taken=taken,
-            suggestions=ways,
-            titles=tuple((memento, *self._judged(titles.get(memento, ""))) for memento in latest),
-        )
+        if findings.version:
+            await self._look(latest, ask=view.titles)
+        titles = tuple((memento, *self._judged(self._titles.get(memento.url, ""))) for memento in latest)
+        return replace(findings, taken=taken, suggestions=ways, titles=titles)
 
     async def _held(self, ways: tuple[Suggestion, ...]) -> dict[str, tuple[Alternative, ...]]:
         """The first held pages that each query finds; one that takes too long finds none."""
@@ -148,15 +156,22 @@ class Archives:
             return {}
         return {way.kind: pages for way, pages in zip(ways, found, strict=True)}
 
-    async def _looked(self, latest: tuple[Memento, ...], *, ask: bool) -> tuple[Copy | None, ...]:
-        """What mementos show; without `ask`, and of those that take too long, only what is remembered."""
-        tasks = [asyncio.ensure_future(self._client.look(each, ask=ask)) for each in latest]
-        if not tasks:
-            return ()
-        await asyncio.wait(tasks, timeout=_TITLES_S)
-        for task in tasks:
-            task.cancel()
-        return tuple(task.result() if task.done() and not task.cancelled() else None for task in tasks)
+    async def _look(self, latest: tuple[Memento, ...], *, ask: bool) -> None:
+        """Learn titles that are not known yet; without `ask`, only those of pages that are remembered."""
+        unknown = (each for each in latest if each.url not in self._titles)
+        tasks = [asyncio.ensure_future(self._client.look(each, ask=ask)) for each in unknown]
+        if tasks:
+            done, late = await asyncio.wait(tasks, timeout=_TITLES_S)
+            for task in late:
+                task.cancel()
+            for task in done:
+                self._note_title(task.result())
+
+    def _note_title(self, copy: Copy | None) -> None:
+        if copy is not None:
+            self._titles[copy.memento.url] = title_of(copy)
+            while len(self._titles) > _MAX_TITLES:
+                self._titles.popitem(last=False)
 
     def _judged(self, title: str) -> tuple[str, bool]:
         return title, bool(title) and self._ways.is_stop_title(title)

@@ -72,14 +72,14 @@ class Parts:
         settings = self.settings
         visitors = Visitors()
         hasher = ClientHasher(data / "client-salt")
-        archived = ArchivedCopy(
-            RememberedCopies(self.mementos), self.collection, stop_titles=settings.repair.stop_titles
-        )
+        copies = RememberedCopies(self.mementos)
+        archived = ArchivedCopy(copies, self.collection, stop_titles=settings.repair.stop_titles)
         repairer = Repairer(
             self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
         )
         self._archives = Archives(
             self.mementos,
+            copies,
             NewVersion(self.collection, settings.repair, self.hints),
             self._threads,
             ArchivesShown(

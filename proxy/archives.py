@@ -1,7 +1,9 @@
 """The client of web archives as the settings want it: through the parent, past pages that pretend to be there."""
 
 import ssl
+from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from proxy.settings import Settings, parent_address
 from proxy.trust import trusted_file
 from repair.memento.client import MementoClient
 from repair.memento.door import ParentProxy
-from repair.memento.model import Copy
+from repair.memento.model import Copy, TimeMap
 from repair.model import Page
 from repair.moves import Move
 from repair.soft404.judge import PageKind, judge
@@ -41,14 +43,42 @@ def client_from(
 
 
 class RememberedCopies:
-    """The copies that archives showed before, as a source of evidence wants them: nobody is asked."""
+    """The last good copies among what archives showed before: nobody is asked.
 
-    def __init__(self, client: MementoClient) -> None:
+    To choose one, pages have to be read, and a repair page does not wait for that. So the latest ones are kept, what
+    they say without the pages themselves, for as long as no more mementos are known.
+    """
+
+    def __init__(self, client: MementoClient, *, limit: int = 100) -> None:
         self._client = client
+        self._limit = limit
+        self._kept: OrderedDict[str, tuple[int, Copy]] = OrderedDict()
 
     async def best(self, url: str, *, near: datetime | None = None) -> Copy | None:
-        """The last good copy, or the one closest to `near`, among those remembered."""
-        return await self._client.best(url, near=near, ask=False)
+        """The last good copy, or the one closest to `near`."""
+        found = await self._client.remembered(url)
+        if near is not None:
+            return await self._client.best_of(found, near=near, ask=False)
+        return await self.best_of(found)
+
+    async def best_of(self, found: TimeMap) -> Copy | None:
+        """The last good copy of those in a time map."""
+        known, copy = self._kept.get(found.url, (-1, None))
+        if known != len(found.mementos):
+            copy = await self._client.best_of(found, ask=False) if found.mementos else None
+            self.note(found, copy)
+        return copy
+
+    def note(self, found: TimeMap, copy: Copy | None) -> None:
+        """Keep what is the last good copy of those in a time map."""
+        if copy is None:
+            return
+        document = replace(copy.document, links=()) if copy.document else None
+        small = replace(copy, page=replace(copy.page, body=b""), document=document)
+        self._kept[found.url] = (len(found.mementos), small)
+        self._kept.move_to_end(found.url)
+        while len(self._kept) > self._limit:
+            self._kept.popitem(last=False)
 
 
 def pretends(page: Page) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 
 from addons.archives import Archives, ArchivesShown
+from proxy.archives import RememberedCopies
 from repair.memento.asking import Asker
 from repair.memento.client import MementoClient
 from repair.memento.datetimes import timestamp
@@ -37,7 +38,9 @@ def archives_of(folder, collection, threads, *lines, hints=None, search_template
     client = MementoClient(ArchivesSettings(enabled=bool(lines), list=lines), folder)
     repairer = Repairer(collection, RepairSettings(), threads, hints=hints)
     shown = ArchivesShown(portal=lambda: True, search=repairer.search, search_template=search_template)
-    return Archives(client, NewVersion(collection, RepairSettings(), hints), threads, shown)
+    return Archives(
+        client, RememberedCopies(client), NewVersion(collection, RepairSettings(), hints), threads, shown
+    )
 
 
 class TickingClock(FakeClock):

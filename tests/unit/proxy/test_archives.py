@@ -2,9 +2,13 @@
 
 import pytest
 
-from proxy.archives import client_from, pretends
+from proxy.archives import RememberedCopies, client_from, pretends
 from proxy.errors import SettingsError
 from proxy.settings import load
+from repair.memento.datetimes import timestamp
+from repair.memento.model import Copy, TimeMap
+from tests.archiving import LOST, a_memento
+from tests.holdings import a_document, a_link
 from tests.make import a_page
 
 
@@ -35,3 +39,44 @@ def test_pages_that_only_say_sorry_pretend_and_others_do_not():
     )
     assert pretends(a_page(body=sorry))
     assert not pretends(a_page(body=lesson))
+
+
+class ArchivesBefore:
+    """Archives that showed some pages before, and count how often those are read."""
+
+    def __init__(self, *years):
+        self.mementos = tuple(a_memento(str(year)) for year in years)
+        self.read = 0
+
+    async def remembered(self, url):
+        return TimeMap(url=url, mementos=self.mementos)
+
+    async def best_of(self, found, *, near=None, ask=True):
+        assert not ask
+        self.read += 1
+        page, document = a_page(body=b"<p>long"), a_document(links=[a_link()])
+        return Copy(memento=found.mementos[0 if near else -1], page=page, document=document)
+
+
+async def test_a_remembered_copy_is_read_once_until_more_is_known():
+    archives = ArchivesBefore(2010, 2012)
+    copies = RememberedCopies(archives)
+    assert (await copies.best(LOST)).memento.at.year == 2012
+    again = await copies.best(LOST)
+    assert (again.memento.at.year, again.page.body, again.document.links) == (2012, b"", ())
+    assert archives.read == 1
+    archives.mementos += (a_memento("2014"),)
+    assert (await copies.best(LOST)).memento.at.year == 2014
+    assert (await copies.best(LOST, near=timestamp("2010"))).memento.at.year == 2010
+
+
+async def test_only_the_latest_copies_are_kept():
+    archives = ArchivesBefore(2010)
+    copies = RememberedCopies(archives, limit=1)
+    for url in (LOST, f"{LOST}/other", LOST):
+        await copies.best(url)
+    assert archives.read == 3
+
+
+async def test_of_a_page_that_no_archive_showed_there_is_no_copy():
+    assert await RememberedCopies(ArchivesBefore()).best(LOST) is None
