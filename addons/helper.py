@@ -146,6 +146,7 @@ class Helper:
             call.target,
             base=call.base,
             client=flow.client_conn.peername[0],
+            accept=flow.request.headers.get("accept", ""),
             accept_datetime=flow.request.headers.get("accept-datetime"),
             texts=texts,
         )

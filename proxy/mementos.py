@@ -5,7 +5,10 @@
     /memento/YYYYMMDDhhmmss/URL              a version as a page; with `id_` behind the digits as it was sent
 
 A version was written by any site at all and is read under our own address. As a page it is kept in the sandbox of
-`proxy.copies`; as it was sent it is for programs, and a browser that is led there saves it and runs nothing.
+`proxy.copies`; as it was sent it is for programs, and a browser that is led there runs and loads nothing.
+
+A page of a site cannot read our answers, but it can put them into a frame, and sees whether that becomes a page or a
+download. So what browsers can show is never sent as a download: held or not, a frame of it looks the same.
 """
 
 import json
@@ -29,6 +32,7 @@ _ENCODED = re.compile(r"(?i)https?%3a")
 _SCHEME = re.compile(r"(?i)(https?):/*")
 _OTHER_SCHEME = re.compile(r"(?i)[a-z][a-z0-9+.\-]*:/")
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}(;[\x20-\x7e]{0,200})?", re.ASCII)
+_SHOWN = re.compile(r"(?i)(?:text/(?:html|plain)|application/xhtml\+xml)\s*(?:;|\Z)")
 _LONG_URL = (
     1_000  # with more than four links to addresses this long, a header is more than many programs read
 )
@@ -97,8 +101,11 @@ def _original(text: str) -> str | None:
     return url if is_printable(url) and '"' not in url else None
 
 
-def timemap(held: HeldVersions, form: str, *, base: str) -> RenderedPage:
-    """All versions of a page; `base` is the address we are asked under, without a slash at its end."""
+def timemap(held: HeldVersions, form: str, *, base: str, shown: bool = False) -> RenderedPage:
+    """All versions of a page; `base` is the address we are asked under, without a slash at its end.
+
+    With `shown`, a browser asks and gets link-format as plain text, which it would save otherwise.
+    """
     if form == "json":
         return _answer(200, "application/json", json.dumps(_memgator(held, base), indent=2) + "\n")
     span = f'; from="{as_http_date(held.moments[0])}"; until="{as_http_date(held.moments[-1])}"'
@@ -108,7 +115,8 @@ def timemap(held: HeldVersions, form: str, *, base: str) -> RenderedPage:
         f'<{base}/timegate/{held.url}>; rel="timegate"',
         *_mementos(held, base, held.moments),
     )
-    return _answer(200, "application/link-format", ",\n".join(lines) + "\n")
+    kind = "text/plain; charset=utf-8" if shown else "application/link-format"
+    return _answer(200, kind, ",\n".join(lines) + "\n")
 
 
 def _memgator(held: HeldVersions, base: str) -> dict[str, object]:
@@ -148,8 +156,10 @@ def memento(copy: HeldCopy, held: HeldVersions, *, raw: bool, base: str, texts: 
         page = copy_page(copy, texts)
         return RenderedPage(status=page.status, headers=(*page.headers, *about), body=page.body)
     kind = copy.content_type if _MEDIA_TYPE.fullmatch(copy.content_type) else "application/octet-stream"
-    headers = (("Content-Type", kind), ("Content-Disposition", "attachment"), *_SAFETY, *about)
-    return RenderedPage(status=200, headers=headers, body=copy.body)
+    aside: Headers = () if _SHOWN.match(kind) else (("Content-Disposition", "attachment"),)
+    return RenderedPage(
+        status=200, headers=(("Content-Type", kind), *_SAFETY, *about, *aside), body=copy.body
+    )
 
 
 def refusal(status: int) -> RenderedPage:

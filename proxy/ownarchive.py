@@ -11,7 +11,7 @@ from typing import Protocol
 
 from proxy import mementos
 from proxy.language import Catalogue
-from proxy.mementos import MementoOf, Question, TimeMapOf
+from proxy.mementos import MementoOf, TimeGateTo, TimeMapOf
 from proxy.privacy import is_personal_url
 from proxy.render import RenderedPage
 from repair import urls
@@ -37,7 +37,14 @@ class OwnArchive:
         self._share = share
 
     async def answer(
-        self, target: str, *, base: str, client: str, accept_datetime: str | None, texts: Catalogue
+        self,
+        target: str,
+        *,
+        base: str,
+        client: str,
+        accept: str,
+        accept_datetime: str | None,
+        texts: Catalogue,
     ) -> RenderedPage:
         """The answer to a path and query, asked by a client's address under `base`."""
         if not may_read(self._share(), client):
@@ -46,18 +53,23 @@ class OwnArchive:
         if isinstance(question, int):
             return mementos.refusal(question)
         wanted = http_date(accept_datetime) if accept_datetime is not None else None
-        if isinstance(question, mementos.TimeGateTo) and accept_datetime is not None and wanted is None:
+        if isinstance(question, TimeGateTo) and accept_datetime is not None and wanted is None:
             return mementos.refusal(400)
         held = await self._reader.versions(question.url) if is_for(question.url, client) else None
         if held is None:
             return mementos.refusal(404)
+        if isinstance(question, TimeMapOf):
+            return mementos.timemap(held, question.form, base=base, shown="text/html" in accept.lower())
         return await self._found(question, held, wanted, base, texts)
 
     async def _found(
-        self, question: Question, held: HeldVersions, wanted: datetime | None, base: str, texts: Catalogue
+        self,
+        question: TimeGateTo | MementoOf,
+        held: HeldVersions,
+        wanted: datetime | None,
+        base: str,
+        texts: Catalogue,
     ) -> RenderedPage:
-        if isinstance(question, TimeMapOf):
-            return mementos.timemap(held, question.form, base=base)
         if not isinstance(question, MementoOf):
             return mementos.timegate(held, wanted, base=base)
         copy = await self._reader.version(question.url, question.at) if question.at in held.moments else None

@@ -38,6 +38,31 @@ collections:
       replay_url: BASE/memento/{timestamp}id_/{url}
 """
 
+PATHS = (
+    "/timemap/link/",
+    "/timegate/",
+    f"/memento/{as_timestamp(MOMENTS[0])}/",
+    "/memento/20200301123005id_/",
+)
+SPIED = (URL, "http://lost.example/never")
+# What a script of a site can find out of an address by each way it has.
+SPY = """async (url) => {
+    const way = (name, attribute) => new Promise((told) => {
+        const element = document.createElement(name);
+        setTimeout(() => told("silent"), 1500);
+        element.onload = () => told("loaded");
+        element.onerror = () => told("failed");
+        if (name === "link") element.rel = "stylesheet";
+        element[attribute] = url;
+        document.body.append(element);
+    });
+    const asked = (mode) => fetch(url, {mode}).then((answer) => answer.status, () => "failed");
+    return Promise.all([
+        asked("cors"), asked("no-cors"), way("img", "src"), way("script", "src"), way("link", "href"),
+        way("iframe", "src"), way("object", "data"), way("embed", "src"), way("audio", "src"),
+    ]);
+}"""
+
 
 def page(number):
     words = " ".join(f"Rivers run to the sea, said version {number}." for _ in range(30))
@@ -133,7 +158,7 @@ def test_a_program_behind_the_proxy_goes_from_time_gate_to_version(behind):
     assert f'/{as_timestamp(MOMENTS[2])}/{URL}>; rel="last next memento"' in shown.headers["Link"]
     raw = behind.get(gate.headers["Location"].replace("/http://lost", "id_/http://lost"))
     assert raw.body == page(1)
-    assert raw.headers["Content-Disposition"] == "attachment"
+    assert raw.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
     assert behind.get(f"{PORTAL}/timegate/{URL}", Accept_Datetime="soon").status == 400
     assert behind.get(f"{PORTAL}/timemap/link/{urllib.parse.quote(URL, safe='')}").status == 200
     assert behind.get(f"{PORTAL}/timemap/link/http://lost.example/never").status == 404
@@ -171,3 +196,23 @@ def test_a_page_that_changes_as_it_is_visited_becomes_two_versions(start_linkmen
         time.sleep(1.1)  # the second tells versions apart
     shown = [behind.get(version["uri"]).text for version in versions()]
     assert ["said version 0" in text for text in shown] == [True, False]
+
+
+def test_a_browser_shows_a_version_in_any_form_without_running_it(running, open_browser):
+    tab = open_browser(running)
+    tab.goto(f"{PORTAL}/timegate/{URL}")
+    assert tab.url == f"{PORTAL}/memento/{as_timestamp(MOMENTS[2])}/{URL}"
+    assert tab.title() == "Water 2"  # its script would have changed it
+    assert tab.evaluate("self.origin") == "null"
+    tab.goto(f"{PORTAL}/memento/{as_timestamp(MOMENTS[0])}id_/{URL}")
+    assert tab.title() == "Water 0"
+
+
+def test_a_page_of_a_site_cannot_tell_whether_a_page_is_held(running, open_browser, origin):
+    origin.pages["/spy"] = reply("<title>spy</title>")
+    tab = open_browser(running)
+    tab.goto(f"{origin.url}/spy")
+    for base, path in product((PORTAL, running.url), PATHS):
+        held, unknown = (tab.evaluate(SPY, f"{base}{path}{url}") for url in SPIED)
+        assert held == unknown
+        assert held[0] == "failed"

@@ -185,23 +185,25 @@ def test_a_version_as_a_page_may_not_run_anything():
 
 
 @pytest.mark.parametrize(
-    ("content_type", "sent"),
+    ("content_type", "sent", "saved"),
     [
-        ("text/html; charset=utf-8", "text/html; charset=utf-8"),
-        ("image/svg+xml", "image/svg+xml"),
-        ("text/html\r\nSet-Cookie: a=b", "application/octet-stream"),
-        ("", "application/octet-stream"),
+        ("text/html; charset=utf-8", "text/html; charset=utf-8", False),
+        ("text/plain", "text/plain", False),
+        ("text/htmlx", "text/htmlx", True),
+        ("image/svg+xml", "image/svg+xml", True),
+        ("text/html\r\nSet-Cookie: a=b", "application/octet-stream", True),
+        ("", "application/octet-stream", True),
     ],
 )
-def test_a_version_as_it_was_sent_is_saved_by_browsers_not_shown(content_type, sent):
+def test_a_version_as_it_was_sent_can_do_nothing_in_a_browser(content_type, sent, saved):
     body = b"<script>alert(1)</script>\xff"
     version = a_version(body=body, content_type=content_type)
     page = mementos.memento(version, HELD, raw=True, base=BASE, texts=ENGLISH)
     headers = dict(page.headers)
     assert page.body == body
     assert headers["Content-Type"] == sent
-    assert headers["Content-Disposition"] == "attachment"
-    assert headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+    assert ("Content-Disposition" in headers) is saved
+    assert headers["Content-Security-Policy"] == "sandbox; default-src 'none'; frame-ancestors 'none'"
     assert headers["X-Content-Type-Options"] == "nosniff"
     assert headers["Memento-Datetime"] == "Wed, 01 Mar 2023 12:30:05 GMT"
 

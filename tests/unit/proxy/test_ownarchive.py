@@ -36,11 +36,25 @@ class Emptied(Shelf):
         return None
 
 
-async def ask(target, *, share="local", client=INSIDE, accept_datetime=None, shelf=None):
+async def ask(target, *, share="local", client=INSIDE, accept="*/*", accept_datetime=None, shelf=None):
     archive = OwnArchive(shelf or Shelf(), lambda: share)
     return await archive.answer(
-        target, base=BASE, client=client, accept_datetime=accept_datetime, texts=catalogue("en")
+        target,
+        base=BASE,
+        client=client,
+        accept=accept,
+        accept_datetime=accept_datetime,
+        texts=catalogue("en"),
     )
+
+
+async def test_a_browser_shows_a_time_map_that_it_would_otherwise_save():
+    for accept, kind in (
+        ("*/*", "application/link-format"),
+        ("text/html,*/*;q=0.8", "text/plain; charset=utf-8"),
+    ):
+        page = await ask(f"/timemap/link/{URL}", accept=accept)
+        assert dict(page.headers)["Content-Type"] == kind
 
 
 def path(number, modifier=""):
