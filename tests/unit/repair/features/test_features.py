@@ -82,7 +82,10 @@ def test_a_page_is_like_the_pages_that_link_to_the_lost_one(tmp_path):
         a_document("/near", title="A", text="magma chamber pressure eruption " * 9),
         a_document("/far", title="B", text="knights besiege the castle moat " * 9),
         a_document(
-            "/hub", title="Hub", text="magma and eruption of a chamber " * 9, links=[a_link(LOST, "fire mountain")]
+            "/hub",
+            title="Hub",
+            text="magma and eruption of a chamber " * 9,
+            links=[a_link(LOST, "fire mountain")],
         ),
     ]
     with a_collection(tmp_path, *documents) as collection:

@@ -60,5 +60,5 @@ def a_set(links, answered):
 def test_too_few_answers_are_not_learnt_from():
     check([a_set(LEAST_LINKS, LEAST_LINKS), a_set(3, 0)])
     for sets in ([], [a_set(100, LEAST_LINKS - 1)], [a_set(100, 0)]):
-        with pytest.raises(EvaluationFailed, match="at least 20 links"):
+        with pytest.raises(EvaluationFailed, match=f"at least {LEAST_LINKS} links"):
             check(sets)
