@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from repair import words
+from repair import urls, words
 from repair.collection import Collection
 from repair.errors import ModelMismatch
 from repair.hints import Hints
@@ -103,9 +103,18 @@ def _by_model(collection: Collection, settings: RepairSettings, hints: Hints | N
 
     def find(link: BrokenLink, query: Query) -> tuple[Ranked, ...]:
         ranker = latest.ranker() if collection.size() >= _LEARNED_FROM else None
-        return ranker.find(link, query.evidence) if ranker else otherwise(link, query)
+        if ranker is None:
+            return otherwise(link, query)
+        # They are never offered, and beside them the others would look poorer than they are.
+        return ranker.find(link, query.evidence, hidden=addresses(link))
 
     return find
+
+
+def addresses(link: BrokenLink) -> frozenset[str]:
+    """The addresses of the lost page and of the page with the link, as pages are held under them."""
+    known = (url for url in (link.url, link.source_url) if url is not None and urls.is_web_url(url))
+    return frozenset(map(urls.normal, known))
 
 
 class _Latest:

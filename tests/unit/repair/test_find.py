@@ -79,7 +79,7 @@ class FakeLearned:
         self.model = model
         self.known = (is_stop_anchor, pointers, directories)
 
-    def find(self, link, evidence):
+    def find(self, link, evidence, *, hidden):
         is_stop_anchor, pointers, directories = self.known
         return (is_stop_anchor("Worksheet"), pointers(link), directories(link.url), evidence)
 
@@ -100,7 +100,7 @@ def test_the_model_is_told_all_that_is_known_beside_words(collection, monkeypatc
 
 
 class TellingItsModel(FakeLearned):
-    def find(self, link, evidence):
+    def find(self, link, evidence, *, hidden):
         return self.model.about
 
 
