@@ -32,7 +32,8 @@ from repair.versions import HeldVersions, policy_of
 
 log = logging.getLogger(__name__)
 
-_DATABASE = "collection.sqlite3"
+DATABASE = "collection.sqlite3"
+"""The file in a collection's folder that holds everything but the index."""
 _SLICE = 500  # pages indexed in one go: under two seconds of work, so that closing never waits long
 _NEW_WORDS_WAIT_S = 30.0  # a page that others link to with new words is indexed again after this
 
@@ -73,7 +74,7 @@ class Collection:
 
     def __init__(self, directory: Path, settings: CollectionSettings) -> None:
         self._settings = settings
-        self._database = Database(directory / _DATABASE)
+        self._database = Database(directory / DATABASE)
         self._pages = PageStore(self._database, policy_of(settings))
         self._graph = LinkGraph(self._database)
         self._indexing = Indexing(directory / "index", self._database, self._pages, self._graph)
@@ -107,7 +108,7 @@ class Collection:
                 error.__cause__, sqlite3.OperationalError
             ):
                 raise  # busy, full or of another version: not damaged
-            aside = set_aside(directory / _DATABASE)
+            aside = set_aside(directory / DATABASE)
             log.error(
                 "the collection was damaged (%s); it lies in %s now, and an empty one is begun", error, aside
             )

@@ -1,6 +1,7 @@
 """How held pages are found and ranked for a broken link: three ways, of which `repair.ranking` names one.
 
-    learned     the shipped model over all evidence; on a handful of pages it cannot tell what is worth offering
+    learned     a model over all evidence, the school's own or the one that ships; on a handful of pages it cannot
+                tell what is worth offering
     plain       fixed weights over names and texts
     decision    the procedure of Martinez-Romo and Araujo, figure 8
 
@@ -11,16 +12,18 @@ import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from repair import rankmodel, words
+from repair import urls, words
 from repair.collection import Collection
 from repair.errors import ModelMismatch
 from repair.hints import Hints
 from repair.learnedrank import LearnedRanker
 from repair.model import BrokenLink, Query
+from repair.ownmodel import NAME, OwnModel
 from repair.pages import Brief
 from repair.pointers import Pointer, Pointers
 from repair.propose import Proposal, propose
 from repair.rank import PlainRanker, Ranked, by_confidence, pointed
+from repair.rankmodel import RankModel
 from repair.settings import RepairSettings
 from repair.sources.tags import Tags
 from repair.strategy import DecisionProcedure
@@ -28,7 +31,7 @@ from repair.strategy import DecisionProcedure
 Find = Callable[[BrokenLink, Query], tuple[Ranked, ...]]
 """Who is asked: the pages worth offering for a link, best first."""
 
-_LEARNED_FROM = 200  # pages
+_LEARNED_FROM = 20  # pages
 
 log = logging.getLogger(__name__)
 
@@ -86,24 +89,56 @@ def _by_decision(collection: Collection, settings: RepairSettings, hints: Hints 
 
 
 def _by_model(collection: Collection, settings: RepairSettings, hints: Hints | None, otherwise: Find) -> Find:
-    try:
-        learned = LearnedRanker(
+    def made(model: RankModel) -> LearnedRanker:
+        return LearnedRanker(
             collection,
-            rankmodel.default(),
+            model,
             is_stop_anchor=stop_anchors(settings, hints),
             pointers=_pointers(hints),
             directories=hints.directories if hints else lambda _: {},
         )
-    except ModelMismatch as error:
-        log.warning("ranking by plain weights: %s", error)
-        return otherwise
+
+    latest = _Latest(OwnModel(collection.database.path.parent / NAME), made)
+    latest.ranker()  # the model is read now, not while the first reader waits
 
     def find(link: BrokenLink, query: Query) -> tuple[Ranked, ...]:
-        if collection.size() < _LEARNED_FROM:
+        ranker = latest.ranker() if collection.size() >= _LEARNED_FROM else None
+        if ranker is None:
             return otherwise(link, query)
-        return learned.find(link, query.evidence)
+        # They are never offered, and beside them the others would look poorer than they are.
+        return ranker.find(link, query.evidence, hidden=addresses(link))
 
     return find
+
+
+def addresses(link: BrokenLink) -> frozenset[str]:
+    """The addresses of the lost page and of the page with the link, as pages are held under them."""
+    known = (url for url in (link.url, link.source_url) if url is not None and urls.is_web_url(url))
+    return frozenset(map(urls.normal, known))
+
+
+class _Latest:
+    """A ranker by the model in use, made anew when that is another one."""
+
+    def __init__(self, own: OwnModel, make: Callable[[RankModel], LearnedRanker]) -> None:
+        self._own = own
+        self._make = make
+        self._made: tuple[RankModel, LearnedRanker] | None = None  # one value: threads see both or neither
+        self._refused = ""
+
+    def ranker(self) -> LearnedRanker | None:
+        """None when there is no model that fits."""
+        try:
+            model = self._own.current()
+        except ModelMismatch as error:
+            if str(error) != self._refused:
+                self._refused = str(error)
+                log.warning("ranking by plain weights: %s", error)
+            return None
+        made = self._made
+        if made is None or made[0] is not model:
+            made = self._made = (model, self._make(model))
+        return made[1]
 
 
 def _named(collection: Collection, pointers: Sequence[Pointer], *, but: frozenset[int]) -> list[Brief]:

@@ -35,7 +35,7 @@ _MAX_CHARACTERS = 400_000  # of a page's text; the rest of a huge page adds cost
 _MAX_TERMS = 64
 _MAX_TERM_BYTES = 255
 _MAX_NAME = 60
-_HEAP_BYTES = 64_000_000
+_HEAP_BYTES = 256_000_000  # only as much is taken as a commit needs; a full heap would make one more segment
 
 
 class IndexDamaged(CollectionError):

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S = 0.5  # how often a reader looks whether the writer has committed
 _SPACE_BYTES = 64 * 1024**2  # with less, a failed write is the disk's fault, and a new index would not help
-_BULK = 10_000  # pages in one commit when nobody waits: some 30 MB of vectors
+_BULK = 30_000  # pages in one commit when nobody waits: some 90 MB of vectors
 _LINKED = 500  # addresses that a page links to beyond this say little of it
 _ANCHORS = 200  # links into a page beyond this add nothing to what it is called
 

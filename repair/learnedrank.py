@@ -17,9 +17,9 @@ from repair.propose import Findable, pages_for
 from repair.rank import Ranked, pointed
 from repair.rankmodel import RankModel
 
-OFFER_AT = 0.5
+OFFER_AT = 0.4
 """Below this probability that anything is worth offering, nothing is offered."""
-_SURE = 0.5  # a page this likely is offered whatever is said of the whole
+_SURE = 0.8  # a page this likely is offered whatever is said of the whole
 _MAYBE = 0.05
 _LEAST_LIKENESS = 0.15
 _LIKENESS_RATIO = 0.5

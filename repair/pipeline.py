@@ -16,7 +16,7 @@ from typing import ParamSpec, TypeVar
 from repair import urls, words
 from repair.collection import Collection
 from repair.experience import SharedExperience
-from repair.find import finder, stop_anchors
+from repair.find import addresses, finder, stop_anchors
 from repair.gather import gather
 from repair.hints import Hints
 from repair.model import Alternative, BrokenLink, Link, Query, RankedAlternatives
@@ -103,7 +103,7 @@ class Repairer:
 
     def _answer(self, link: BrokenLink, query: Query) -> RankedAlternatives:
         ranked = self._find(link, query)
-        offered = _distinct(ranked, unlike=_addresses(link))[: self._settings.alternatives]
+        offered = _distinct(ranked, unlike=addresses(link))[: self._settings.alternatives]
         held = self._collection.get(link.url)
         told = keywords(query)
         return RankedAlternatives(
@@ -183,14 +183,6 @@ def _distinct(ranked: Iterable[Ranked], *, unlike: frozenset[str] = frozenset())
         seen.add(choice.page.digest)
         kept.append(choice)
     return kept
-
-
-def _addresses(link: BrokenLink) -> frozenset[str]:
-    found = set()
-    for url in (link.url, link.source_url):
-        if url is not None and urls.is_web_url(url):
-            found.add(urls.normal(url))
-    return frozenset(found)
 
 
 def _names_a_page(referrer: str, url: str) -> bool:

@@ -1,8 +1,9 @@
 """The learned ranking as a file: plain JSON with a version and the names of its features, read without scikit-learn.
 
-Two forests look at the same features. `identity` ranks candidates for being the lost page itself, `likeness` says how
-much a candidate would say of the same. A logistic formula makes a probability of what the first says: it decides
-while it is sure, the second where the page itself is not held. Another tells whether any is worth offering.
+Two forests look at the same features. `identity` ranks candidates for being the lost page itself; `likeness` says how
+much a candidate would say of the same. A logistic formula, `held`, tells from the ranking how likely the lost page is
+held at all: while it may be, the first orders the candidates, else the second. Another, `repairable`, tells whether
+any is worth offering.
 """
 
 import math
@@ -23,6 +24,11 @@ from repair.trees import Forest, forest
 
 FORMAT = "linkmend-ranking"
 VERSION = 2
+LEAN = 2.5
+"""Log-odds by which the lost page is believed to be held when candidates are put in order: a reader who gets a page
+like the one that is there loses more than one who gets a less similar page where there is none."""
+FLATTER = 2.0
+"""By how much the shares of candidates are evened out for the order: behind the first, likeness has its say."""
 PLAIN = [
     FEATURES.index(name)
     for name in (
@@ -35,14 +41,20 @@ PLAIN = [
 """Features whose sum tells the hopeless candidates from the others."""
 _LOOKED_AT = 100
 _LONE = 2.0  # the margin of a candidate without rivals
-_TOLD_AT = [
-    FEATURES.index(name)
-    for name in (
-        *("anchor.body_all", "slug.body_all", "inlinks.body_all", "anchor.title_dice", "slug.title_dice"),
-        *("inlinks.title_dice", "anchor.called", "company.backlinks", "found.ways"),
-    )
-]
-_INLINKS_AT = FEATURES.index("known.inlinks")
+_NAMED = (
+    *("anchor=title", "slug=title", "tail=title", "names=title", "copy=title"),
+    *("anchor~title", "slug~title", "tail~title", "names~title", "anchor.title_dice"),
+)
+_SIGNS = (
+    *_NAMED,
+    *("slug.title_dice", "inlinks.title_dice", "anchor.title_all", "slug.title_all", "inlinks.title_all"),
+    *("anchor.called", "slug.called", "tail.called", "address.same_slug", "address.slug", "address.path"),
+    *("address.same_directory", "move.confidence", "anchor.body_all", "slug.body_all", "inlinks.body_all"),
+    *("copy.body_all", "company.best", "company.backlinks", "found.ways", "known.inlinks"),
+    *("known.anchor_terms", "known.slug_terms", "known.copy_terms"),
+)
+_SIGNS_AT = [FEATURES.index(name) for name in _SIGNS]
+_NAMED_AT = [FEATURES.index(name) for name in _NAMED]
 _MAX_BYTES = 64 * 1024**2
 
 Matrix = npt.NDArray[np.floating[Any]]
@@ -63,8 +75,8 @@ class SavedModel(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
     features: list[str]
     identity: SavedForest
     likeness: SavedForest
-    blend: float
-    confidence: dict[str, float]
+    temperature: float
+    held: dict[str, float]
     repairable: dict[str, float]
     about: dict[str, Any]
 
@@ -86,28 +98,29 @@ class RankModel:
 
     identity: Forest
     likeness: Forest
-    blend: float
-    confidence: dict[str, float]
+    temperature: float
+    held: dict[str, float]
     repairable: dict[str, float]
     about: dict[str, Any]
 
     def judge(self, rows: Matrix) -> Judgement:
         """Judge the candidates of one broken link, a row of FEATURES each."""
+        values, confidences, likeness = (np.zeros(len(rows)) for _ in range(3))
         if not len(rows):
-            nobody = np.zeros(0)
-            return Judgement(values=nobody, confidences=nobody, likeness=nobody, repairable=0.0)
+            return Judgement(values=values, confidences=confidences, likeness=likeness, repairable=0.0)
         looked_at = likely(rows)
-        confidences, alike = np.zeros(len(rows)), np.zeros(len(rows))
-        scores = self.identity.scores(rows[looked_at])
-        confidences[looked_at] = confidence(self.confidence, scores)
-        alike[looked_at] = self.likeness.scores(rows[looked_at])
-        values = confidences + self.blend * alike
-        told = telling(rows, confidences, alike, int(values.argmax()))
+        kept = rows[looked_at]
+        scores, alike = self.identity.scores(kept), self.likeness.scores(kept)
+        told = telling(kept, scores, alike)
+        held = logit(self.held, told)
+        values[looked_at] = ordered(scores, alike, held)
+        confidences[looked_at] = probability(held) * shares(scores, self.temperature)
+        likeness[looked_at] = alike
         return Judgement(
             values=values,
             confidences=confidences,
-            likeness=alike,
-            repairable=float(logistic(self.repairable, told)),
+            likeness=likeness,
+            repairable=probability(logit(self.repairable, told | {"held": held})),
         )
 
 
@@ -118,41 +131,46 @@ def likely(rows: Matrix) -> npt.NDArray[np.int64]:
     return np.argpartition(-rows[:, PLAIN].sum(axis=1), _LOOKED_AT)[:_LOOKED_AT]
 
 
-def confidence(formula: Mapping[str, float], scores: Matrix) -> Matrix:
-    """How likely each candidate is the lost page: by its score, and by how far it is above the others."""
-    return logistic(formula, {"score": scores, "margin": margins(scores)})
+def ordered(scores: Matrix, alike: Matrix, held: float) -> Matrix:
+    """Values to order candidates by: who is the page, as far as it may be held (log-odds), else who is like it."""
+    lean = probability(held + LEAN)
+    even = shares(scores, FLATTER)
+    values: Matrix = lean * even / even.max() + (1 - lean) * alike
+    return values
 
 
-def margins(scores: Matrix) -> Matrix:
-    """By how much each score is above the best of the others."""
-    if len(scores) < 2:
-        return np.full(len(scores), _LONE)
-    order = np.argsort(-scores)
-    others = np.full(len(scores), scores[order[0]])
-    others[order[0]] = scores[order[1]]
-    found: Matrix = np.clip(scores - others, -10, 10)
+def shares(scores: Matrix, temperature: float) -> Matrix:
+    """How likely each candidate is the lost page, if one of them is."""
+    raised = np.exp((scores - scores.max()) / temperature)
+    found: Matrix = raised / raised.sum()
     return found
 
 
-def telling(rows: Matrix, confidences: Matrix, alike: Matrix, best: int) -> dict[str, Matrix]:
-    """What of a whole ranking tells whether its best page is worth offering."""
-    told = {f"best.{FEATURES[at]}": rows[best, at] for at in _TOLD_AT}
-    found = {
-        "confidence": confidences[best],
-        "likeness": alike[best],
+def telling(rows: Matrix, scores: Matrix, alike: Matrix) -> dict[str, float]:
+    """What of a whole ranking tells whether the lost page is held: how sure the first is, and what speaks for it."""
+    first = int(scores.argmax())
+    others = np.delete(scores, first)
+    told = {
+        "score": scores[first],
+        "margin": scores[first] - others.max() if len(others) else _LONE,
+        "share": shares(scores, 1.0)[first],
+        "likeness": alike[first],
+        "best_likeness": alike.max(),
         "mean_likeness": np.sort(alike)[-10:].mean(),
-        "known.inlinks": rows[best, _INLINKS_AT],
     }
-    return {name: np.asarray(value, np.float64) for name, value in (told | found).items()}
+    told |= zip((f"first.{name}" for name in _SIGNS), rows[first, _SIGNS_AT], strict=True)
+    told |= zip((f"any.{name}" for name in _NAMED), rows[:, _NAMED_AT].max(axis=0), strict=True)
+    return {name: float(value) for name, value in told.items()}
 
 
-def logistic(formula: Mapping[str, float], values: Mapping[str, Matrix]) -> Matrix:
-    """A probability by a linear formula of named values."""
-    total = sum(
-        (formula.get(name, 0.0) * found for name, found in values.items()), formula.get("constant", 0.0)
-    )
-    probability: Matrix = 1 / (1 + np.exp(-np.clip(total, -30, 30)))
-    return probability
+def logit(formula: Mapping[str, float], told: Mapping[str, float]) -> float:
+    """Log-odds by a linear formula of named values."""
+    return formula.get("constant", 0.0) + sum(formula.get(name, 0.0) * value for name, value in told.items())
+
+
+def probability(log_odds: float) -> float:
+    """The same as a probability."""
+    return 1 / (1 + math.exp(-max(-30.0, min(30.0, log_odds))))
 
 
 def loads(data: bytes, where: str) -> RankModel:
@@ -170,13 +188,13 @@ def loads(data: bytes, where: str) -> RankModel:
         raise ModelMismatch(
             f"{where}: learnt with other features: {', '.join(unknown) or 'in another order'}"
         )
-    if not math.isfinite(saved.blend):
-        raise ModelMismatch(f"{where}: blend: {saved.blend}")
+    if not (math.isfinite(saved.temperature) and saved.temperature > 0):
+        raise ModelMismatch(f"{where}: temperature: {saved.temperature}")
     return RankModel(
         identity=forest(saved.identity.trees, saved.identity.base, len(FEATURES)),
         likeness=forest(saved.likeness.trees, saved.likeness.base, len(FEATURES)),
-        blend=saved.blend,
-        confidence=saved.confidence,
+        temperature=saved.temperature,
+        held=saved.held,
         repairable=saved.repairable,
         about=saved.about,
     )

@@ -47,8 +47,8 @@ class RepairSettings:
     """How many alternatives are listed."""
     deadline_s: float = 2.0
     """The page goes out with what is known after this."""
-    ranking: str = "plain"
-    """plain (fixed weights), learned (the shipped model; on trial) or decision (Martinez-Romo's procedure)."""
+    ranking: str = "learned"
+    """learned (the model), plain (fixed weights) or decision (Martinez-Romo's procedure)."""
     stop_anchors: tuple[str, ...] = ()
     """Anchor texts that say nothing, besides the ones built in ("click here")."""
     stop_titles: tuple[str, ...] = ()

@@ -14,7 +14,6 @@ from repair.errors import EvaluationFailed
 from repair.evaluate.bench import bench
 from repair.features import FEATURES, RAW, Matrix, completed
 from repair.simulate import Plan
-from repair.sources.copy import OwnCopy
 
 _COUNTS_AT = [
     FEATURES.index(f"known.{name}") for name in ("inlinks", "anchor_terms", "slug_terms", "copy_terms")
@@ -68,14 +67,11 @@ def gathered(
     What is not a candidate of its link is not learnt from. Where the lost page is gone, there is no answer.
     """
     rows, answers, similar, numbers = [], [], [], []
-    with bench(plan, cache, None) as opened:
-        ranker, copies = opened.ranker(), OwnCopy(opened.view)
+    with bench(plan, cache, None, copied=copied) as opened:
+        ranker = opened.ranker()
         for done, case in enumerate(opened.cases(), start=1):
             truth = opened.collection.page_number(case.truth)
-            if copied:
-                opened.view.show(case, copied=True)
-            told = copies.find(case.link) if copied else None
-            pages, matrix, _ = ranker.matrix(case.link, (told,) if told else (), hidden=opened.hidden(case))
+            pages, matrix, _ = ranker.matrix(case.link, opened.evidence(case), hidden=opened.hidden(case))
             tell(done)
             if not pages or truth is None:
                 continue

@@ -1,11 +1,12 @@
-"""Learning the ranking model from examples: two forests, their blend, and formulas that make confidences honest.
+"""Learning the ranking model from examples: two forests, and the formulas that make confidences honest.
 
 Everything that is chosen or calibrated is so on links that the forests in question have not seen: the links are dealt
 into two halves by lot, one learns, the other is judged, and the other way round. Only then are the forests grown
 again from all links. Examples count also in poorer forms (`examples.poorer`), for sites that tell less.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +17,22 @@ from sklearn.linear_model import LogisticRegression
 from repair.features import FEATURES, Matrix
 from repair.learn import boost
 from repair.learn.examples import Examples, Flags, gone, groups, hard, poorer
-from repair.rankmodel import FORMAT, PLAIN, VERSION, SavedForest, SavedModel, confidence, margins, telling
+from repair.rankmodel import (
+    FORMAT,
+    PLAIN,
+    VERSION,
+    SavedForest,
+    SavedModel,
+    logit,
+    ordered,
+    shares,
+    telling,
+)
 from repair.trees import Forest, forest
 
-BLENDS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
+TEMPERATURES = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
 UNRELATED = 0.35
 """From this similarity to the lost page on, a page is of the same subject."""
-_TOLERATED = 0.002  # of R@1, for a better choice where the page itself is gone
 _POORER = 4  # poorer forms of each link
 _IDENTITY_TREES = 300
 _LIKENESS_TREES = 120
@@ -50,8 +60,9 @@ def learnt(
     lost = [examples for examples in sets if not examples.answer.any()] + [gone(each) for each in found]
     unrelated = [gone(examples, unlike=UNRELATED) for examples in found]
     judged, judged_lost, judged_unrelated = _cross_judged(found, lost, unrelated, tell)
-    formula = _confidence([*judged, *judged_lost])
-    blend = _blend(judged, judged_lost, formula)
+    held = _fitted([(told, 1) for told in _told(judged)] + [(told, 0) for told in _told(judged_lost)])
+    worth = [(told | {"held": logit(held, told)}, 1) for told in _told(judged)]
+    noise = [(told | {"held": logit(held, told)}, 0) for told in _told(judged_unrelated)]
     tell("all links")
     return SavedModel(
         format=FORMAT,
@@ -59,11 +70,10 @@ def learnt(
         features=list(FEATURES),
         identity=_identity(found, [_all(examples) for examples in found]),
         likeness=_likeness(lost, [_all(examples) for examples in lost]),
-        blend=blend,
-        confidence=formula,
-        repairable=_repairable(judged, judged_unrelated, blend, formula),
-        about=about
-        | {"R@1": {held.examples.name: round(_recall(held, blend, formula), 4) for held in judged}},
+        temperature=_temperature(judged),
+        held=held,
+        repairable=_fitted(worth + noise),
+        about=about | {"R@1": {each.examples.name: round(_recall(each, held), 4) for each in judged}},
     )
 
 
@@ -121,57 +131,47 @@ def _grown(saved: SavedForest) -> Forest:
     return forest(saved.trees, saved.base, len(FEATURES))
 
 
-def _firsts(held: Held, blend: float, formula: dict[str, float]) -> list[int]:
-    """The candidate that comes first, of each link."""
-    found = []
+def _recall(held: Held, formula: dict[str, float]) -> float:
+    """R@1 over the links that have candidates."""
+    right = 0
     for of_link in groups(held.examples.link):
-        values = confidence(formula, held.scores[of_link]) + blend * held.alike[of_link]
-        found.append(of_link.start + int(values.argmax()))
-    return found
+        rows, scores, alike = held.examples.rows[of_link], held.scores[of_link], held.alike[of_link]
+        values = ordered(scores, alike, logit(formula, telling(rows, scores, alike)))
+        right += bool(held.examples.answer[of_link][values.argmax()])
+    return right / max(1, held.examples.links)
 
 
-def _blend(judged: Sequence[Held], lost: Sequence[Held], formula: dict[str, float]) -> float:
-    """How much likeness counts: as much as helps where pages are gone and costs nothing where they are not."""
-    recalls = {b: np.mean([_recall(held, b, formula) for held in judged]) for b in BLENDS}
-    good = [b for b in BLENDS if recalls[b] >= recalls[0.0] - _TOLERATED]
-    return max(good, key=lambda b: float(np.mean([_similarity(held, b, formula) for held in lost])))
+def _temperature(judged: Sequence[Held]) -> float:
+    """The one under which the answers' shares are likeliest: how far differences of scores are to be believed."""
+    answered = [
+        (held.scores[of_link], held.examples.answer[of_link])
+        for held in judged
+        for of_link in groups(held.examples.link)
+        if held.examples.answer[of_link].any()
+    ]
+    surprise = {
+        t: -sum(math.log(max(1e-9, float(shares(scores, t)[answer][0]))) for scores, answer in answered)
+        for t in TEMPERATURES
+    }
+    return min(surprise, key=lambda t: surprise[t])
 
 
-def _recall(held: Held, blend: float, formula: dict[str, float]) -> float:
-    return float(held.examples.answer[_firsts(held, blend, formula)].mean())
-
-
-def _similarity(held: Held, blend: float, formula: dict[str, float]) -> float:
-    return float(held.examples.similarity[_firsts(held, blend, formula)].mean())
-
-
-def _confidence(judged: Sequence[Held]) -> dict[str, float]:
-    """From the score of a candidate and its lead over the others to the probability that it is the page."""
-    rows, right = [], []
+def _told(judged: Sequence[Held]) -> Iterator[dict[str, float]]:
+    """What each ranking tells. Links whose answer is no candidate are left out where there are answers."""
     for held in judged:
+        answers = held.examples.answer
         for of_link in groups(held.examples.link):
-            scores = held.scores[of_link]
-            top = np.argsort(-scores)[:5]
-            rows.append(np.stack((scores[top], margins(scores)[top]), axis=1))
-            right.append(held.examples.answer[of_link][top])
-    return _fitted(("score", "margin"), np.concatenate(rows), np.concatenate(right))
+            if answers[of_link].any() or not answers.any():
+                yield telling(held.examples.rows[of_link], held.scores[of_link], held.alike[of_link])
 
 
-def _repairable(
-    judged: Sequence[Held], unrelated: Sequence[Held], blend: float, formula: dict[str, float]
-) -> dict[str, float]:
-    rows, labels = [], []
-    for held, label in [*((held, True) for held in judged), *((held, False) for held in unrelated)]:
-        for of_link in groups(held.examples.link):
-            sure, alike = confidence(formula, held.scores[of_link]), held.alike[of_link]
-            best = int((sure + blend * alike).argmax())
-            told = telling(held.examples.rows[of_link], sure, alike, best)
-            rows.append(list(told.values()))
-            labels.append(label)
-    return _fitted(tuple(told), np.array(rows), np.array(labels))
-
-
-def _fitted(names: Sequence[str], rows: Matrix, right: Any) -> dict[str, float]:
-    model = LogisticRegression(C=1.0, max_iter=2000).fit(rows, right)
-    weights = dict(zip(names, map(float, model.coef_[0]), strict=True))
-    return weights | {"constant": float(model.intercept_[0])}
+def _fitted(examples: Sequence[tuple[dict[str, float], int]]) -> dict[str, float]:
+    """A logistic formula; both kinds count alike, however many there are of each."""
+    names = tuple(examples[0][0])
+    rows = np.array([list(told.values()) for told, _ in examples])
+    means, scales = rows.mean(axis=0), np.maximum(rows.std(axis=0), 1e-6)
+    model = LogisticRegression(C=0.3, max_iter=3000, class_weight="balanced")
+    model.fit((rows - means) / scales, [label for _, label in examples])
+    weights = model.coef_[0] / scales
+    constant = float(model.intercept_[0] - (weights * means).sum())
+    return dict(zip(names, map(float, weights), strict=True)) | {"constant": constant}

@@ -115,9 +115,9 @@ def test_a_content_type_cannot_write_headers():
     "piece", [b"<head ", b"<!--", b"<!-- -->", b"<html ", b"<!doctype ", b"<base href=", b"<"]
 )
 def test_hostile_markup_takes_no_time(piece):
-    begun = time.perf_counter()
+    begun = time.thread_time()
     shown(piece * (1_000_000 // len(piece)))
-    assert time.perf_counter() - begun < 1
+    assert time.thread_time() - begun < 1
 
 
 @given(st.binary(), st.sampled_from(["text/html", "text/html; charset=utf-16", "application/xhtml+xml"]))

@@ -49,10 +49,10 @@ def test_any_header_gives_one_of_our_languages(header):
 
 
 def test_a_hostile_header_takes_no_time():
-    begun = time.perf_counter()
+    begun = time.thread_time()
     for hostile in ("es;q=" + "0" * 200_000, "a-" * 200_000, "," * 500_000, " " * 500_000):
         choose(hostile)
-    assert time.perf_counter() - begun < 0.5
+    assert time.thread_time() - begun < 0.5
 
 
 @pytest.mark.parametrize("code", OTHERS)

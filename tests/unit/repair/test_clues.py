@@ -2,7 +2,8 @@ import pytest
 
 from repair.addresses import AddressWords, address_terms
 from repair.clues import ClueReader
-from repair.moves import Guess
+from repair.model import Evidence
+from repair.pointers import Kind, Pointer
 from repair.structure import squeezed
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
@@ -56,6 +57,33 @@ def test_the_page_s_own_name_and_the_directories_are_told_apart():
 
 
 def test_known_moves_are_clues(school):
-    guess = Guess(url=SITE + "/new/volcano", confidence=0.9, support=3)
-    found = ClueReader(school, guesses=lambda url: (guess,)).clues(a_broken_link(LOST))
-    assert found.moves == {guess.url: guess}
+    move = Pointer(url=SITE + "/new/volcano", kind=Kind.MOVE, confidence=0.9, support=3)
+    reader = ClueReader(school, pointers=lambda _: (move,), directories=lambda _: {SITE + "/new/": 0.5})
+    found = reader.clues(a_broken_link(LOST))
+    assert found.pointers == (move,)
+    assert found.directories == {SITE + "/new/": 0.5}
+
+
+def test_a_copy_and_tags_are_told_by_their_sources_and_nobody_else_is_heard(school):
+    told = [
+        Evidence(source="copy", terms=(("lava", 1.0),), text="Volcanoes of Iceland"),
+        Evidence(source="tags", terms=(("geology", 0.5),)),
+        Evidence(source="neighbourhood", terms=(("noise", 1.0),)),
+    ]
+    found = ClueReader(school).clues(a_broken_link(LOST), told)
+    assert found.terms["copy"] == {"lava": 1.0}
+    assert found.terms["tags"] == {"geology": 0.5}
+    assert "volcanoesoficeland" in found.calls()
+    assert not any("noise" in terms for terms in found.terms.values())
+
+
+def test_words_glued_in_an_address_are_taken_apart_by_the_collection(tmp_path):
+    documents = [a_document(f"/{at}", text="the water cycle") for at in range(5)]
+    with a_collection(tmp_path, *documents) as collection:
+        found = ClueReader(collection).clues(a_broken_link("http://b.test/watercycle.html"))
+    assert set(found.terms["slug"]) == {"watercycl", "water", "cycl"}
+
+
+def test_an_anchor_that_the_school_knows_to_say_nothing_is_no_clue(school):
+    reader = ClueReader(school, is_stop_anchor=lambda anchor: anchor == "lesson 3")
+    assert "anchor" not in reader.clues(a_broken_link(LOST, anchor="lesson 3")).terms

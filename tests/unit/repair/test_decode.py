@@ -38,9 +38,9 @@ def test_every_content_coding_of_the_web_is_undone(coding):
 @pytest.mark.parametrize("coding", CODINGS)
 def test_a_bomb_stops_at_the_limit_and_is_not_used(coding):
     bomb = CODINGS[coding](bytes(50_000_000))
-    started = time.perf_counter()
+    started = time.thread_time()
     assert identity_body(coded(bomb, coding), LIMIT) is None
-    assert time.perf_counter() - started < 2
+    assert time.thread_time() - started < 2
 
 
 @pytest.mark.parametrize("coding", CODINGS)

@@ -6,13 +6,15 @@ import pytest
 
 from repair import find, rankmodel
 from repair.errors import ModelMismatch
-from repair.find import finder, stop_anchors
+from repair.find import _Latest, finder, stop_anchors
 from repair.hints import Hints
+from repair.ownmodel import save
 from repair.query import formulate
 from repair.settings import RepairSettings
 from repair.sources.anchors import ClickedAnchor
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import a_broken_link
+from tests.models import a_good_model
 
 ASKED = a_broken_link("http://elsewhere.test/1", anchor="Roman aqueducts")
 
@@ -74,9 +76,10 @@ class FakeLearned:
     """A learned ranker that offers what it was told of."""
 
     def __init__(self, collection, model, *, is_stop_anchor, pointers, directories):
+        self.model = model
         self.known = (is_stop_anchor, pointers, directories)
 
-    def find(self, link, evidence):
+    def find(self, link, evidence, *, hidden):
         is_stop_anchor, pointers, directories = self.known
         return (is_stop_anchor("Worksheet"), pointers(link), directories(link.url), evidence)
 
@@ -94,3 +97,43 @@ def test_the_model_is_told_all_that_is_known_beside_words(collection, monkeypatc
     assert told == (True, hints.pointers(asked), {f"{SITE}/": 0.5}, query.evidence)
     assert told[1]
     assert finder(collection, settings, None)(asked, query) == (True, (), {}, query.evidence)
+
+
+class TellingItsModel(FakeLearned):
+    def find(self, link, evidence, *, hidden):
+        return self.model.about
+
+
+def test_the_school_s_own_model_ranks_where_there_is_one(collection, monkeypatch):
+    monkeypatch.setattr(find, "LearnedRanker", TellingItsModel)
+    monkeypatch.setattr(find, "_LEARNED_FROM", 0)
+    path = collection.database.path.parent / "ranking.json"
+    assert ranked(collection, "learned") == rankmodel.default().about
+    save(path, a_good_model("ours"))
+    assert ranked(collection, "learned") == {"from": "ours"}
+    path.write_bytes(b"{}")
+    assert ranked(collection, "learned") == rankmodel.default().about
+
+
+class FakeOwn:
+    """Says what it is told to say."""
+
+    def __init__(self):
+        self.says = "first"
+
+    def current(self):
+        if isinstance(self.says, ModelMismatch):
+            raise self.says
+        return self.says
+
+
+def test_a_ranker_is_made_anew_when_the_model_is_another_one_and_only_then(caplog):
+    own, made = FakeOwn(), []
+    latest = _Latest(own, lambda model: made.append(model) or f"ranker by {model}")
+    assert [latest.ranker(), latest.ranker()] == ["ranker by first"] * 2
+    own.says = ModelMismatch("made for other features")
+    assert [latest.ranker(), latest.ranker()] == [None, None]
+    assert caplog.text.count("made for other features") == 1
+    own.says = "second"
+    assert [latest.ranker(), latest.ranker()] == ["ranker by second"] * 2
+    assert made == ["first", "second"]

@@ -5,7 +5,8 @@ from repair import rankmodel
 from repair.errors import ModelMismatch
 from repair.features import FEATURES
 from repair.learnedrank import LearnedRanker
-from repair.rankmodel import RankModel, margins
+from repair.pointers import Kind, Pointer
+from repair.rankmodel import RankModel
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
 
@@ -56,11 +57,11 @@ def test_without_a_model_there_is_no_ranking(school):
 
 def test_an_unknown_feature_or_version_is_refused():
     good = b'{"format":"linkmend-ranking","version":9,"features":[],"identity":{"base":0,"trees":[]},'
-    good += b'"likeness":{"base":0,"trees":[]},"blend":0,"confidence":{},"repairable":{},"about":{}}'
+    good += b'"likeness":{"base":0,"trees":[]},"temperature":1,"held":{},"repairable":{},"about":{}}'
     with pytest.raises(ModelMismatch, match="version|expected"):
         rankmodel.loads(good, "m.json")
     with pytest.raises(ModelMismatch, match="other features"):
-        rankmodel.loads(good.replace(b'"version":9', b'"version":1'), "m.json")
+        rankmodel.loads(good.replace(b'"version":9', b'"version":2'), "m.json")
     with pytest.raises(ModelMismatch, match="not a ranking model"):
         rankmodel.loads(b"[]", "m.json")
 
@@ -70,9 +71,32 @@ def test_a_file_that_is_not_there_is_told(tmp_path):
         rankmodel.load(tmp_path / "none.json")
 
 
-def test_margins_are_leads_over_the_best_other():
-    assert margins(np.array([3.0, 1.0, 2.0])).tolist() == [1, -2, -1]
-    assert margins(np.array([3.0])).tolist() == [5]
+def test_shares_add_up_and_the_best_score_has_most():
+    found = rankmodel.shares(np.array([3.0, 1.0, 2.0]), 1.0)
+    assert found.sum() == pytest.approx(1)
+    assert found.argmax() == 0
+
+
+def test_who_is_the_page_decides_while_it_may_be_held_and_likeness_where_it_is_not():
+    scores, alike = np.array([2.0, 0.0]), np.array([0.1, 0.9])
+    assert rankmodel.ordered(scores, alike, held=5.0).argmax() == 0
+    assert rankmodel.ordered(scores, alike, held=-9.0).argmax() == 1
+
+
+def test_a_page_that_readers_chose_comes_first_whatever_its_words(school):
+    link = a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes")
+    chosen = Pointer(url=SITE + "/new/castle", kind=Kind.SHARED, confidence=0.99, support=40)
+    ranker = LearnedRanker(school, rankmodel.default(), pointers=lambda _: (chosen,))
+    first = ranker.find(link)[0]
+    assert (first.page.url, first.reasons[0]) == (chosen.url, "shared")
+
+
+def test_a_known_move_is_told_as_the_reason(school):
+    link = a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes")
+    move = Pointer(url=SITE + "/new/volcano", kind=Kind.MOVE, confidence=0.9, support=4)
+    ranker = LearnedRanker(school, rankmodel.default(), pointers=lambda _: (move,))
+    first = ranker.find(link)[0]
+    assert (first.page.url, first.reasons[0]) == (move.url, "moved")
 
 
 def test_no_candidates_are_not_repairable():

@@ -259,9 +259,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("html", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_page_is_read_in_bounded_time(html):
-    started = time.perf_counter()
+    started = time.thread_time()
     found = read(html[:LIMIT])
-    assert time.perf_counter() - started < 5  # each takes under one second on an idle core
+    assert time.thread_time() - started < 5  # each takes under one second on an idle core
     assert len(found.text) <= MAX_TEXT
 
 

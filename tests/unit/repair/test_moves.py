@@ -104,3 +104,15 @@ def test_every_guess_is_held_and_another_address(pairs, asked):
         assert guess.url in held
         assert guess.url != asked
         assert 0 < guess.confidence < 1
+
+
+def test_where_pages_of_a_directory_went_is_known_when_their_names_changed():
+    pairs = [("a", "one"), ("b", "two"), ("c", "three")]
+    moves = [
+        Move(old=f"http://a.test/learn/html/{old}", new=f"http://a.test/core/{new}") for old, new in pairs
+    ]
+    learnt = Moves.learnt(moves, lambda _: True)
+    assert learnt.directories("http://a.test/learn/html/tables") == {"http://a.test/core/": 0.75}
+    assert learnt.directories("http://a.test/learn/css/grid") == {"http://a.test/core/": 0.75}
+    assert learnt.directories("http://b.test/learn/html/tables") == {}
+    assert learnt.directories("nonsense") == {}

@@ -72,7 +72,7 @@ def test_a_snippet_is_a_piece_of_the_text(text, words, width):
 
 
 def test_a_huge_text_takes_a_bounded_time():
-    started = time.perf_counter()
+    started = time.thread_time()
     snippet("lava " * 1_000_000, ["lava"])
     snippet("学" * 1_000_000, ["学学"])
-    assert time.perf_counter() - started < 3
+    assert time.thread_time() - started < 3

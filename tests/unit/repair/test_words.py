@@ -72,9 +72,9 @@ def test_any_text_falls_into_lower_case_words_at_their_places(text):
     "hostile", ["a" * 1_000_000, "学" * 400_000, "e" + "\u0301" * 1_000_000, "a' " * 300_000]
 )
 def test_a_huge_text_is_read_in_time_proportional_to_its_size(hostile):
-    started = time.perf_counter()
+    started = time.thread_time()
     terms(hostile)
-    assert time.perf_counter() - started < 3
+    assert time.thread_time() - started < 3
 
 
 @pytest.mark.parametrize(

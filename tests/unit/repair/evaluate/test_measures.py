@@ -52,7 +52,9 @@ def test_full_confidence_is_in_the_last_bin_and_nothing_ranked_in_none():
 def test_the_report_keeps_the_contract():
     plan = Plan(folder=Path("site"), variant=Variant.KEPT)
     told = report(plan, [an_outcome(0, anchor=1), an_outcome(1, anchor=None)])
-    expected = "collection variant copies n R@1 R@3 R@10 MRR nDCG@10 Sim@1 Sim@3 p50_ms p95_ms models calibration"
+    expected = (
+        "collection variant copies n R@1 R@3 R@10 MRR nDCG@10 Sim@1 Sim@3 p50_ms p95_ms models calibration"
+    )
     assert list(told) == expected.split()
     assert (told["collection"], told["variant"], told["n"], told["R@1"]) == ("site", "kept", 2, 0.5)
     assert told["models"]["combined"]["R@1"] == 0.5

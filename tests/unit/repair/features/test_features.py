@@ -3,6 +3,7 @@ import pytest
 
 from repair.clues import ClueReader
 from repair.features import FEATURES, RAW, completed, features
+from repair.propose import Trace
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
 
@@ -20,12 +21,16 @@ def school(tmp_path):
         yield collection
 
 
+def found_once(pages):
+    return {page.page: Trace(1.0, 1) for page in pages}
+
+
 def matrix(collection, **known):
     clues = ClueReader(collection, compare_addresses=known.pop("compare_addresses", True)).clues(
         a_broken_link(LOST, **known)
     )
     pages = sorted(collection.briefs(collection.numbers()).values(), key=lambda page: page.url)
-    rows = features(collection, clues, pages)
+    rows = features(collection, clues, pages, found_once(pages))
     return {
         page.url.removeprefix(SITE): dict(zip(FEATURES, row, strict=True))
         for page, row in zip(pages, rows, strict=True)
@@ -35,7 +40,7 @@ def matrix(collection, **known):
 def test_there_is_a_number_for_every_name_and_all_are_finite(school):
     clues = ClueReader(school).clues(a_broken_link(LOST))
     pages = list(school.briefs(school.numbers()).values())
-    rows = features(school, clues, pages)
+    rows = features(school, clues, pages, found_once(pages))
     assert rows.shape == (3, len(FEATURES)) == (3, len(set(FEATURES)))
     assert np.isfinite(rows).all()
 
@@ -62,18 +67,44 @@ def test_a_page_that_links_to_the_lost_address_is_known_to(school):
     assert found["/new/river"]["links_here"] == 0
 
 
+def test_a_page_that_stands_beside_the_lost_one_in_a_list_is_known_to(school):
+    assert matrix(school)["/new/river"]["links_both"] == 1
+    assert matrix(school)["/new/volcano"]["links_both"] == 0
+
+
+def test_who_links_to_both_is_asked_only_where_that_is_allowed(school):
+    """While the page stands at its own address, it would be the only one that nobody links to beside it."""
+    assert not any(row["links_both"] for row in matrix(school, compare_addresses=False).values())
+
+
+def test_a_page_is_like_the_pages_that_link_to_the_lost_one(tmp_path):
+    documents = [
+        a_document("/near", title="A", text="magma chamber pressure eruption " * 9),
+        a_document("/far", title="B", text="knights besiege the castle moat " * 9),
+        a_document(
+            "/hub",
+            title="Hub",
+            text="magma and eruption of a chamber " * 9,
+            links=[a_link(LOST, "fire mountain")],
+        ),
+    ]
+    with a_collection(tmp_path, *documents) as collection:
+        found = matrix(collection)
+    assert found["/near"]["company.backlinks"] > found["/far"]["company.backlinks"] + 0.2
+
+
 def test_addresses_are_compared_only_where_that_is_allowed(school):
     found = matrix(school, compare_addresses=False)
     assert not any(row[name] for row in found.values() for name in FEATURES if name.startswith("address."))
 
 
 def test_no_pages_have_no_rows(school):
-    assert features(school, ClueReader(school).clues(a_broken_link(LOST)), []).shape == (0, len(FEATURES))
+    assert features(school, ClueReader(school).clues(a_broken_link(LOST)), [], {}).shape == (0, len(FEATURES))
 
 
 def test_taking_a_candidate_away_leaves_no_hole(school):
     """The trap: whoever is best among those left must look like a best one."""
     rows = np.random.default_rng(0).random((5, len(RAW))).astype(np.float32)
-    left = completed(rows[1:], (0, 1, 1))
+    left = completed(rows[1:], (0, 1, 1, 0))
     best = left[:, FEATURES.index("anchor.title/best")]
     assert (best.min(), best.max()) == (0, 1)

@@ -1,0 +1,51 @@
+"""Names against names."""
+
+import pytest
+
+from repair.clues import Clues
+from repair.features.names import COLUMNS, columns, title_names
+from repair.pages import Brief
+from tests.make import a_broken_link
+
+
+def rows(title, **names):
+    clues = Clues(link=a_broken_link("http://a.test/x"), terms={}, **names)
+    page = Brief(page=1, url="http://a.test/y", title=title, language="", digest=b"")
+    return dict(zip(COLUMNS, columns(clues, [page])[0].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Water cycle", "watercycle"),
+        ("Water cycle - School Encyclopaedia", "watercycle"),
+        ("School Encyclopaedia | Water cycle", "watercycle"),
+        ("Water-cycle — Physics » Science", "watercyclephysics"),
+    ],
+)
+def test_the_site_s_name_in_a_title_does_not_hide_the_page_s(title, name):
+    assert name in title_names(title)
+
+
+def test_a_hyphen_within_a_word_parts_nothing():
+    assert title_names("X-ray") == ("xray",)
+
+
+def test_a_title_without_letters_gives_no_name():
+    assert title_names("—") in ((), ("—",))
+    assert rows("", anchor_name="watercycle")["anchor=title"] == 0
+
+
+def test_the_same_name_is_equal_and_a_similar_one_alike():
+    assert rows("Water cycle - Site", anchor_name="watercycle")["anchor=title"] == 1
+    other = rows("Water cycles", anchor_name="watercycle")
+    assert other["anchor=title"] == 0
+    assert 0.9 < other["anchor~title"] < 1
+
+
+def test_what_most_others_call_the_page_counts_by_how_many_do():
+    assert rows("Rain", names=(("rain", 0.75), ("shower", 0.25)))["names=title"] == 0.75
+
+
+def test_a_copy_s_title_is_a_name():
+    assert rows("Rain", copy_name="rain")["copy=title"] == 1
