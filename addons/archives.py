@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from proxy.archivepage import LATEST, ArchiveContext, archive_page, archive_part
-from proxy.archives import RememberedCopies
+from proxy.archives import RememberedCopies, held_here
 from proxy.findings import Findings, key_of, title_of
 from proxy.forreader import ForReader
 from proxy.helper import Mementos
@@ -23,10 +23,11 @@ from proxy.render import RenderedPage
 from proxy.timeview import TimeView
 from repair.memento.client import MementoClient
 from repair.memento.following import Following
-from repair.memento.model import Copy, Memento
+from repair.memento.model import Copy, Memento, merged
 from repair.model import Alternative, BrokenLink, Document
 from repair.neighbourhood import Reach
 from repair.newversion import Choices, NewVersion, Suggestion
+from repair.versions import HeldVersions
 
 _WAIT_S = 5.0  # for news; the script asks again then
 _TITLES_S = 8.0
@@ -39,9 +40,13 @@ _FOLLOWED_S = 300.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivesShown:
-    """What depends on the rest of linkmend in what readers see: `search` finds held pages for words."""
+    """What depends on the rest of linkmend in what readers see.
+
+    `search` finds held pages for words, `versions` tells which versions of a page are held here and may be read.
+    """
 
     portal: Callable[[], bool]
+    versions: Callable[[str], Awaitable[HeldVersions | None]]
     search: Callable[[str, int], Awaitable[tuple[Alternative, ...]]]
     search_template: str = ""
 
@@ -75,7 +80,9 @@ class Archives:
         found = await self._client.remembered(link.url)
         best = await self._copies.best_of(found)
         known = Findings(link=link, found=found, best=best, offline=self._client.offline)
-        return await self._completed(replace(known, finished=known.offline), TimeView())
+        return await self._with_ours(
+            await self._completed(replace(known, finished=known.offline), TimeView())
+        )
 
     async def answer(self, call: Mementos, texts: Catalogue, client: str) -> RenderedPage | None:
         """What archives have of the page that this reader missed; None when it was not theirs to see."""
@@ -96,7 +103,7 @@ class Archives:
                 finished=followed.finished,
                 offline=self._client.offline,
             )
-            findings = await self._completed(known, call.view)
+            findings = await self._with_ours(await self._completed(known, call.view))
         if not call.part:
             findings = replace(findings, held=await self._held(findings.suggestions))
         context = ArchiveContext(
@@ -146,6 +153,14 @@ class Archives:
             await self._look(latest, ask=view.titles)
         titles = tuple((memento, *self._judged(self._titles.get(memento.url, ""))) for memento in latest)
         return replace(findings, taken=taken, suggestions=ways, titles=titles)
+
+    async def _with_ours(self, findings: Findings) -> Findings:
+        """The findings with the versions that are held here."""
+        held = await self.shown.versions(findings.link.url) if self.shown.portal() else None
+        if held is None or not held.moments:
+            return findings
+        found = merged(findings.found.url, (*findings.found.answers, held_here(held)))
+        return replace(findings, found=found)
 
     async def _held(self, ways: tuple[Suggestion, ...]) -> dict[str, tuple[Alternative, ...]]:
         """The first held pages that each query finds; one that takes too long finds none."""

@@ -43,6 +43,7 @@ from repair.soft404.ask import Asker
 from repair.soft404.detector import Detector
 from repair.soft404.sites import Sites
 from repair.sources.archive import ArchivedCopy
+from repair.versions import HeldVersions
 
 CA_FILE = "mitmproxy-ca-cert.pem"
 _REPAIR_THREADS = 4
@@ -72,6 +73,7 @@ class Parts:
         settings = self.settings
         visitors = Visitors()
         hasher = ClientHasher(data / "client-salt")
+        reader = Reader(self.collection, self._threads)
         copies = RememberedCopies(self.mementos)
         archived = ArchivedCopy(copies, self.collection, stop_titles=settings.repair.stop_titles)
         repairer = Repairer(
@@ -84,11 +86,11 @@ class Parts:
             self._threads,
             ArchivesShown(
                 portal=self._portal_reachable,
+                versions=partial(self._readable_versions, reader),
                 search=repairer.search,
                 search_template=settings.repair.search_template,
             ),
         )
-        reader = Reader(self.collection, self._threads)
         withheld = WithheldPages()
         self._soft404 = Soft404(
             settings.soft404,
@@ -195,6 +197,9 @@ class Parts:
 
     def _note_choice(self, url: str, chosen: str, at: datetime) -> None:
         self.harvester.later(partial(self.hints.note_choice, url, chosen, at))
+
+    async def _readable_versions(self, reader: Reader, url: str) -> HeldVersions | None:
+        return await reader.versions(url) if self.settings.collection.share != "off" else None
 
     def _note_move(self, move: Move) -> None:
         self.harvester.later(partial(self.hints.note_redirect, move.old, move.new))

@@ -7,15 +7,21 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from proxy.helper import PORTAL
 from proxy.privacy import is_personal_url
 from proxy.settings import Settings, parent_address
 from proxy.trust import trusted_file
 from repair.memento.client import MementoClient
+from repair.memento.datetimes import as_timestamp
 from repair.memento.door import ParentProxy
-from repair.memento.model import Copy, TimeMap
+from repair.memento.model import Answer, Copy, Memento, Outcome, TimeMap
 from repair.model import Page
 from repair.moves import Move
 from repair.soft404.judge import PageKind, judge
+from repair.versions import HeldVersions
+
+OWN_NAME = "linkmend"
+"""Under which name the versions held here stand beside those of archives."""
 
 
 def client_from(
@@ -79,6 +85,17 @@ class RememberedCopies:
         self._kept.move_to_end(found.url)
         while len(self._kept) > self._limit:
             self._kept.popitem(last=False)
+
+
+def held_here(held: HeldVersions) -> Answer:
+    """The versions of a page that are held here, as if an archive had answered: linkmend is one too."""
+    mementos = tuple(
+        Memento(
+            url=f"{PORTAL}/memento/{as_timestamp(at)}/{held.url}", at=at, archive=OWN_NAME, original=held.url
+        )
+        for at in held.moments
+    )
+    return Answer(archive=OWN_NAME, outcome=Outcome.ANSWERED, said_at=max(held.moments), mementos=mementos)
 
 
 def pretends(page: Page) -> bool:

@@ -13,6 +13,7 @@ from repair.memento.memory import Memory
 from repair.memento.model import Memento
 from repair.newversion import NewVersion
 from repair.pipeline import Repairer
+from repair.reader import Reader
 from repair.settings import ArchivesSettings, RepairSettings
 from tests.fakes import FakeClock
 from tests.make import a_page
@@ -37,7 +38,10 @@ def archives_of(folder, collection, threads, *lines, hints=None, search_template
     """The archives behind the repair page; without lines, none are asked."""
     client = MementoClient(ArchivesSettings(enabled=bool(lines), list=lines), folder)
     repairer = Repairer(collection, RepairSettings(), threads, hints=hints)
-    shown = ArchivesShown(portal=lambda: True, search=repairer.search, search_template=search_template)
+    versions = Reader(collection, threads).versions
+    shown = ArchivesShown(
+        portal=lambda: True, versions=versions, search=repairer.search, search_template=search_template
+    )
     return Archives(
         client, RememberedCopies(client), NewVersion(collection, RepairSettings(), hints), threads, shown
     )

@@ -7,23 +7,28 @@ import pytest
 from proxy.helper import Mementos
 from proxy.language import catalogue
 from proxy.timeview import TimeView
+from repair.memento.datetimes import as_timestamp
+from repair.model import HeldCopy
 from tests.archiving import archives_of
 from tests.holdings import SITE, a_collection, a_document
-from tests.make import a_broken_link
+from tests.make import A_MOMENT, a_broken_link
 
 MISS = "m" * 22
 LINK = a_broken_link(url=f"{SITE}/earth/volcanoes")
 
 
 @pytest.fixture
-def archives(tmp_path):
+def collection(tmp_path):
+    made = a_collection(tmp_path / "collection", a_document("/held", title="Volcanoes", text="Lava. " * 40))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def archives(tmp_path, collection):
     threads = ThreadPoolExecutor(2)
-    collection = a_collection(
-        tmp_path / "collection", a_document("/held", title="Volcanoes", text="Lava. " * 40)
-    )
     yield archives_of(tmp_path, collection, threads)
     threads.shutdown()
-    collection.close()
 
 
 async def ask(archives, client="ann", part=False, **view):
@@ -45,6 +50,16 @@ async def test_when_nobody_may_be_asked_it_says_so_and_still_finds_ways_to_the_n
     assert "data-next" not in text
     assert 'value="volcanoes"' in text
     assert f'href="{SITE}/held"' in text
+
+
+async def test_versions_held_here_stand_beside_those_of_archives(archives, collection):
+    copy = HeldCopy(url=LINK.url, content_type="text/html", body=b"<p>lava", fetched_at=A_MOMENT)
+    collection.add(a_document(LINK.url), fetched_at=A_MOMENT, copy=copy)
+    known = await archives.remembered(LINK)
+    (memento,) = known.found.mementos
+    assert memento.url == f"http://linkmend.internal/memento/{as_timestamp(A_MOMENT)}/{LINK.url}"
+    archives.note(MISS, "ann", LINK)
+    assert memento.url in (await ask(archives)).body.decode()
 
 
 async def test_the_script_gets_a_part_of_a_page(archives):
