@@ -11,6 +11,7 @@ import os
 import queue
 import sqlite3
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import closing
@@ -43,9 +44,13 @@ _TOP_COLUMNS = {"url": "url", "site": "site", "kind": "kind", "source": "source_
 _BATCH = 500
 _LOOK_AT_CLOCK_S = 900.0
 _PURGE_EVERY = timedelta(days=1)
+_MAX_TOLD = 20_000
 
 OnChoice = Callable[[str, str, datetime], None]
-"""Who is told of a choice as it is written: the missing URL, what was opened, when. It neither waits nor raises."""
+"""Who is told of a choice as it is written: the missing URL, what was opened, when. It neither waits nor raises.
+
+It hears of the same choice of the same client once: whoever goes to and fro does not count as many readers.
+"""
 _Write = Callable[[sqlite3.Connection], Line | None]
 _Job = tuple[_Write, Future[None]]
 
@@ -67,6 +72,8 @@ class MissStore:
         self._retention = timedelta(days=settings.retention_days)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._on_choice = on_choice
+        # By clients' codes, which change every day: on another day it is another choice.
+        self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
         self._queue: queue.Queue[_Job | None] = queue.Queue(queue_length)
         self._next_purge = self._clock()
         self._closed = False
@@ -117,8 +124,8 @@ class MissStore:
             told = _choose(database, miss_id, choice)
             if told is None:
                 return None
-            missed, url = told
-            if self._on_choice is not None:
+            missed, url, client = told
+            if self._on_choice is not None and self._is_news((client, missed, url)):
                 self._on_choice(missed, url, at)
             return {"event": "chosen", "id": miss_id, "at": iso(at), "url": url}
 
@@ -206,6 +213,14 @@ class MissStore:
         if wait:
             done.result()
 
+    def _is_news(self, choice: tuple[str, str, str]) -> bool:
+        known = choice in self._told
+        self._told[choice] = None
+        self._told.move_to_end(choice)
+        if len(self._told) > _MAX_TOLD:
+            self._told.popitem(last=False)
+        return not known
+
     def _write_all(self) -> None:
         while True:
             batch, stop = self._next_batch()
@@ -276,9 +291,11 @@ def _insert(database: sqlite3.Connection, record: MissRecord) -> Line:
     return {"event": "miss", **event}
 
 
-def _choose(database: sqlite3.Connection, miss_id: str, choice: str | int) -> tuple[str, str] | None:
-    """Write down what was opened; the missing URL and that one, None when there is nothing new to it."""
-    row = database.execute("SELECT url, offered, chosen FROM misses WHERE id = ?", (miss_id,)).fetchone()
+def _choose(database: sqlite3.Connection, miss_id: str, choice: str | int) -> tuple[str, str, str] | None:
+    """Write down what was opened; the missing URL, that one and the client, None when there is nothing new to it."""
+    row = database.execute(
+        "SELECT url, offered, chosen, client FROM misses WHERE id = ?", (miss_id,)
+    ).fetchone()
     if row is None:
         return None
     offered = [row[0], *json.loads(row[1])]
@@ -289,4 +306,4 @@ def _choose(database: sqlite3.Connection, miss_id: str, choice: str | int) -> tu
     if url is None or url == row[2]:
         return None
     database.execute("UPDATE misses SET chosen = ? WHERE id = ?", (url, miss_id))
-    return str(row[0]), str(url)
+    return str(row[0]), str(url), str(row[3])

@@ -269,3 +269,18 @@ def test_a_choice_is_told_once_with_the_page_that_was_missing(tmp_path, clock):
         ("http://www.school.test/gone", "http://b.test/", A_MOMENT),
         ("http://www.school.test/gone", "http://c.test/", A_MOMENT),
     ]
+
+
+def test_a_reader_who_goes_to_and_fro_or_asks_again_counts_once_for_each_page(tmp_path, clock):
+    told = []
+    store = MissStore(
+        tmp_path, MissesSettings(), clock=clock, on_choice=lambda *choice: told.append(choice[1])
+    )
+    for number in (1, 2):
+        store.record(a_miss(number))
+        for choice in (1, 2, 1, 2):
+            store.chosen(a_miss(number).id, choice)
+    store.record(a_miss(3, client="fedcba9876543210"))
+    store.chosen(a_miss(3).id, 1)
+    store.close()
+    assert told == ["http://b.test/", "http://c.test/", "http://b.test/"]
