@@ -163,14 +163,19 @@ def is_personal_url(url: str) -> bool:
 
 
 def shareable_url(url: str) -> str:
-    """The address as others may see it in a log: without its query, fragment and user when it is personal."""
+    """The address as others may see it in a log: when it is personal, without what makes it so.
+
+    That is its query, fragment and user, and its path as well where that is personal.
+    """
     if not is_personal_url(url):
         return url
     try:
         parts = urlsplit(url[:_MAX_URL])
     except ValueError:
         return ""
-    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.partition(';')[0]}"
+    site = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+    kept = site + parts.path.partition(";")[0]
+    return f"{site}/" if is_personal_url(kept) else kept  # a session or token may stand in the path itself
 
 
 def _is_personal_name(name: str) -> bool:

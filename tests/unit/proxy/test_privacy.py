@@ -203,5 +203,12 @@ def test_a_personal_address_is_logged_without_what_makes_it_so():
     assert shareable_url("http://school.test/page?q=volcano") == "http://school.test/page?q=volcano"
 
 
+@pytest.mark.parametrize(
+    "path", ["(S(lit3py55t21z5v55vlm25s55))/marks.aspx", "join/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.x"]
+)
+def test_a_session_or_token_in_the_path_is_not_shared_either(path):
+    assert shareable_url(f"http://school.test/{path}") == "http://school.test/"
+
+
 def test_an_address_made_to_be_slow_to_read_is_personal_at_once():
     assert is_personal_url("http://evil.test/x?" + "eyJ" * 200_000)
