@@ -24,7 +24,7 @@ from proxy.findings import Findings
 from proxy.language import Catalogue, choose
 from proxy.misses import MissStore
 from proxy.missrecord import MissRecord, new_miss_id
-from proxy.navigation import asks_for_repair, wants_json
+from proxy.navigation import asks_for_repair, is_navigation, wants_json
 from proxy.privacy import is_personal_url, shareable_url
 from proxy.repairpage import PageContext, render
 from proxy.visitors import Visitors
@@ -71,7 +71,10 @@ class Repair:
         self._archives = archives
 
     def request(self, flow: http.HTTPFlow) -> None:
-        """A request for what was offered on a repair page is a reader's choice."""
+        """A person who opens what was offered on a repair page has chosen it."""
+        request = request_of(flow)
+        if not is_navigation(request.method, request.headers):
+            return  # a prefetch, or a script
         url = url_of(flow)
         miss_id = self._visitors.chose(self._client(flow), url)
         if miss_id is not None:

@@ -96,6 +96,13 @@ async def test_opening_what_was_offered_is_noted_as_the_readers_choice(school):
     assert school.noted()[0].chosen == f"{SITE}/earth/volcanoes"
 
 
+@pytest.mark.parametrize("other", [("Sec-Purpose", "prefetch"), ("Sec-Fetch-Dest", "empty")])
+async def test_a_prefetch_or_a_script_chooses_nothing(school, other):
+    await school.addon.response(a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE))
+    school.addon.request(a_flow(f"{SITE}/earth/volcanoes", headers=[*BROWSER, other]))
+    assert school.noted()[0].chosen is None
+
+
 @pytest.mark.parametrize("name", ["volcanoes.pdf", "Volcanoes_eruptions.docx", "volcanoes.jpg"])
 async def test_a_missing_file_that_a_person_opened_is_repaired_by_its_name(school, name):
     headers = [*BROWSER, ("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Mode", "navigate")]
