@@ -30,6 +30,7 @@ from proxy.repairpage import PageContext, render
 from proxy.visitors import Visitors
 from proxy.withheld import WithheldPages
 from repair.detect import broken, miss_kind
+from repair.errors import RepairError
 from repair.memento.model import TimeMap
 from repair.model import BrokenLink, MissKind, RankedAlternatives
 from repair.pipeline import Repairer
@@ -118,7 +119,7 @@ class Repair:
                 link = await self._placed(flow, link)
                 return await self._repairer.repair(link)
         except TimeoutError:
-            log.warning("no repair within %.1f s: %s", self.deadline_s, link.url)
+            log.warning("no repair within %.1f s: %s", self.deadline_s, shareable_url(link.url))
             return RankedAlternatives(link=link)
 
     async def _placed(self, flow: http.HTTPFlow, link: BrokenLink) -> BrokenLink:
@@ -158,7 +159,8 @@ class Repair:
         try:
             async with asyncio.timeout(_REMEMBER_S):
                 return await self._archives.remembered(link)
-        except TimeoutError:
+        except (TimeoutError, RepairError) as error:
+            log.warning("nothing of archives for %s: %s", link.url, str(error) or "late")
             return Findings(link=link, found=TimeMap(url=link.url))
 
     def _write(

@@ -14,6 +14,7 @@ from proxy.misses import MissStore
 from proxy.settings import MissesSettings
 from proxy.visitors import Visitors
 from proxy.withheld import Withheld, WithheldPages
+from repair.errors import CollectionError
 from repair.model import HeldCopy, MissKind
 from repair.pipeline import Repairer
 from repair.reader import Reader
@@ -88,6 +89,18 @@ async def test_the_miss_is_noted_with_the_page_it_came_from_and_what_was_offered
     assert record.offered[0] == f"{SITE}/earth/volcanoes"
     assert record.status == 404
     assert "127.0.0.1" not in record.client
+
+
+async def test_when_what_archives_said_cannot_be_read_the_repair_page_goes_out_without_it(
+    school, monkeypatch
+):
+    async def damaged(link):
+        raise CollectionError("malformed")
+
+    monkeypatch.setattr(school.archives, "remembered", damaged)
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE)
+    await school.addon.response(flow)
+    assert f'data-url="{SITE}/earth/volcanoes"' in flow.response.get_text()
 
 
 async def test_opening_what_was_offered_is_noted_as_the_readers_choice(school):
