@@ -47,6 +47,7 @@ from repair.versions import HeldVersions
 
 CA_FILE = "mitmproxy-ca-cert.pem"
 _REPAIR_THREADS = 4
+_JUDGING_THREADS = 2  # of their own: who opens a page that is there does not wait behind those who miss one
 
 
 class Parts:
@@ -57,6 +58,7 @@ class Parts:
         install()
         self.settings = settings
         self._threads = ThreadPoolExecutor(_REPAIR_THREADS, thread_name_prefix="repair")
+        self._judging = ThreadPoolExecutor(_JUDGING_THREADS, thread_name_prefix="soft404")
         self.responses = ResponseStore.open(data / "cache", settings.cache)
         self.collection = Collection.open(data / "collection", settings.collection)
         self.sites = Sites(data / "soft404" / "sites.sqlite")
@@ -94,7 +96,7 @@ class Parts:
         withheld = WithheldPages()
         self._soft404 = Soft404(
             settings.soft404,
-            Detector(self.sites, self._threads, ask=self._asker.ask, may_probe=self._may_probe),
+            Detector(self.sites, self._judging, ask=self._asker.ask, may_probe=self._may_probe),
             hasher=hasher,
             withheld=withheld,
             offline=lambda: self.settings.proxy.offline,
@@ -191,7 +193,8 @@ class Parts:
     def _close_stores(self) -> None:
         self.misses.close()  # what it still tells of goes to the harvester
         self.harvester.close()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        for threads in (self._threads, self._judging):
+            threads.shutdown(wait=True, cancel_futures=True)
         self.collection.close()
         self.sites.close()
 

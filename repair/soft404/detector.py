@@ -67,6 +67,7 @@ class Detector:
         self._weights = weights or shipped()
         self._judged: OrderedDict[bytes, tuple[Judgement, Sketch]] = OrderedDict()
         self._probes: set[asyncio.Task[Finding]] = set()
+        self._vouched: OrderedDict[str, None] = OrderedDict()
 
     async def find(self, page: Page, *, asked: str | None = None, budget_s: float = 0.0) -> Finding:
         """What the page is; `asked` is the address that led to it by redirects. Never raises RepairError."""
@@ -94,8 +95,14 @@ class Detector:
             log.warning("%s", error)
 
     async def vouch(self, url: str, sketch: Sketch) -> None:
-        """A reader wanted to see the page after all. Raises CollectionError."""
-        await asyncio.get_running_loop().run_in_executor(self._executor, self._sites.forget, url, sketch)
+        """A reader wanted to see the page after all; what cannot be written down holds until the next start."""
+        self._vouched[url] = None
+        while len(self._vouched) > _REMEMBERED:
+            self._vouched.popitem(last=False)
+        try:
+            await asyncio.get_running_loop().run_in_executor(self._executor, self._sites.forget, url, sketch)
+        except RepairError as error:
+            log.warning("%s", error)
 
     async def close(self) -> None:
         """Give up what sites have not answered."""
@@ -107,7 +114,7 @@ class Detector:
     def _known(self, page: Page, asked: str | None) -> Finding:
         """All that needs no answer of the site."""
         judgement, sketch = self._judgement(page)
-        if self._sites.is_fine(page.url) or (asked is not None and self._sites.is_fine(asked)):
+        if self._is_fine(page.url) or (asked is not None and self._is_fine(asked)):
             return Finding(judgement=replace(judgement, unsure=False), why="reader")
         # Never a start page: single-page applications send it, with a 404, for every address of theirs.
         if place_of(page.url) and self._sites.is_error_page(page.url, sketch):
@@ -115,6 +122,9 @@ class Detector:
         if asked is not None and judgement.kind not in MISSES and self._led_astray(asked, page):
             return Finding(judgement=_MISSING, why="redirect", sketch=sketch)
         return Finding(judgement=judgement, sketch=sketch)
+
+    def _is_fine(self, url: str) -> bool:
+        return url in self._vouched or self._sites.is_fine(url)
 
     def _judgement(self, page: Page) -> tuple[Judgement, Sketch]:
         """By content, remembered for pages that come again."""

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from repair.errors import CollectionError
 from repair.model import MissKind
 from repair.soft404.detector import Detector
 from repair.soft404.judge import PageKind
@@ -133,3 +134,16 @@ async def test_probes_under_way_end_with_the_detector(made):
     await detector.find(a_page(url=f"{SITE}/a/b", body=VAGUE), budget_s=0.0)
     await detector.close()
     assert not detector._probes
+
+
+async def test_a_page_vouched_for_is_shown_even_when_nothing_can_be_written(made, monkeypatch):
+    def full(self, *statements):
+        raise CollectionError("the disk is full")
+
+    monkeypatch.setattr(Sites, "_write", full)
+    detector = made()
+    page = a_page(url=f"{SITE}/a/b.html", body=ERROR)
+    found = await detector.find(page)
+    assert found.miss is MissKind.SOFT_404
+    await detector.vouch(page.url, found.sketch)
+    assert (await detector.find(page)).miss is None
