@@ -23,7 +23,7 @@ from proxy.errors import StoreError
 from proxy.misslines import Line, MissLines
 from proxy.missrecord import COLUMNS, MissRecord, cells, csv_line, event_of, iso, new_miss_id, record_of
 from proxy.settings import MissesSettings
-from repair.files import set_aside
+from repair.files import is_damage, set_aside
 from repair.model import MissKind
 
 __all__ = ["MissRecord", "MissStore", "new_miss_id"]
@@ -80,25 +80,25 @@ class MissStore:
         self.lost = 0
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            self._database = self._begun()
-            self._purge()
+            self._begin()
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{self._path}: the miss log cannot be opened: {error}") from error
         self._writer = threading.Thread(target=self._write_all, name="misses", daemon=True)
         self._writer.start()
 
-    def _begun(self) -> sqlite3.Connection:
-        """The database; a damaged one is set aside, since a school must not lose the web with its miss log."""
+    def _begin(self) -> None:
+        """Open the database; a damaged one is set aside, since a school must not lose the web with its miss log."""
         try:
-            return self._opened()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise  # busy or full: not damaged
+            self._database = self._opened()
+            self._purge()
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise
             aside = set_aside(self._path)
             log.error(
                 "the miss log was damaged (%s); it lies in %s now, and an empty one is begun", error, aside
             )
-            return self._opened()
+            self._database = self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))

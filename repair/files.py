@@ -1,8 +1,16 @@
 """What to do with a file that is damaged: keep it, out of the way, and begin anew."""
 
+import sqlite3
 from pathlib import Path
 
 _COMPANIONS = ("", "-wal", "-shm")  # of a SQLite database
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether an error tells of a damaged file; one that is busy, full or out of reach is not damaged."""
+    code = getattr(error, "sqlite_errorcode", None)  # absent where Python itself complains
+    return code is not None and code & 0xFF in _DAMAGE
 
 
 def set_aside(path: Path) -> Path:

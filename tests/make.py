@@ -36,3 +36,9 @@ def a_flow(url="http://school.test/page", method="GET", headers=(), response=Non
         status, fields, body = response
         flow.response = http.Response.make(status, body, tuple((k.encode(), v.encode()) for k, v in fields))
     return flow
+
+
+def spoil(database):
+    """Overwrite all of a closed SQLite database but its first page, as a bad disk would: it can still be opened."""
+    data = database.read_bytes()
+    database.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))

@@ -7,12 +7,12 @@ store, so a damaged file is set aside and a new one begun.
 import logging
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from repair.errors import ArchiveMemoryError
-from repair.files import set_aside
+from repair.files import is_damage, set_aside
 
 log = logging.getLogger(__name__)
 
@@ -47,14 +47,23 @@ class Notebook:
         self.path = path
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = _connected(path)
+            self._connection = self._begun()
         except OSError as error:
             raise ArchiveMemoryError(f"{path}: {error.strerror}") from error
-        except sqlite3.OperationalError as error:
+        except sqlite3.Error as error:
             raise ArchiveMemoryError(f"{path}: {error}") from error
-        except sqlite3.DatabaseError as error:
-            log.warning("%s is damaged and kept as %s: %s", path, set_aside(path), error)
-            self._connection = _connected(path)
+
+    def _begun(self) -> sqlite3.Connection:
+        try:
+            return _connected(self.path)
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise
+            return self._anew(error)
+
+    def _anew(self, error: sqlite3.Error) -> sqlite3.Connection:
+        log.warning("%s is damaged and kept as %s: %s", self.path, set_aside(self.path), error)
+        return _connected(self.path)
 
     def read(self, statement: str, *values: Any) -> list[Any]:
         """The rows that a statement finds."""
@@ -69,7 +78,8 @@ class Notebook:
             try:
                 yield self._connection
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                with suppress(sqlite3.Error):  # a damaged file may have been rolled back already
+                    self._connection.execute("ROLLBACK")
                 raise
             self._connection.execute("COMMIT")
 
@@ -78,10 +88,18 @@ class Notebook:
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
+        """Damage may show only when a page of the file is read: then the next question meets a new file."""
         try:
             yield
         except sqlite3.Error as error:
+            if is_damage(error):
+                self._renew(error)
             raise ArchiveMemoryError(f"{self.path}: {error}") from error
+
+    def _renew(self, error: sqlite3.Error) -> None:
+        self._connection.close()
+        with suppress(OSError, sqlite3.Error):
+            self._connection = self._anew(error)
 
 
 def _connected(path: Path) -> sqlite3.Connection:

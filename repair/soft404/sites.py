@@ -12,11 +12,11 @@ import sqlite3
 import threading
 import time
 from array import array
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from repair.errors import CollectionError
-from repair.files import set_aside
+from repair.files import is_damage, set_aside
 from repair.soft404.sketch import ALIKE, Sketch, likeness
 from repair.urls import normal, parse
 
@@ -54,11 +54,14 @@ class Sites:
         """The database; a damaged one is set aside, since it can be learnt again."""
         try:
             return self._opened()
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise  # busy or full: not damaged
-            log.error("%s was damaged (%s); it lies in %s now", self._path.name, error, set_aside(self._path))
-            return self._opened()
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise
+            return self._anew(error)
+
+    def _anew(self, error: sqlite3.Error) -> sqlite3.Connection:
+        log.error("%s was damaged (%s); it lies in %s now", self._path.name, error, set_aside(self._path))
+        return self._opened()
 
     def _opened(self) -> sqlite3.Connection:
         os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
@@ -126,20 +129,27 @@ class Sites:
         return [_unpacked(row[0]) for row in rows]
 
     def _read(self, query: str, values: tuple[object, ...]) -> list[tuple[bytes]]:
-        try:
-            with self._lock:
-                return self._database.execute(query, values).fetchall()
-        except sqlite3.Error as error:
-            raise CollectionError(f"{self._path}: {error}") from error
+        with self._translated():
+            return self._database.execute(query, values).fetchall()
 
     def _write(self, *statements: tuple[str, tuple[object, ...]]) -> int:
         """Carry all of them out or none; how many rows the first one changed."""
-        try:
-            with self._lock, self._database:
-                changed = [self._database.execute(text, values).rowcount for text, values in statements]
-        except sqlite3.Error as error:
-            raise CollectionError(f"{self._path}: {error}") from error
+        with self._translated(), self._database:
+            changed = [self._database.execute(text, values).rowcount for text, values in statements]
         return changed[0]
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        """One at a time. Damage may show only when a page of the file is read: then the next meets a new file."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.Error as error:
+                if is_damage(error):
+                    self._database.close()
+                    with contextlib.suppress(OSError, sqlite3.Error):
+                        self._database = self._anew(error)
+                raise CollectionError(f"{self._path}: {error}") from error
 
 
 def _bounded(table: str) -> tuple[str, tuple[object, ...]]:

@@ -16,7 +16,7 @@ from proxy.errors import StoreError
 from proxy.misses import MissRecord, MissStore
 from proxy.settings import MissesSettings
 from repair.model import MissKind
-from tests.make import A_MOMENT
+from tests.make import A_MOMENT, spoil
 
 
 class Clock:
@@ -252,6 +252,15 @@ def test_what_was_committed_survives_kill_9(tmp_path):
 def test_a_damaged_log_is_set_aside_and_an_empty_one_begun(tmp_path):
     MissStore(tmp_path, MissesSettings()).close()
     (tmp_path / "misses.sqlite").write_bytes(b"garbage" * 1000)
+    store = MissStore(tmp_path, MissesSettings())
+    assert store.count() == 0
+    assert (tmp_path / "misses.sqlite.damaged1").exists()
+    store.close()
+
+
+def test_a_log_that_is_damaged_further_down_is_set_aside_too(tmp_path):
+    MissStore(tmp_path, MissesSettings()).close()
+    spoil(tmp_path / "misses.sqlite")
     store = MissStore(tmp_path, MissesSettings())
     assert store.count() == 0
     assert (tmp_path / "misses.sqlite.damaged1").exists()

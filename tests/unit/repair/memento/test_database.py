@@ -1,3 +1,4 @@
+import contextlib
 import os
 import signal
 import sqlite3
@@ -9,6 +10,7 @@ import pytest
 
 from repair.errors import ArchiveMemoryError
 from repair.memento.database import Notebook
+from tests.make import spoil
 
 ROOT = Path(__file__).parents[4]
 
@@ -71,3 +73,14 @@ def test_kill_9_loses_nothing_that_was_done(tmp_path):
     notebook = Notebook(tmp_path / "db")
     assert notebook.read("PRAGMA integrity_check") == [("ok",)]
     assert notebook.read("SELECT count(*) FROM pages")[0][0] >= done
+
+
+def test_damage_that_shows_only_later_is_met_once(tmp_path):
+    Notebook(tmp_path / "db").close()
+    spoil(tmp_path / "db")
+    notebook = Notebook(tmp_path / "db")
+    for _ in range(2):
+        with contextlib.suppress(ArchiveMemoryError), notebook.write() as connection:
+            connection.execute("INSERT INTO hosts VALUES ('h', 'a', 1, 1, 0)")
+    assert _hosts(notebook) == [("h",)]
+    assert (tmp_path / "db.damaged1").exists()

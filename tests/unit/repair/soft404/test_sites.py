@@ -9,6 +9,7 @@ from repair.soft404 import sites as sites_module
 from repair.soft404.sites import ASK_EVERY_S, PER_SITE, Sites
 from repair.soft404.sketch import sketch
 from tests.fakes import FakeClock
+from tests.make import spoil
 
 PAGE = "http://school.test/lessons/gone.html"
 
@@ -100,3 +101,15 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(CollectionError, match="cannot be opened"):
         Sites(tmp_path / "file" / "sites.sqlite")
+
+
+def test_damage_that_shows_only_later_costs_what_was_known_and_no_more(tmp_path):
+    Sites(tmp_path / "sites.sqlite").close()
+    spoil(tmp_path / "sites.sqlite")
+    sites = Sites(tmp_path / "sites.sqlite")
+    with pytest.raises(CollectionError, match="malformed"):
+        sites.remember(PAGE, a_sketch())
+    sites.remember(PAGE, a_sketch())
+    assert sites.is_error_page(PAGE, a_sketch())
+    assert (tmp_path / "sites.sqlite.damaged1").exists()
+    sites.close()
