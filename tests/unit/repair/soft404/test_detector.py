@@ -136,14 +136,20 @@ async def test_probes_under_way_end_with_the_detector(made):
     assert not detector._probes
 
 
-async def test_a_page_vouched_for_is_shown_even_when_nothing_can_be_written(made, monkeypatch):
-    def full(self, *statements):
+class FullDisk(Sites):
+    """Nothing more can be written."""
+
+    def forget(self, url, sketch):
         raise CollectionError("the disk is full")
 
-    monkeypatch.setattr(Sites, "_write", full)
-    detector = made()
+
+async def test_a_page_vouched_for_is_shown_even_when_nothing_can_be_written(tmp_path):
+    sites = FullDisk(tmp_path / "sites.sqlite")
     page = a_page(url=f"{SITE}/a/b.html", body=ERROR)
-    found = await detector.find(page)
-    assert found.miss is MissKind.SOFT_404
-    await detector.vouch(page.url, found.sketch)
-    assert (await detector.find(page)).miss is None
+    with ThreadPoolExecutor(1) as threads:
+        detector = Detector(sites, threads)
+        found = await detector.find(page)
+        assert found.miss is MissKind.SOFT_404
+        await detector.vouch(page.url, found.sketch)
+        assert (await detector.find(page)).miss is None
+    sites.close()
