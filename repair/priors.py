@@ -57,11 +57,6 @@ def inlink_prior(inlinks: int, all_inlinks: int) -> float:
     return max(0, inlinks) / all_inlinks if all_inlinks > 0 else 0.0
 
 
-def length_prior(length: int, all_lengths: int) -> float:
-    """The page's share of all terms of the collection (equation 4)."""
-    return max(0, length) / all_lengths if all_lengths > 0 else 0.0
-
-
 def combined_prior(kind: UrlType, inlinks: int) -> float:
     """The probability that a page of this type with so many inlinks is an entry page."""
     if kind is not UrlType.ROOT:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.priors import UrlType, combined_prior, inlink_prior, length_prior, url_prior, url_type
+from repair.priors import UrlType, combined_prior, inlink_prior, url_prior, url_type
 
 
 @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ def test_the_higher_in_the_tree_the_likelier():
     assert priors == sorted(priors, reverse=True)
 
 
-def test_inlinks_and_length_count_by_their_share():
-    assert inlink_prior(3, 12) == length_prior(3, 12) == 0.25
-    assert inlink_prior(3, 0) == length_prior(3, 0) == 0.0
+def test_inlinks_count_by_their_share():
+    assert inlink_prior(3, 12) == 0.25
+    assert inlink_prior(3, 0) == 0.0
 
 
 @given(st.text(max_size=80))
