@@ -16,9 +16,12 @@ from proxy import logs
 from proxy.commands.lines import STDIN, lines
 from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
+from proxy.settings import Settings
 from proxy.sharing import Tally, heard, named, told
 from repair.collection import Collection
 from repair.experience import Choice, ChoiceStore
+from repair.hints import Hints
+from repair.urls import is_web_url
 
 repairs = typer.Typer(help="Repairs that readers confirmed, here and at other schools.", no_args_is_help=True)
 
@@ -88,22 +91,35 @@ def list_(
 
 @repairs.command()
 def forget(
-    school: Annotated[str, typer.Argument(metavar="SCHOOL", help="As `repairs list` names it.")],
+    what: Annotated[
+        str, typer.Argument(metavar="SCHOOL|URL", help="As `repairs list` names it; or an address.")
+    ],
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Forget all that another school told us."""
+    """Forget all that another school told us; or what was chosen for an address and instead of others, moves too."""
+    if is_web_url(what):
+        with _held(config, data) as (collection, settings):
+            Hints(collection, settings.repair).forget(what)
+        print_line(f"{what}: forgotten")
+        return
     with _opened(config, data) as (store, _):
-        print_line(f"{store.forget_school(school)} repairs forgotten")
+        print_line(f"{store.forget_school(what)} repairs forgotten")
 
 
 @contextmanager
 def _opened(config: Path | None, data: Path | None) -> Iterator[tuple[ChoiceStore, str]]:
     """The choices, and what this school is called."""
+    with _held(config, data) as (collection, settings):
+        yield ChoiceStore(collection.database), settings.repair.school
+
+
+@contextmanager
+def _held(config: Path | None, data: Path | None) -> Iterator[tuple[Collection, Settings]]:
     settings = settings_from(config)
     logs.set_up(settings.log)
     with Collection.open(data_from(data) / "collection", settings.collection) as collection:
-        yield ChoiceStore(collection.database), settings.repair.school
+        yield collection, settings
 
 
 def _read(store: ChoiceStore, file: Path, own: frozenset[str]) -> dict[str, Any]:

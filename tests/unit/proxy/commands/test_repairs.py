@@ -117,3 +117,13 @@ def test_files_that_cannot_be_read_or_written_are_told_in_one_line(school, tmp_p
         error = run(here, *words).exception
         assert isinstance(error, LinkmendError)
         assert "No such file" in str(error)
+
+
+def test_what_our_own_readers_taught_of_an_address_can_be_taken_back(school):
+    ours = school("ours", rain=3)
+    with Collection.open(ours / "collection", CollectionSettings()) as collection:
+        Hints(collection, RepairSettings()).note_redirect(GONE, f"{SITE}/new/showers")
+    assert done(ours, "forget", GONE) == f"{GONE}: forgotten\n"
+    assert done(ours, "list", "--json") == ""
+    with Collection.open(ours / "collection", CollectionSettings()) as collection:
+        assert Hints(collection, RepairSettings()).pointers(a_broken_link(url=GONE)) == ()
