@@ -114,7 +114,8 @@ class Archives:
             search_template=self.shown.search_template,
             portal=self.shown.portal(),
         )
-        return (archive_part if call.part else archive_page)(findings, context)
+        # Thousands of mementos take some ten milliseconds to be counted and drawn.
+        return await asyncio.to_thread(archive_part if call.part else archive_page, findings, context)
 
     async def close(self) -> None:
         """Follow nothing any more."""
@@ -139,7 +140,8 @@ class Archives:
     async def _completed(self, findings: Findings, view: TimeView) -> Findings:
         """The findings with ways to the new version, and the last mementos with as many titles as are known."""
         chosen = next(
-            (each for each in findings.found.mementos if view.take and key_of(each) == view.take), None
+            (each for each in reversed(findings.found.mementos) if view.take and key_of(each) == view.take),
+            None,
         )
         taken = await self._client.look(chosen) if chosen else findings.best
         loop = asyncio.get_running_loop()
