@@ -24,7 +24,9 @@ _MAX_SCHOOL = 80
 _MAX_URL = 2_000
 _MAX_LINES = 200_000  # of one file
 _MOST_TIMES = 100  # that one school's word counts for, however often it says a page was chosen
-_SEARCHED = re.compile(r"(?i)(?:^|[&;])(?:q|query|search|keywords?|terms?|wd)=")
+_SEARCHED = re.compile(
+    r"(?i)(?:^|[&;])(?:q|s|kw|wd|text|find|terms?|\w{0,20}query|\w{0,20}search\w{0,20}|\w{0,20}keywords?)="
+)
 
 Times = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 
