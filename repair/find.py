@@ -1,7 +1,7 @@
 """How held pages are found and ranked for a broken link: three ways, of which `repair.ranking` names one.
 
-    learned     a model over all evidence, the school's own or the one that ships; on a handful of pages it cannot
-                tell what is worth offering
+    learned     a model over all evidence, the school's own or the one that ships; in a small collection it has a
+                say in the order, but not the last word on whether anything is worth offering
     plain       fixed weights over names and texts
     decision    the procedure of Martinez-Romo and Araujo, figure 8
 
@@ -32,6 +32,9 @@ Find = Callable[[BrokenLink, Query], tuple[Ranked, ...]]
 """Who is asked: the pages worth offering for a link, best first."""
 
 _LEARNED_FROM = 20  # pages
+_REFUSES_FROM = (
+    1_000  # pages; among fewer, weak matches that the model knows for noise may be all there is to offer
+)
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +109,8 @@ def _by_model(collection: Collection, settings: RepairSettings, hints: Hints | N
         if ranker is None:
             return otherwise(link, query)
         # They are never offered, and beside them the others would look poorer than they are.
-        return ranker.find(link, query.evidence, hidden=addresses(link))
+        found = ranker.find(link, query.evidence, hidden=addresses(link))
+        return found or (otherwise(link, query) if collection.size() < _REFUSES_FROM else ())
 
     return find
 

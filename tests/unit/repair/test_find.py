@@ -99,6 +99,19 @@ def test_the_model_is_told_all_that_is_known_beside_words(collection, monkeypatc
     assert finder(collection, settings, None)(asked, query) == (True, (), {}, query.evidence)
 
 
+class Refusing(FakeLearned):
+    def find(self, link, evidence, *, hidden):
+        return ()
+
+
+def test_what_the_model_refuses_is_refused_in_a_large_collection_only(collection, monkeypatch):
+    monkeypatch.setattr(find, "LearnedRanker", Refusing)
+    monkeypatch.setattr(find, "_LEARNED_FROM", 0)
+    assert ranked(collection, "learned") == ranked(collection, "plain") != ()
+    monkeypatch.setattr(find, "_REFUSES_FROM", 0)
+    assert ranked(collection, "learned") == ()
+
+
 class TellingItsModel(FakeLearned):
     def find(self, link, evidence, *, hidden):
         return self.model.about
