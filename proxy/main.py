@@ -14,6 +14,7 @@ from proxy.commands.misses import misses
 from proxy.commands.repairs import repairs
 from proxy.commands.serve import serve
 from proxy.commands.soft404 import soft404
+from proxy.commands.tag import tag
 from proxy.commands.terms import df, signature
 from proxy.commands.train import train
 from proxy.errors import LinkmendError
@@ -36,6 +37,7 @@ app.command()(evaluate)
 app.command()(train)
 app.add_typer(misses, name="misses")
 app.add_typer(repairs, name="repairs")
+app.command()(tag)
 app.command()(df)
 app.command()(signature)
 app.command()(ca)

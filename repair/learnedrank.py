@@ -21,8 +21,8 @@ OFFER_AT = 0.4
 """Below this probability that anything is worth offering, nothing is offered."""
 _SURE = 0.8  # a page this likely is offered whatever is said of the whole
 _MAYBE = 0.05
-_LEAST_LIKENESS = 0.15
-_LIKENESS_RATIO = 0.5
+_LEAST_LIKENESS = 0.2
+_LIKENESS_RATIO = 0.6
 _REASON_AT = 0.5
 # Which features tell a reason, each of them between 0 and 1.
 _REASONS: Mapping[str, tuple[str, ...]] = {

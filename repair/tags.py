@@ -39,7 +39,7 @@ class TagStore:
 
     def attach(self, url: str, tag: str) -> bool:
         """Count one more person who attaches a tag to a URL or directory; False for what is no URL or no tag."""
-        plain = " ".join(tag.split()).lower()
+        plain = _plain(tag)
         if not urls.is_web_url(url) or not 0 < len(plain) <= _MAX_TAG:
             return False
         with self._database.write() as connection:
@@ -52,7 +52,7 @@ class TagStore:
     def detach(self, url: str, tag: str) -> None:
         """Remove a tag that nobody should have attached."""
         with self._database.write() as connection:
-            connection.execute("DELETE FROM tags WHERE url = ? AND tag = ?", (url, tag))
+            connection.execute("DELETE FROM tags WHERE url = ? AND tag = ?", (urls.normal(url), _plain(tag)))
 
     def forget(self, url: str) -> None:
         """Remove all tags of a URL."""
@@ -88,6 +88,10 @@ class TagStore:
         with self._database.read() as connection:
             rows = connection.execute(f"{query} AND url IN ({marks})", wanted).fetchall()
         return tuple(_read(row[0]) for row in rows)
+
+
+def _plain(tag: str) -> str:
+    return " ".join(tag.split()).lower()
 
 
 def _read(saved: str) -> tuple[str, ...]:

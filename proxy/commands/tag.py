@@ -1,0 +1,41 @@
+"""`linkmend tag`: what people say a missing page, or all pages of a directory, are about."""
+
+from typing import Annotated
+
+import typer
+
+from proxy import logs
+from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
+from proxy.errors import LinkmendError
+from repair import urls
+from repair.collection import Collection
+from repair.tags import TagStore
+
+
+def tag(
+    url: Annotated[str, typer.Argument(metavar="URL", help="A missing page, or a directory with its slash.")],
+    tags: Annotated[
+        list[str] | None, typer.Argument(metavar="TAG...", help="Words for it; none: list what it has.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Take these tags away again.")] = False,
+    config: Config = None,
+    data: Data = None,
+    as_json: Json = False,
+) -> None:
+    """Say what a missing page is about: its repair page then looks for that too."""
+    if not urls.is_web_url(url):
+        raise LinkmendError(f"{url}: expected an http(s) URL")
+    settings = settings_from(config)
+    logs.set_up(settings.log)
+    with Collection.open(data_from(data) / "collection", settings.collection) as collection:
+        store = TagStore(collection.database)
+        for each in tags or ():
+            if remove:
+                store.detach(url, each)
+            elif not store.attach(url, each):
+                raise LinkmendError(f"{each[:80]!r}: expected a tag of 1 to 60 characters")
+        for name, times in store.tags(urls.normal(url)):
+            if as_json:
+                print_json({"tag": name, "times": times})
+            else:
+                print_line(f"{name} ({times})")
