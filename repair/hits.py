@@ -10,7 +10,7 @@ import numpy.typing as npt
 Shares = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
-_MAX_ROUNDS = 50
+_MAX_ROUNDS = 12  # the order is settled by then; the last digits are not worth the time
 _SETTLED = 1e-6
 
 

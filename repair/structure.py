@@ -104,6 +104,7 @@ def build(url: str) -> Build | None:
     )
 
 
+@lru_cache(maxsize=32_768)  # pages of one site share their directories
 def plain(name: str) -> str:
     """One part of a path without suffix, separators and case, so that rewritten names can be compared.
 
