@@ -5,20 +5,14 @@ Large bodies come from our own body server on loopback, since mitmproxy sends a 
 
 from mitmproxy import http
 
-from addons.flows import OURS, header_list, make_response, mitm_headers, point_at
+from addons.flows import OURS, field_pairs, header_list, make_response, mitm_headers, point_at
 from addons.passage import FileAnswer, Passage
 from proxy.cache.entry import FileBody, Headers, StoredResponse
 from proxy.cache.fields import content_length, has, members, write_date
 from proxy.cache.reply import Reply, reply_from
-from proxy.cache.status import CacheStatus, write_cache_status
+from proxy.cache.status import CacheStatus
+from proxy.cache.wire import dressed
 from proxy.store.bodyserver import BodyServer
-
-_VIA = ("Via", "1.1 linkmend")
-
-
-def dressed(headers: Headers, status: CacheStatus) -> Headers:
-    """The headers with our Via and Cache-Status after those of the caches before us."""
-    return (*headers, _VIA, ("Cache-Status", write_cache_status(status)))
 
 
 async def answer(
@@ -97,10 +91,8 @@ def pass_file(flow: http.HTTPFlow, response: http.Response, file: FileAnswer) ->
 
 def mark(response: http.Response, headers: Headers, status: CacheStatus, *, received_at: float) -> None:
     """Leave our marks on the origin's answer."""
-    added = [_VIA, ("Cache-Status", write_cache_status(status))]
-    if not has(headers, "date"):
-        added.insert(0, ("Date", write_date(received_at)))
-    response.headers.fields += mitm_headers(tuple(added)).fields
+    dated: Headers = () if has(headers, "date") else (("Date", write_date(received_at)),)
+    response.headers.fields += field_pairs(dressed(dated, status))
 
 
 def refuse(flow: http.HTTPFlow, forward: str) -> None:

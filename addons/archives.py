@@ -61,37 +61,41 @@ class Archives:
         ways: NewVersion,
         executor: Executor,
         shown: ArchivesShown,
+        *,
+        asked: bool = True,
     ) -> None:
+        """`asked` says whether archives are asked where no rule says otherwise."""
+        self.asked = asked
         self._client = client
         self._copies = copies
         self._ways = ways
         self._executor = executor
         self.shown = shown
-        self._missed: ForReader[BrokenLink] = ForReader()
+        self._missed: ForReader[tuple[BrokenLink, bool]] = ForReader()
         self._titles: OrderedDict[str, str] = OrderedDict()
         self._followed: OrderedDict[str, tuple[Following, float]] = OrderedDict()
 
-    def note(self, miss_id: str, client: str, link: BrokenLink) -> None:
-        """A reader was shown a repair page, and may ask for archived versions."""
-        self._missed.note(miss_id, client, link)
+    def note(self, miss_id: str, client: str, link: BrokenLink, *, ask: bool = True) -> None:
+        """A reader was shown a repair page, and may ask for archived versions; without `ask`, known ones."""
+        self._missed.note(miss_id, client, (link, ask))
 
-    async def remembered(self, link: BrokenLink) -> Findings:
-        """What is known of a lost page without asking anybody."""
+    async def remembered(self, link: BrokenLink, *, ask: bool = True) -> Findings:
+        """What is known of a lost page without asking anybody; without `ask` that is all there will be."""
         found = await self._client.remembered(link.url)
         best = await self._copies.best_of(found)
-        known = Findings(link=link, found=found, best=best, offline=self._client.offline)
-        return await self._with_ours(
-            await self._completed(replace(known, finished=known.offline), TimeView())
-        )
+        known = Findings(link=link, found=found, best=best, offline=self._client.offline or not ask)
+        known = replace(known, finished=known.offline)
+        return await self._with_ours(await self._completed(known, TimeView(), ask=ask))
 
     async def answer(self, call: Mementos, texts: Catalogue, client: str) -> RenderedPage | None:
         """What archives have of the page that this reader missed; None when it was not theirs to see."""
-        link = self._missed.of(call.miss_id, client)
-        if link is None:
+        missed = self._missed.of(call.miss_id, client)
+        if missed is None:
             return None
-        followed = await self._follow(link.url)
+        link, ask = missed
+        followed = await self._follow(link.url) if ask else None
         if followed is None:
-            findings = replace(await self.remembered(link), finished=True)
+            findings = replace(await self.remembered(link, ask=ask), finished=True)
         else:
             await followed.wait(partial(_worth_showing, followed, call), wait_s=_WAIT_S)
             self._copies.note(followed.found, followed.best)
@@ -103,7 +107,7 @@ class Archives:
                 finished=followed.finished,
                 offline=self._client.offline,
             )
-            findings = await self._with_ours(await self._completed(known, call.view))
+            findings = await self._with_ours(await self._completed(known, call.view, ask=ask))
         if not call.part:
             findings = replace(findings, held=await self._held(findings.suggestions))
         context = ArchiveContext(
@@ -137,13 +141,13 @@ class Archives:
         begun.start()
         return begun
 
-    async def _completed(self, findings: Findings, view: TimeView) -> Findings:
+    async def _completed(self, findings: Findings, view: TimeView, *, ask: bool) -> Findings:
         """The findings with ways to the new version, and the last mementos with as many titles as are known."""
         chosen = next(
             (each for each in reversed(findings.found.mementos) if view.take and key_of(each) == view.take),
             None,
         )
-        taken = await self._client.look(chosen) if chosen else findings.best
+        taken = await self._client.look(chosen, ask=ask) if chosen else findings.best
         loop = asyncio.get_running_loop()
         document = taken.document if taken else None
         ways = await loop.run_in_executor(self._executor, self._suggestions, findings.link, document, view)
@@ -152,7 +156,7 @@ class Archives:
         latest = findings.found.mementos[: -LATEST - 1 : -1]
         # To read ten pages for their titles takes too long for a page that somebody waits for.
         if findings.version:
-            await self._look(latest, ask=view.titles)
+            await self._look(latest, ask=ask and view.titles)
         titles = tuple((memento, *self._judged(self._titles.get(memento.url, ""))) for memento in latest)
         return replace(findings, taken=taken, suggestions=ways, titles=titles)
 

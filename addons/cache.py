@@ -20,6 +20,7 @@ from addons.answers import answer, answer_in_memory, mark, pass_file, refuse, tr
 from addons.background import Replay, answer_within, question, replay_in_mitmproxy, send_on, try_replay
 from addons.flows import FAILURE, OURS, body_of, header_list, request_of
 from addons.passage import Passage, Verdict, stands_apart
+from addons.rules import verdict_of
 from proxy.cache.decide import (
     Decision,
     Fetch,
@@ -79,16 +80,43 @@ class Cache:
 
     # The hooks
 
+    def request_now(self, flow: http.HTTPFlow) -> bool:
+        """Send on what is known not to be held, if nobody has to be waited for."""
+        if flow.response is not None or flow in self._passages:
+            return True
+        verdict = verdict_of(flow)
+        if self._offline() or verdict.offline_only or not verdict.cache or stands_apart(flow):
+            return False
+        request, now = request_of(flow), self._clock()
+        held = self._store.recall(request.url) if looks_up(request) else ()
+        if held is None or self._outages.ongoing(request.url, now):
+            return False
+        decision = decide(request, held, now=now, settings=self.settings)
+        if not isinstance(decision, Fetch):
+            return False
+        alone = not may_collapse(request, decision) or self._unshared.remembers(request.url, now)
+        if not alone and not self._flights.lead(request.url):
+            return False
+        self._passages[flow] = passage = Passage(request=request, requested_at=now, leads=not alone)
+        self._forward(flow, passage, decision)
+        return True
+
     async def request(self, flow: http.HTTPFlow) -> None:
         if flow.response is not None or flow in self._passages:
             return  # answered by another addon, or a question of our own
-        passage = Passage(request=request_of(flow), requested_at=self._clock(), apart=stands_apart(flow))
+        verdict = verdict_of(flow)
+        passage = Passage(
+            request=request_of(flow),
+            requested_at=self._clock(),
+            apart=stands_apart(flow) or not verdict.cache,
+            offline=self._offline() or verdict.offline_only,
+        )
         self._passages[flow] = passage
         if not passage.apart:
-            decision = self._outlast(passage, await self._decide(passage.request))
+            decision = self._outlast(passage, await self._decide(passage))
             decision = await self._collapse(passage, decision)
             decision = await self._ask_ahead(flow, passage, decision)
-        elif self._offline() and not flow.request.stream:
+        elif passage.offline and not flow.request.stream:
             decision = GatewayTimeout(forward="bypass")
         else:
             decision = Fetch(forward="bypass")
@@ -99,7 +127,7 @@ class Cache:
         if passage is None or response is None or response.status_code < 200:
             return
         if OURS in flow.metadata:
-            if passage.file is not None:
+            if passage.file is not None and flow.metadata[OURS] == "hit":
                 pass_file(flow, response, passage.file)
             return
         self._outages.over(passage.request.url)
@@ -112,6 +140,17 @@ class Cache:
         elif not (passage.conditional and response.status_code == 304):
             self._take(flow, passage, response)
 
+    def response_now(self, flow: http.HTTPFlow) -> bool:
+        """Let go what is neither stored nor has to do with what is."""
+        passage, response = self._passages.get(flow), flow.response
+        if passage is None:
+            return True
+        if response is None or OURS in flow.metadata or not _leaves_no_trace(passage, response):
+            return False
+        del self._passages[flow]
+        self._end(passage, response)
+        return True
+
     async def response(self, flow: http.HTTPFlow) -> None:
         passage = self._passages.pop(flow, None)
         if passage is None or flow.response is None:
@@ -123,9 +162,12 @@ class Cache:
                 told = write_cache_status(passage.status())
                 flow.response.headers["Cache-Status"] = told
         finally:
-            self._release(passage)
-            passage.conclude(None)
-            passage.hand_over(flow.response)
+            self._end(passage, flow.response)
+
+    def _end(self, passage: Passage, response: http.Response | None) -> None:
+        self._release(passage)
+        passage.conclude(None)
+        passage.hand_over(response)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """The origin failed, or the client went away. What is set as response here is sent (addons/failures.py)."""
@@ -135,9 +177,7 @@ class Cache:
         if passage.spool is not None:
             passage.spool.abandon()
         passage.detail, passage.storable = "unreachable", False
-        self._release(passage)
-        passage.conclude(None)
-        passage.hand_over(None)
+        self._end(passage, None)
         if flow.response is not None or flow.error is None or flow.error.msg == flow.error.KILLED_MESSAGE:
             return
         if flow.server_conn.timestamp_tcp_setup is None and OURS not in flow.metadata:
@@ -146,8 +186,8 @@ class Cache:
 
     # Before the origin is asked
 
-    async def _decide(self, request: CacheRequest) -> Decision:
-        offline = self._offline()
+    async def _decide(self, passage: Passage) -> Decision:
+        request, offline = passage.request, passage.offline
         variants = await self._variants(request.url) if offline or looks_up(request) else ()
         return decide(request, variants, now=self._clock(), settings=self.settings, offline=offline)
 
@@ -175,7 +215,7 @@ class Cache:
             return decision
         await self._flights.wait(key, self.settings.collapse_wait_s)
         passage.requested_at = self._clock()
-        after = await self._decide(request)
+        after = await self._decide(passage)
         if isinstance(after, Serve) and isinstance(decision, Fetch | Revalidate):
             passage.collapsed, passage.forward = True, decision.forward
         elif may_collapse(request, after):
@@ -234,6 +274,9 @@ class Cache:
                 self._release(passage)
                 return
             decision = Fetch(forward="uri-miss")  # its file is gone
+        self._forward(flow, passage, decision)
+
+    def _forward(self, flow: http.HTTPFlow, passage: Passage, decision: Fetch | Revalidate) -> None:
         passage.forward, passage.stored = decision.forward, decision.stored
         if isinstance(decision, Revalidate):
             passage.conditional, passage.matches = True, decision.matches
@@ -270,7 +313,7 @@ class Cache:
         length = content_length(passage.headers)
         if passage.storable and length is not None and length > self.settings.max_body_bytes:
             passage.storable = False
-        if passage.storable and self._keeps_pinned(passage, status):
+        if passage.storable and (self._keeps_pinned(passage, status) or not verdict_of(flow).cache):
             passage.storable = False
         self._note_shared(passage, response)
         mark(response, passage.headers, passage.status(), received_at=passage.received_at)
@@ -306,10 +349,15 @@ class Cache:
         if passage.conditional and response.status_code == 304:
             await self._validated(flow, passage)
             return
-        if not response.stream:
-            failed = FAILURE in flow.metadata  # the parent's word that it could not reach the origin
-            if self._stand_in(flow, passage, status=None if failed else response.status_code):
-                return
+        failed = FAILURE in flow.metadata  # the parent's word that it could not reach the origin
+        if not response.stream and self._stand_in(
+            flow, passage, status=None if failed else response.status_code
+        ):
+            return
+        if failed:
+            passage.storable = False
+            if passage.spool is not None:
+                passage.spool.abandon()
         for url in invalidated(passage.request, response.status_code, passage.headers):
             await self._store.remove(url)
         if passage.storable:
@@ -412,6 +460,13 @@ class Cache:
         if passage.leads:
             passage.leads = False
             self._flights.land(passage.request.url)
+
+
+def _leaves_no_trace(passage: Passage, response: http.Response) -> bool:
+    """Whether a whole answer changes nothing in the store, and nothing of it takes the answer's place."""
+    if passage.stored is not None or passage.conditional or passage.storable or response.status_code < 200:
+        return False
+    return not invalidated(passage.request, response.status_code, passage.headers)
 
 
 def _tee(spool: Spool) -> Callable[[bytes], bytes]:

@@ -35,6 +35,10 @@ class Clients:
         self._strangers, self._crowds, self._crowded_out = Seldom(log), Seldom(log), Seldom(log)
         self.apply(settings)
 
+    def __len__(self) -> int:
+        """Connections of clients that are open."""
+        return len(self._open)
+
     def apply(self, settings: ProxySettings) -> None:
         self._networks: tuple[_Network, ...] = tuple(map(ipaddress.ip_network, settings.clients))
         self._shares = shares(self._limit, per_client=settings.connections_per_client)
@@ -57,7 +61,7 @@ class Clients:
             )
 
     def client_disconnected(self, client: connection.Client) -> None:
-        self._has_spoken(client)
+        self.has_spoken(client)
         self._origin_count -= len(self._origins.pop(client.id, ()))  # those whose end no hook tells of
         address = self._open.pop(client.id, None)
         if address is not None:
@@ -66,13 +70,13 @@ class Clients:
                 del self._by_address[address]
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
-        self._has_spoken(flow.client_conn)
+        self.has_spoken(flow.client_conn)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        self._has_spoken(flow.client_conn)
+        self.has_spoken(flow.client_conn)
 
     def tcp_start(self, flow: tcp.TCPFlow) -> None:
-        self._has_spoken(flow.client_conn)
+        self.has_spoken(flow.client_conn)
 
     def server_connect(self, data: ServerConnectionHookData) -> None:
         if self._origin_count >= self._shares.origins:
@@ -101,7 +105,8 @@ class Clients:
         if not origins:
             self._origins.pop(data.client.id, None)
 
-    def _has_spoken(self, client: connection.Client) -> None:
+    def has_spoken(self, client: connection.Client) -> None:
+        """The client has come to its first request."""
         timer = self._speechless.pop(client.id, None)
         if timer is not None:
             timer.cancel()

@@ -2,15 +2,18 @@
 
 mitmproxy itself waits for the operating system (minutes) to connect and for ten minutes for an answer. Here a
 timer runs with each forwarded request; when it ends, the tasks that hold the connections to that origin are
-cancelled, which mitmproxy reports like any failed connection, and addons/failures.py answers.
+cancelled, which mitmproxy reports like any failed connection, and addons/failures.py answers. All is measured by
+a clock that nobody sets: mitmproxy's own time stamps are of the time of day.
 """
 
 import asyncio
 import time
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from mitmproxy import ctx, http
-from mitmproxy.connection import Client
+from mitmproxy.connection import Client, Server
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from addons.flows import TIMED_OUT
 from proxy.settings import ProxySettings
@@ -25,12 +28,15 @@ class Deadlines:
     def __init__(self, settings: ProxySettings) -> None:
         self.settings = settings
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._connected_at: WeakKeyDictionary[Server, float] = WeakKeyDictionary()
+
+    def server_connected(self, data: ServerConnectionHookData) -> None:
+        self._connected_at[data.server] = time.monotonic()
 
     def request(self, flow: http.HTTPFlow) -> None:
         if flow.response is None:
-            flow.metadata[_SENT_AT] = (
-                time.time()
-            )  # later than the client's request if that had to wait for another
+            # Later than the client's request if that had to wait for another.
+            flow.metadata[_SENT_AT] = time.monotonic()
             sooner_s = min(self.settings.connect_timeout_s, self.settings.first_byte_timeout_s)
             self._arm(flow, sooner_s, self._check_answered)
 
@@ -69,7 +75,7 @@ class Deadlines:
         if any(io.writer is None for io in transports):
             ends_at = asked_at + self.settings.connect_timeout_s
         else:
-            connected_at = flow.server_conn.timestamp_tcp_setup or 0.0
+            connected_at = self._connected_at.get(flow.server_conn, 0.0)
             ends_at = max(asked_at, connected_at) + self.settings.first_byte_timeout_s
         self._give_up_at(ends_at, flow, self._check_answered)
 
@@ -82,7 +88,7 @@ class Deadlines:
             self._give_up_at(ends_at, flow, self._check_progress)
 
     def _give_up_at(self, ends_at: float, flow: http.HTTPFlow, check: Any) -> None:
-        left_s = ends_at - time.time()
+        left_s = ends_at - time.monotonic()
         if left_s > _EARLY_S:
             self._arm(flow, left_s, check)
         else:

@@ -7,13 +7,14 @@ school.test's name. Where the two differ, `named_truly` is False and nothing may
 
 import time
 from datetime import UTC, datetime
-from http import HTTPStatus
 
 from mitmproxy import http
 from mitmproxy.connection import Server
 from mitmproxy.net.http.url import parse_authority
 
 from proxy.cache.entry import CacheRequest, Headers
+from proxy.cache.wire import reason_bytes
+from proxy.navigation import is_navigation
 from proxy.render import RenderedPage
 from repair.model import Page
 
@@ -33,6 +34,7 @@ KEPT_BYTES = 8 * 1024 * 1024
 _TRULY = "linkmend_named_truly"
 _URL = "linkmend_own_url"
 _REQUEST = "linkmend_request"
+_NAVIGATION = "linkmend_navigation"
 """Metadata: what was worked out of the request once, for the addons that ask after the first."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -72,7 +74,7 @@ def url_of(flow: http.HTTPFlow) -> str:
     if isinstance(kept, str):
         return kept
     request = flow.request
-    host = _connect_name(flow)
+    host = host_of(flow)
     if ":" in host and not host.startswith("["):
         host = f"[{host}]"
     port = "" if request.port == _DEFAULT_PORTS.get(request.scheme) else f":{request.port}"
@@ -80,9 +82,12 @@ def url_of(flow: http.HTTPFlow) -> str:
     return url
 
 
-def _connect_name(flow: http.HTTPFlow) -> str:
-    """The host's name. In transparent mode we connect to a bare address, and the name is what the browser
-    gave: for https the SNI, which the origin's certificate must match; for http only the Host header."""
+def host_of(flow: http.HTTPFlow) -> str:
+    """The name of the host that is asked, in lower case.
+
+    In transparent mode we connect to a bare address, and the name is what the browser gave: for https the SNI,
+    which the origin's certificate must match; for http only the Host header.
+    """
     request = flow.request
     if flow.client_conn.proxy_mode.type_name == "transparent":
         return (flow.client_conn.sni or _host_header(request) or request.host).lower()
@@ -104,10 +109,20 @@ def named_truly(flow: http.HTTPFlow) -> bool:
     return truly
 
 
-def _named_truly(flow: http.HTTPFlow) -> bool:
-    request = flow.request
+def claimed_urls(flow: http.HTTPFlow) -> tuple[str, ...]:
+    """What a request would ask for at the hosts that it names beside the one we connect to."""
+    path = flow.request.path.partition("#")[0]
+    return tuple(f"{flow.request.scheme}://{claim.lower()}{path}" for claim in dict.fromkeys(_claims(flow)))
+
+
+def _claims(flow: http.HTTPFlow) -> tuple[str, ...]:
     # In a tunnel an absolute request line may name another site than the tunnel leads to.
-    claims = (*request.headers.get_all("host"), *((request.authority,) if request.authority else ()))
+    request = flow.request
+    return (*request.headers.get_all("host"), *((request.authority,) if request.authority else ()))
+
+
+def _named_truly(flow: http.HTTPFlow) -> bool:
+    request, claims = flow.request, _claims(flow)
     if flow.client_conn.proxy_mode.type_name == "transparent":
         sni = str(flow.client_conn.sni or "").lower()
         return bool(sni) and all(_names(claim, sni, request) for claim in claims)
@@ -149,9 +164,18 @@ def request_of(flow: http.HTTPFlow) -> CacheRequest:
     return made
 
 
+def is_navigation_of(flow: http.HTTPFlow) -> bool:
+    """Whether a person opens a page with this flow: asked by several addons, worked out once."""
+    known = flow.metadata.get(_NAVIGATION)
+    if known is None:
+        request = request_of(flow)
+        known = flow.metadata[_NAVIGATION] = is_navigation(request.method, request.headers)
+    return bool(known)
+
+
 def forget_request(flow: http.HTTPFlow) -> None:
     """Work it out anew: the flow is a copy whose request was changed."""
-    for name in (_REQUEST, _URL):
+    for name in (_REQUEST, _URL, _NAVIGATION):
         flow.metadata.pop(name, None)
 
 
@@ -162,7 +186,12 @@ def header_list(headers: http.Headers) -> Headers:
 
 def mitm_headers(headers: Headers) -> http.Headers:
     """The way back from `header_list`."""
-    return http.Headers([(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers])
+    return http.Headers(field_pairs(headers))
+
+
+def field_pairs(headers: Headers) -> tuple[tuple[bytes, bytes], ...]:
+    """What stands in mitmproxy's `Headers.fields`."""
+    return tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in headers)
 
 
 def make_response(*, status: int, reason: str = "", headers: Headers, body: bytes = b"") -> http.Response:
@@ -171,20 +200,13 @@ def make_response(*, status: int, reason: str = "", headers: Headers, body: byte
     return http.Response(
         http_version=b"HTTP/1.1",
         status_code=status,
-        reason=(reason or _reason(status)).encode("latin-1", "replace"),
+        reason=reason_bytes(status, reason),
         headers=mitm_headers(headers),
         content=body,
         trailers=None,
         timestamp_start=now,
         timestamp_end=now,
     )
-
-
-def _reason(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return ""
 
 
 def page_of(flow: http.HTTPFlow) -> Page:

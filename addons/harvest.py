@@ -5,18 +5,17 @@ from functools import partial
 
 from mitmproxy import http
 
-from addons.flows import OURS, header_list, named_truly, page_of, request_of
+from addons.flows import OURS, header_list, is_navigation_of, named_truly, page_of, request_of
+from addons.rules import verdict_of
 from addons.soft404 import is_worth_keeping
 from proxy.cache.entry import CacheRequest
 from proxy.cache.personal import is_personal
 from proxy.clients import ClientHasher
-from proxy.navigation import is_navigation
 from proxy.privacy import SeenContent, is_personal_url, may_harvest
+from proxy.seams import Harvester, Hints
 from proxy.settings import HarvestSettings
 from proxy.visitors import Visitors
 from repair import urls
-from repair.harvest import Harvester
-from repair.hints import Hints
 
 _PERMANENT = (301, 308)
 
@@ -46,14 +45,14 @@ class Harvest:
         self._seen = SeenContent()
 
     def response(self, flow: http.HTTPFlow) -> None:
-        if flow.response is None or flow.is_replay:
+        if flow.response is None or flow.is_replay or not verdict_of(flow).index:
             return
         if flow.response.status_code in _PERMANENT:
             self._note_move(flow)
         if flow.response.status_code != 200 or flow.response.stream or not is_worth_keeping(flow):
             return
         request = request_of(flow)
-        if not is_navigation(request.method, request.headers) or not named_truly(flow):
+        if not is_navigation_of(flow) or not named_truly(flow):
             return
         self._visitors.opened(self._hasher.hash(flow.client_conn.peername[0]), request.url)
         if self.settings.enabled and OURS not in flow.metadata and request.method == "GET":
@@ -67,7 +66,7 @@ class Harvest:
             not location
             or not self.settings.enabled
             or OURS in flow.metadata
-            or not is_navigation(request.method, request.headers)
+            or not is_navigation_of(flow)
             or not named_truly(flow)
         ):
             return

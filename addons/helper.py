@@ -5,16 +5,16 @@ import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import Encoding
 from mitmproxy import http
 
-from addons.archives import Archives
 from addons.flows import header_list, url_of, write_page
-from proxy import pages
+from proxy import pages, portal
 from proxy.clients import ClientHasher
 from proxy.copies import copy_page
+from proxy.devicecertificate import certificate, fingerprint
+from proxy.devices import CertificateForm
 from proxy.helper import (
+    PAC_PATHS,
     PORTAL_HOST,
     PREFIX,
     Anyway,
@@ -22,21 +22,24 @@ from proxy.helper import (
     Certificate,
     Chose,
     Copy,
+    DeviceCall,
     HelperCall,
     Mementos,
-    Portal,
+    Pac,
+    Privacy,
     Refused,
     Search,
     Static,
     ToPortal,
+    Trusted,
     route,
 )
 from proxy.language import Catalogue, choose
-from proxy.misses import MissStore
 from proxy.ownarchive import OwnArchive
+from proxy.portal import Told
 from proxy.render import RenderedPage
-from repair.pipeline import Repairer
-from repair.reader import Reader
+from proxy.seams import Archives, MissLog, Reader, Repairer
+from proxy.settings import split_address
 
 log = logging.getLogger(__name__)
 
@@ -51,11 +54,11 @@ class Helper:
         self,
         repairer: Repairer,
         reader: Reader,
-        misses: MissStore,
+        misses: MissLog,
         *,
         own_archive: OwnArchive,
         ca: Path,
-        retention_days: int,
+        told: Callable[[], Told],
         deadline_s: float,
         portal: Callable[[], bool],
         hasher: ClientHasher,
@@ -71,19 +74,33 @@ class Helper:
         self._hasher = hasher
         self._show_anyway = show_anyway
         self._archives = archives
-        self.retention_days = retention_days
+        self._told = told
         self.deadline_s = deadline_s
 
+    def request_now(self, flow: http.HTTPFlow) -> bool:
+        """Nearly always: nothing for us."""
+        path = flow.request.path
+        return (
+            not path.startswith(PREFIX)
+            and path not in PAC_PATHS
+            and not url_of(flow).startswith(_PORTAL)
+            and not self._own(flow)
+        )
+
+    def _own(self, flow: http.HTTPFlow) -> str:
+        """Our own address, when that is what the request is to; else ""."""
+        return url_of(flow).split("/")[2] if self._portal() and _is_for_us(flow) else ""
+
     async def request(self, flow: http.HTTPFlow) -> None:
-        own = url_of(flow).split("/")[2] if self._portal() and _is_for_us(flow) else ""
-        if not own and not flow.request.path.startswith(PREFIX) and not url_of(flow).startswith(_PORTAL):
-            return  # nearly always: the rest is for the few
+        if flow.response is not None or self.request_now(flow):
+            return  # answered by the desk or a rule; or nothing for us
         call = route(
             flow.request.method,
             url_of(flow),
             header_list(flow.request.headers),
             portal_reachable=self._portal(),
-            own=own,
+            own=self._own(flow),
+            public=self._told().public,
         )
         if call is not None:
             texts = choose(flow.request.headers.get("accept-language"))
@@ -91,18 +108,39 @@ class Helper:
                 client = self._hasher.hash(flow.client_conn.peername[0])
                 if isinstance(call, Archived):
                     page = await self._archived(call, flow, texts)
+                elif isinstance(call, DeviceCall):
+                    page = await self._about_devices(call, flow, texts)
                 else:
                     page = await self._answer(call, texts, client)
+            except TimeoutError:
+                log.warning(
+                    "no answer within %.1f s: %s", self.deadline_s, flow.request.path.partition("?")[0]
+                )
+                page = pages.refused_page(503, texts, portal=self._portal())
             except Exception:  # whatever failed: words meant for us must not go on to the site
                 log.exception("could not answer %s", flow.request.path)
                 page = pages.refused_page(503, texts, portal=self._portal())
             write_page(flow, page, ours="helper")
 
+    async def _about_devices(self, call: DeviceCall, flow: http.HTTPFlow, texts: Catalogue) -> RenderedPage:
+        told = self._told()
+        host, port = split_address(told.public) if told.public else flow.client_conn.sockname[:2]
+        host = host.removeprefix("::ffff:")
+        if isinstance(call, Pac):
+            return portal.pac_page(host, port)
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        return portal.portal_page(
+            texts,
+            told,
+            held_pages=await self._reader.count(),
+            user_agent=flow.request.headers.get("user-agent", ""),
+            fingerprint=await asyncio.to_thread(fingerprint, self._ca),
+            pac_url=f"http://{place}{PAC_PATHS[0]}" if self._portal() else "",
+            portal=self._portal(),
+        )
+
     async def _answer(self, call: HelperCall, texts: Catalogue, client: str) -> RenderedPage:
         match call:
-            case Portal():
-                held = await self._reader.count()
-                return pages.portal_page(texts, held_pages=held, retention_days=self.retention_days)
             case Search(query=query):
                 return await self._search(query, texts)
             case Copy(url=url):
@@ -118,8 +156,12 @@ class Helper:
             case Mementos():
                 found = await self._archives.answer(call, texts, client)
                 return found or pages.refused_page(404, texts, portal=self._portal())
-            case Certificate(der=der):
-                return pages.certificate_page(await asyncio.to_thread(self._certificate, der), der=der)
+            case Certificate(form=form):
+                return await self._certificate(form, texts)
+            case Trusted(picture=picture):
+                return portal.trusted_picture() if picture else portal.trusted_page(texts)
+            case Privacy():
+                return portal.privacy_page(texts, self._told(), portal=self._portal())
             case Static(name=name):
                 return pages.static_page(name) or pages.refused_page(404, texts, portal=self._portal())
             case ToPortal(url=url):
@@ -151,10 +193,10 @@ class Helper:
             texts=texts,
         )
 
-    def _certificate(self, der: bool) -> bytes:
+    async def _certificate(self, form: CertificateForm, texts: Catalogue) -> RenderedPage:
         # The file also exists with its key (mitmproxy-ca.pem): only the certificate is ever read here.
-        pem = self._ca.read_bytes()
-        return x509.load_pem_x509_certificate(pem).public_bytes(Encoding.DER) if der else pem
+        note = str(texts("device.profile_note"))
+        return portal.certificate_page(await asyncio.to_thread(certificate, self._ca, form, note=note), form)
 
 
 def _is_for_us(flow: http.HTTPFlow) -> bool:

@@ -37,11 +37,17 @@ class Linkmend:
         config, data = ctx.options.linkmend_config, ctx.options.linkmend_data
         try:
             settings = tree.load(Path(config) if config else tree.default_path())
-            self._parts = Parts(settings, Path(data) if data else tree.default_data())
+            self._parts = Parts(
+                settings,
+                Path(data) if data else tree.default_data(),
+                authority=Path(ctx.options.confdir),
+            )
         except (LinkmendError, RepairError) as error:
             raise exceptions.OptionsError(f"linkmend: {error}") from error
         await self._parts.start()
         ctx.options.update(**mitmproxy_options(settings.proxy, ctx.options.confdir))
+        if self._parts.desk is not None:
+            self._parts.desk.unready = lambda: ""
         self.addons = self._parts.addons()
 
     async def done(self) -> None:

@@ -3,31 +3,44 @@
 mitmdump loads some thirty addons and walks through all of them for every hook of every request, which costs
 about half of its time. Ours loads six of mitmproxy's own beside linkmend's, and keeps a table from hook to
 handlers. `LeanAddons.trigger_event` does what mitmproxy's does, for addons without children.
+
+A hook that is a coroutine costs a task. An addon that seldom has to wait may offer a plain method beside it, named
+`request_now` beside `request`, that does the work if it can be done at once and tells whether it has. If not, it
+must have changed nothing: the coroutine is called then.
 """
 
 import asyncio
 import errno
 import inspect
 import logging
-import re
+import os
 import signal
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from mitmproxy import certs, exceptions, hooks, master, options
+from mitmproxy import certs, connection, exceptions, flow, hooks, master, options
 from mitmproxy.addonmanager import AddonManager
 from mitmproxy.addons import clientplayback, core, disable_h2c, next_layer, proxyserver, tlsconfig
+from mitmproxy.proxy.server import ConnectionHandler
 
+from addons.certificates import QuickTls
+from addons.internals import inline
 from addons.lookups import Lookups
+from proxy.authority import ensure_authority
 from proxy.errors import StartError
+from proxy.loops import is_cancelled
 from proxy.seldom import Seldom
 from proxy.settings import ProxySettings, split_address
-from proxy.trust import trusted_file
+from proxy.trust import keep_key_private, trusted_file
 
 log = logging.getLogger(__name__)
 
+_BEGUN = "linkmend_begun"
+_SENT_S = 0.05  # from the last hook of an answer to its bytes in the socket's buffer
+_PARTING_S = 2.0
 _NO_RESOURCES = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 
@@ -44,10 +57,23 @@ def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
     }
 
 
-def _mode_at(settings: ProxySettings) -> str:
+def mode_at(settings: ProxySettings) -> str:
     """mitmproxy's mode with where it listens in it: a change of that alone would not be noticed on a reload."""
     host, port = split_address(settings.listen)
     return settings.mode if "@" in settings.mode else f"{settings.mode}@{host}:{port}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Handler:
+    """`waits` when it is a coroutine; `now` may spare us that."""
+
+    run: Callable[..., Any]
+    waits: bool
+    now: Callable[..., bool] | None
+
+    @property
+    def name(self) -> str:
+        return str(getattr(self.run, "__qualname__", self.run))
 
 
 class LeanAddons(AddonManager):
@@ -55,7 +81,12 @@ class LeanAddons(AddonManager):
 
     def __init__(self, owner: master.Master) -> None:
         super().__init__(owner)
-        self._table: dict[str, list[Callable[..., Any]]] = {}
+        self._table: dict[str, tuple[_Handler, ...]] = {}
+        self._has_ended = False
+
+    def end(self) -> None:
+        """Call nobody any more: what the addons work with is about to be closed. What is under way is cut off."""
+        self._has_ended = True
 
     def add(self, *addons: Any) -> None:
         super().add(*addons)
@@ -69,43 +100,115 @@ class LeanAddons(AddonManager):
         """Without the `update` hook that mitmproxy calls after every other: it is for user interfaces."""
         await self.trigger_event(event)
 
-    async def trigger_event(self, event: hooks.Hook) -> None:
-        handlers = self._table.get(event.name)
-        if handlers is None:
-            handlers = self._table[event.name] = [
-                handler for addon in self.chain for _, handler in self._iter_hooks(addon, event)
-            ]
-        for handler in handlers:
+    def begin(self, event: hooks.Hook) -> bool:
+        """Call the handlers that need not wait, up to the first that must; whether that was all of them.
+
+        What is left is called by `trigger_event` for the same event.
+        """
+        args = _args(event)
+        if self._has_ended:
+            _cut_off(args)
+            return True
+        for number, handler in enumerate(self._handlers(event)):
             try:
-                result = handler(*event.args())
+                if not handler.waits:
+                    handler.run(*args)
+                elif handler.now is None or not handler.now(*args):
+                    vars(event)[_BEGUN] = number
+                    return False
+            except exceptions.AddonHalt:
+                return True
+            except Exception:  # noqa: BLE001  (whatever fails in one addon, the reader's request goes on)
+                self._tell(event, handler)
+        return True
+
+    async def trigger_event(self, event: hooks.Hook) -> None:
+        args = _args(event)
+        if self._has_ended:
+            _cut_off(args)
+            return
+        for handler in self._handlers(event)[vars(event).pop(_BEGUN, 0) :]:
+            try:
+                result = handler.run(*args)
                 if result is not None and inspect.isawaitable(result):
                     await result
             except exceptions.AddonHalt:
                 return
             except exceptions.OptionsError:
                 raise
-            except Exception:  # whatever fails in one addon, the reader's request goes on
-                log.exception("%s failed in %s", event.name, getattr(handler, "__qualname__", handler))
+            except Exception:  # noqa: BLE001  (as above)
+                self._tell(event, handler)
+
+    def _tell(self, event: hooks.Hook, handler: _Handler) -> None:
+        if self._has_ended:
+            log.debug("%s was cut off in %s", event.name, handler.name)
+        else:
+            log.exception("%s failed in %s", event.name, handler.name)
+
+    def _handlers(self, event: hooks.Hook) -> tuple[_Handler, ...]:
+        handlers = self._table.get(event.name)
+        if handlers is None:
+            handlers = self._table[event.name] = tuple(
+                _Handler(
+                    run=run,
+                    waits=inspect.iscoroutinefunction(run),
+                    now=getattr(addon, f"{event.name}_now", None),
+                )
+                for addon in self.chain
+                for _, run in self._iter_hooks(addon, event)
+            )
+        return handlers
+
+
+def _args(event: hooks.Hook) -> list[Any]:
+    """As mitmproxy's `Hook.args`, which asks the dataclass for its fields each time."""
+    names = _FIELDS.get(type(event))
+    if names is None:
+        names = _FIELDS[type(event)] = tuple(each.name for each in fields(event))  # type: ignore[arg-type]
+    return [getattr(event, name) for name in names]
+
+
+_FIELDS: dict[type[hooks.Hook], tuple[str, ...]] = {}
+
+
+def _cut_off(args: Sequence[Any]) -> None:
+    """A request that no addon has seen must not go on: rules and limits would not hold for it."""
+    for arg in args:
+        if isinstance(arg, flow.Flow) and arg.killable:
+            arg.kill()  # type: ignore[no-untyped-call]
+
+
+class _Inline:
+    """Has the hooks of every connection begun where they arise."""
+
+    def __init__(self, owner: "LeanMaster", begin: inline.Begin) -> None:
+        self._owner = owner
+        self._begin = begin
+
+    def client_connected(self, client: connection.Client) -> None:
+        inline.run_inline(self._owner.handler_of(client), client, self._begin)
 
 
 class LeanMaster(master.Master):
     """mitmproxy with our addons, listening as the settings say."""
 
     def __init__(self, settings: ProxySettings, confdir: str, addons: Sequence[Any]) -> None:
+        _make_authority(Path(confdir).expanduser())
         super().__init__(options.Options(confdir=confdir))
         self._confdir = confdir
         self._settings = settings
         self._exhausted = Seldom(log)
         self.options.changed.disconnect(self.addons._configure_all)
-        self.addons = LeanAddons(self)
+        self.addons = self._lean = LeanAddons(self)
         self.addons.add(
             core.Core(),
             clientplayback.ClientPlayback(),
             disable_h2c.DisableH2C(),
             proxyserver.Proxyserver(),
             next_layer.NextLayer(),
-            tlsconfig.TlsConfig(),
+            QuickTls(),
             *addons,
+            _Inline(self, self._lean.begin),
         )
         self.apply(settings)
 
@@ -113,7 +216,7 @@ class LeanMaster(master.Master):
         """Set mitmproxy's options from ours; safe while running. Raises StartError for a mode it does not know."""
         chosen = mitmproxy_options(settings, self._confdir)
         try:
-            self.options.update(mode=[_mode_at(settings)], **chosen)
+            self.options.update(mode=[mode_at(settings)], **chosen)
         except exceptions.OptionsError as error:
             raise StartError(f"proxy.mode: {error}") from error
 
@@ -133,16 +236,20 @@ class LeanMaster(master.Master):
     def _proxyserver(self) -> proxyserver.Proxyserver:
         return self.addons.get("proxyserver")  # type: ignore[no-any-return]
 
+    def handler_of(self, client: connection.Client) -> ConnectionHandler | None:
+        """mitmproxy's handler of a client's connection; None when it is gone."""
+        return self._proxyserver.connections.get(client.id)
+
     def listening_on(self) -> str:
         """The address browsers use, as HOST:PORT; raises StartError when nothing listens."""
         addresses = self._proxyserver.listen_addrs()
         if not addresses:
             mode = self.options.mode[0]
-            reasons = [
-                str(server.last_exception) for server in self._proxyserver.servers if server.last_exception
-            ]
-            why = re.search(r"\[Errno \d+\] [^\n(]*|address already in use", "; ".join(reasons))
-            raise StartError(f"cannot listen on {mode.rpartition('@')[2]}{f': {why[0]}' if why else ''}")
+            # mitmproxy wraps the reason in a sentence of its own, and keeps the number.
+            failed = (server.last_exception for server in self._proxyserver.servers)
+            number = next((each.errno for each in failed if isinstance(each, OSError) and each.errno), None)
+            why = f": [Errno {number}] {os.strerror(number)}" if number else ""
+            raise StartError(f"cannot listen on {mode.rpartition('@')[2]}{why}")
         host, port = addresses[0][:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
@@ -164,11 +271,16 @@ class LeanMaster(master.Master):
         finally:
             stopping.cancel()
             lookups.close()
+            self._lean.end()
 
     def _check_authority(self) -> None:
         """mitmproxy would start without its certificate authority, and every https page would fail."""
         file = Path(self._confdir).expanduser() / f"{tlsconfig.CONF_BASENAME}-ca.pem"
         try:
+            for loose in keep_key_private(file.parent):
+                log.warning(
+                    "%s could be read by others: it is private again, but may be known to them", loose
+                )
             certs.CertStore.from_store(file.parent, tlsconfig.CONF_BASENAME, self.options.key_size)
         except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
             why = str(error).partition("\n")[0]
@@ -178,6 +290,8 @@ class LeanMaster(master.Master):
     def _asyncio_exception_handler(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """asyncio tells a hundred times of one connection that it could not accept, and tries again in a second."""
         error = context.get("exception")
+        if is_cancelled(context):
+            return
         if isinstance(error, OSError) and error.errno in _NO_RESOURCES:
             self._exhausted.warn("cannot accept connections for now: %s", error.strerror)
         else:
@@ -202,8 +316,20 @@ class LeanMaster(master.Master):
         await stop.wait()
         log.info("stopping: %d answers under way", in_flight())
         await self._proxyserver.servers.update([])
-        await _until(lambda: in_flight() == 0 and not self._unsent(), timeout_s=grace_s)
+        await _until(lambda: in_flight() == 0, timeout_s=grace_s)
+        await asyncio.sleep(_SENT_S)
+        await _until(lambda: not self._unsent(), timeout_s=grace_s)
+        await self._hang_up()
         self.shutdown()
+
+    async def _hang_up(self) -> None:
+        """End the connections that are left, idle ones and tunnels: asyncio would do it with a trace for each."""
+        connections = self._proxyserver.connections
+        for handler in tuple(connections.values()):
+            for io in tuple(handler.transports.values()):
+                if io.handler is not None:
+                    io.handler.cancel("stopping")
+        await _until(lambda: not connections, timeout_s=_PARTING_S)
 
     def _unsent(self) -> bool:
         """Whether bytes of finished answers still wait in a socket's buffer."""
@@ -212,6 +338,14 @@ class LeanMaster(master.Master):
             for handler in self._proxyserver.connections.values()
             for io in handler.transports.values()
         )
+
+
+def _make_authority(folder: Path) -> None:
+    """Before mitmproxy would, which makes one of another kind. Raises StartError."""
+    try:
+        ensure_authority(folder)
+    except OSError as error:
+        raise StartError(f"{folder}: no certificate authority can be made there: {error}") from error
 
 
 async def _until(is_true: Callable[[], bool], *, timeout_s: float) -> None:

@@ -46,3 +46,5 @@ class Parent:
         failure = parent_failure(flow.response.status_code, header_list(flow.response.headers))
         if failure is not None:
             flow.metadata[FAILURE] = failure
+            if flow.response.status_code < 400:
+                flow.response.status_code, flow.response.reason = failure.status, "Bad Gateway"

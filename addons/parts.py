@@ -1,222 +1,244 @@
-"""Everything that is open while linkmend runs, and the addons over it: built once, closed in the right order."""
+"""Everything that is open while one worker of linkmend carries traffic, and the addons over it.
+
+With one worker, that is all of linkmend; with several, what has one writer is in the office (addons/office.py), and
+each worker has a line to it. Built once, closed in the right order.
+"""
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from addons.archives import Archives, ArchivesShown
+from addons.admin import Admin
+from addons.bypass import Bypass
 from addons.cache import Cache
 from addons.clients import Clients
 from addons.deadlines import Deadlines
+from addons.desk import DeskSide
 from addons.failures import Failures
+from addons.follow import Follow
 from addons.harvest import Harvest
 from addons.helper import Helper
 from addons.internals import install
+from addons.metrics import Counting
+from addons.office import Office
+from addons.opened import Opened
 from addons.parent import Parent
+from addons.premises import Premises
+from addons.quick import Asides, Quick
+from addons.reach import Guard, Place
 from addons.repair import Repair
+from addons.rules import Held, Rules
 from addons.soft404 import Soft404
+from addons.tunnels import Tunnels
 from addons.underway import UnderWay
 from addons.uploads import Uploads
-from proxy.archives import RememberedCopies, client_from
 from proxy.cache.flights import Flights
 from proxy.clients import ClientHasher
-from proxy.misses import MissStore
+from proxy.office.standins import DistantOffice
 from proxy.ownarchive import OwnArchive
-from proxy.settings import Settings
+from proxy.passthrough import passthrough_domains
+from proxy.portal import told_of
+from proxy.rules.domains import DomainList
+from proxy.rules.model import NO_RULE
+from proxy.rules.remembered import RememberedVerdicts
+from proxy.settings import Settings, parent_address
+from proxy.store.bodyserver import HOST as BODIES_HOST
 from proxy.store.bodyserver import BodyServer
-from proxy.store.responses import ResponseStore
-from proxy.trust import origin_context
-from proxy.visitors import Visitors
-from proxy.withheld import WithheldPages
-from repair.collection import Collection
-from repair.harvest import Harvester
-from repair.hints import Hints
-from repair.moves import Move
-from repair.newversion import NewVersion
-from repair.pipeline import Repairer
-from repair.reader import Reader
-from repair.soft404.ask import Asker
-from repair.soft404.detector import Detector
-from repair.soft404.sites import Sites
-from repair.sources.archive import ArchivedCopy
-from repair.versions import HeldVersions
+from proxy.store.changes import Changes
 
 CA_FILE = "mitmproxy-ca-cert.pem"
-_REPAIR_THREADS = 4
-_JUDGING_THREADS = 2  # of their own: who opens a page that is there does not wait behind those who miss one
 
 
 class Parts:
     """The stores of one data folder and the addons that use them, under one set of settings."""
 
-    def __init__(self, settings: Settings, data: Path) -> None:
-        """Open everything; raises LinkmendError or RepairError when a store cannot be opened."""
+    def __init__(
+        self,
+        settings: Settings,
+        data: Path,
+        *,
+        office: DistantOffice | None = None,
+        changes: Changes | None = None,
+        authority: Path | None = None,
+    ) -> None:
+        """Open everything; raises LinkmendError or RepairError when a store cannot be opened.
+
+        `office` and `changes` are what a worker has in common with others; without them it is the only one.
+        `authority` is the folder of mitmproxy's certificate authority, when it is not our own.
+        """
         install()
-        self.settings = settings
-        self._threads = ThreadPoolExecutor(_REPAIR_THREADS, thread_name_prefix="repair")
-        self._judging = ThreadPoolExecutor(_JUDGING_THREADS, thread_name_prefix="soft404")
-        self.responses = ResponseStore.open(data / "cache", settings.cache)
-        self.collection = Collection.open(data / "collection", settings.collection)
-        self.sites = Sites(data / "soft404" / "sites.sqlite")
-        self._asker = Asker(parent=settings.proxy.parent, tls=origin_context(settings.proxy))
-        self.hints = Hints(self.collection, settings.repair)
-        self.harvester = Harvester(self.collection, settings.collection, self.hints)
-        self.mementos = client_from(settings, data, on_move=self._note_move)
-        self.misses = MissStore(data / "misses", settings.misses, on_choice=self._note_choice)
+        self._ca = (authority or data / "ca").expanduser() / CA_FILE
+        self.premises = Premises(settings, data, changes=changes)
+        self.office: Office | DistantOffice
+        self.desk: DeskSide | None = None
+        if office is None:
+            self.office = Office(self.premises)
+            self.desk = DeskSide(self.premises, self.office)
+        else:
+            self.office = office
         self._bodies = BodyServer()
         self.under_way = UnderWay()
-        self._build(data)
+        self._build()
 
-    def _build(self, data: Path) -> None:
-        settings = self.settings
-        visitors = Visitors()
-        hasher = ClientHasher(data / "client-salt")
-        reader = Reader(self.collection, self._threads)
-        copies = RememberedCopies(self.mementos)
-        archived = ArchivedCopy(copies, self.collection, stop_titles=settings.repair.stop_titles)
-        repairer = Repairer(
-            self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
-        )
-        self._archives = Archives(
-            self.mementos,
-            copies,
-            NewVersion(self.collection, settings.repair, self.hints),
-            self._threads,
-            ArchivesShown(
-                portal=self._portal_reachable,
-                versions=partial(self._readable_versions, reader),
-                search=repairer.search,
-                search_template=settings.repair.search_template,
-            ),
-        )
-        withheld = WithheldPages()
+    @property
+    def settings(self) -> Settings:
+        return self.premises.settings
+
+    def _build(self) -> None:
+        settings, premises, office = self.premises.settings, self.premises, self.office
+        data, portal, offline = premises.data, premises.portal_reachable, premises.is_offline
+        desk = self.desk if self.desk is not None else self._distant().desk
+        hasher = self._hasher = ClientHasher(data / "client-salt")
         self._soft404 = Soft404(
             settings.soft404,
-            Detector(self.sites, self._judging, ask=self._asker.ask, may_probe=self._may_probe),
+            premises.detector,
             hasher=hasher,
-            withheld=withheld,
-            offline=lambda: self.settings.proxy.offline,
+            withheld=office.withheld,
+            redirects=office.redirects,
+            offline=offline,
         )
         self._clients = Clients(settings.proxy)
+        desk.metrics.watch(open_connections=lambda: len(self._clients))
+        self._counting = Counting(desk.metrics, desk.line)
+        self._admin = Admin(lambda: desk.door_address, lambda: desk.door, portal=portal)
+        self._verdicts = RememberedVerdicts(premises.rules)
+        self._rules = Rules(self._verdicts, portal=portal)
+        self._bypass = Bypass(settings.proxy, premises.rules, _passed_through(settings))
+        self._guard = Guard(
+            lambda: premises.reach,
+            chosen=self._chosen_places,
+            portal=portal,
+            offline=offline,
+        )
         self._helper = Helper(
-            repairer,
-            reader,
-            self.misses,
-            own_archive=OwnArchive(reader, lambda: self.settings.collection.share),
-            ca=data / "ca" / CA_FILE,
-            retention_days=settings.misses.retention_days,
+            office.repairer,
+            office.reader,
+            office.misses,
+            own_archive=OwnArchive(office.reader, lambda: premises.settings.collection.share),
+            ca=self._ca,
+            told=lambda: told_of(premises.settings, self._bypass.passed_through.entries),
             deadline_s=settings.repair.deadline_s,
-            portal=self._portal_reachable,
+            portal=portal,
             hasher=hasher,
             show_anyway=self._soft404.show_anyway,
-            archives=self._archives,
+            archives=office.archives,
         )
-        self._cache = Cache(
+        self._cache = Cache(settings.cache, premises.responses, Flights(), self._bodies, offline=offline)
+        self._quick = Quick(
             settings.cache,
-            self.responses,
-            Flights(),
-            self._bodies,
-            offline=lambda: self.settings.proxy.offline,
+            premises.responses,
+            Asides(
+                spoke=self._clients.has_spoken,
+                opened=Opened(office.visitors, office.misses, hasher),
+                judges=self._soft404.judges,
+                was_redirected=self._soft404.was_redirected,
+                in_reach=self._guard.may_ask_for,
+                may_answer=self._may_answer,
+                answered=self._counting.quick_hit,
+            ),
+            offline=offline,
         )
         self._parent = Parent(settings.proxy)
         self._deadlines = Deadlines(settings.proxy)
         self._harvest = Harvest(
             settings.harvest,
-            self.harvester,
-            self.hints,
-            visitors=visitors,
+            office.harvester,
+            office.hints,
+            visitors=office.visitors,
             hasher=hasher,
             max_bytes=settings.collection.max_document_bytes,
         )
         self._repair = Repair(
-            repairer,
-            reader,
-            self.misses,
+            office.repairer,
+            office.reader,
+            office.misses,
             deadline_s=settings.repair.deadline_s,
-            visitors=visitors,
+            visitors=office.visitors,
             hasher=hasher,
-            offline=lambda: self.settings.proxy.offline,
-            portal=self._portal_reachable,
-            withheld=withheld,
-            archives=self._archives,
+            offline=offline,
+            portal=portal,
+            withheld=office.withheld,
+            archives=office.archives,
+            rules=self._rules,
         )
+        self._follow = Follow(office.visitors, hasher)
 
     def addons(self) -> list[Any]:
         """In the order that addons/__init__.py explains."""
         return [
             self._clients,
-            self.under_way,
-            Uploads(lambda: self.settings.proxy.offline),
+            self._bypass,
+            Tunnels(self.premises.rules),
+            self._rules,
+            Uploads(self.premises.is_offline),
+            self._admin,
             self._helper,
+            self._guard,
             self._cache,
             self._parent,
             self._deadlines,
             Failures(),
+            Held(self._rules),
             self._soft404,
+            self._quick,
             self._harvest,
             self._repair,
+            self._follow,
+            self._counting,
+            self.under_way,
         ]
 
     def apply(self, settings: Settings) -> None:
         """Take over new settings while running. Sizes of stores and queues wait for the next start."""
-        self.settings = settings
+        self.premises.apply(settings)
+        self.office.apply(settings)
+        if self.desk is not None:
+            self.desk.apply(settings)
         self._clients.apply(settings.proxy)
         self._parent.settings = self._deadlines.settings = settings.proxy
-        self._cache.settings = settings.cache
+        self._cache.settings = self._quick.settings = settings.cache
         self._harvest.settings = settings.harvest
         self._soft404.settings = settings.soft404
-        self._asker.parent = settings.proxy.parent
-        self.mementos.offline = settings.proxy.offline or not settings.archives.enabled
-        self._archives.shown = replace(self._archives.shown, search_template=settings.repair.search_template)
+        self._bypass.settings, self._bypass.passed_through = settings.proxy, _passed_through(settings)
         self._repair.deadline_s = self._helper.deadline_s = settings.repair.deadline_s
-        self._helper.retention_days = settings.misses.retention_days
 
     async def start(self) -> None:
+        self._guard.install(asyncio.get_running_loop())
+        await self.premises.start()
         await self._bodies.start()
-        await self._asker.start()
-        await self.mementos.__aenter__()
+        await self.office.start()
+        if self.desk is not None:
+            await self.desk.start()
+        else:
+            self._distant().desk.on_ports(self.premises.note_ports)
 
     async def close(self) -> None:
         """Write what waits and close every store; called once nothing is under way any more."""
+        await self._admin.close()
+        if self.desk is not None:
+            await self.desk.stop()
         await self._bodies.stop()
-        await self._soft404.done()
-        await self._asker.close()
-        await self._archives.close()
-        await self.mementos.__aexit__(None, None, None)  # what it still tells of goes to the harvester
-        await self.responses.close()
-        await asyncio.to_thread(self._close_stores)
+        await self.office.close()
+        await self.premises.close()
 
-    def _close_stores(self) -> None:
-        self.misses.close()  # what it still tells of goes to the harvester
-        self.harvester.close()
-        for threads in (self._threads, self._judging):
-            threads.shutdown(wait=True, cancel_futures=True)
-        self.collection.close()
-        self.sites.close()
+    def _distant(self) -> DistantOffice:
+        if not isinstance(self.office, DistantOffice):
+            raise TypeError("the office is in this process")
+        return self.office
 
-    def _note_choice(self, url: str, chosen: str, at: datetime) -> None:
-        self.harvester.later(partial(self.hints.note_choice, url, chosen, at))
+    def _may_answer(self, url: str, address: str, content_type: str) -> bool:
+        """Whether neither a rule nor a note on arrival has to do with a request and its answer."""
+        visitors = self.office.visitors
+        if self._verdicts and self._verdicts.on_held(url, address, content_type) is not NO_RULE:
+            return False
+        return not visitors.expects_anybody() or not visitors.expects(self._hasher.hash(address))
 
-    async def _readable_versions(self, reader: Reader, url: str) -> HeldVersions | None:
-        return await reader.versions(url) if self.settings.collection.share != "off" else None
+    def _chosen_places(self) -> tuple[Place, ...]:
+        """What requests are pointed at by us, and nobody else may ask for: the body server and the parent."""
+        parent = self.settings.proxy.parent
+        bodies = (BODIES_HOST, self._bodies.port)
+        return (bodies, parent_address(parent)) if parent else (bodies,)
 
-    def _note_move(self, move: Move) -> None:
-        self.harvester.later(partial(self.hints.note_redirect, move.old, move.new))
 
-    def _may_probe(self, url: str) -> bool:
-        """Whether a site may be asked about a page in doubt; rules of the admin will have their say here."""
-        proxy = self.settings.proxy
-        # An upstream proxy is mitmproxy's own business: asking past it might not reach the site, nor be wanted.
-        return (
-            self.settings.soft404.probe == "auto"
-            and not proxy.offline
-            and not proxy.mode.startswith("upstream")
-        )
-
-    def _portal_reachable(self) -> bool:
-        """Where browsers do not know of the proxy, http://linkmend.internal/ leads nowhere."""
-        return self.settings.proxy.mode.split(":")[0].split("@")[0] in ("regular", "upstream")
+def _passed_through(settings: Settings) -> DomainList:
+    return DomainList(passthrough_domains(settings.proxy))

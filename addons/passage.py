@@ -37,6 +37,8 @@ class Passage:
     requested_at: float
     apart: bool = False
     """Whether the store has no part in this: nothing of it answers, and nothing is stored."""
+    offline: bool = False
+    """Whether nobody may be asked: the line is down, or a rule says so."""
     received_at: float = 0.0
     forward: str | None = None
     forward_status: int | None = None

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 
 from mitmproxy import http
 
-from addons.archives import Archives
-from addons.flows import FAILURE, OURS, page_of, request_of, url_of, write_page
+from addons.flows import FAILURE, OURS, is_navigation_of, page_of, request_of, url_of, write_page
+from addons.rules import Rules, is_left_alone, verdict_of
 from addons.soft404 import withheld_of
 from proxy.cache.entry import Headers
 from proxy.clients import ClientHasher
@@ -22,19 +22,19 @@ from proxy.copies import copy_page
 from proxy.failures import Failure, proxy_status
 from proxy.findings import Findings
 from proxy.language import Catalogue, choose
-from proxy.misses import MissStore
 from proxy.missrecord import MissRecord, new_miss_id
-from proxy.navigation import asks_for_repair, is_navigation, wants_json
+from proxy.navigation import asks_for_repair, wants_json
 from proxy.privacy import is_personal_url, shareable_url
-from proxy.repairpage import PageContext, render
+from proxy.repairpage import PageContext, auto_follow_target, render
+from proxy.rulepages import led_elsewhere
+from proxy.rules.model import Verdict
+from proxy.seams import Archives, MissLog, Reader, Repairer
 from proxy.visitors import Visitors
 from proxy.withheld import WithheldPages
 from repair.detect import broken, miss_kind
 from repair.errors import RepairError
 from repair.memento.model import TimeMap
 from repair.model import BrokenLink, MissKind, RankedAlternatives
-from repair.pipeline import Repairer
-from repair.reader import Reader
 
 log = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class Repair:
         self,
         repairer: Repairer,
         reader: Reader,
-        misses: MissStore,
+        misses: MissLog,
         *,
         deadline_s: float,
         visitors: Visitors,
@@ -59,6 +59,7 @@ class Repair:
         portal: Callable[[], bool],
         withheld: WithheldPages,
         archives: Archives,
+        rules: Rules,
     ) -> None:
         self.deadline_s = deadline_s
         self._repairer = repairer
@@ -70,16 +71,19 @@ class Repair:
         self._portal = portal
         self._withheld = withheld
         self._archives = archives
+        self._rules = rules
 
     def request(self, flow: http.HTTPFlow) -> None:
         """A person who opens what was offered on a repair page has chosen it."""
-        request = request_of(flow)
-        if not is_navigation(request.method, request.headers):
+        if not is_navigation_of(flow):
             return  # a prefetch, or a script
         url = url_of(flow)
         miss_id = self._visitors.chose(self._client(flow), url)
         if miss_id is not None:
             self._misses.chosen(miss_id, url)
+
+    def response_now(self, flow: http.HTTPFlow) -> bool:
+        return miss_of(flow) is None
 
     async def response(self, flow: http.HTTPFlow) -> None:
         kind = miss_of(flow)
@@ -88,20 +92,42 @@ class Repair:
         request = request_of(flow)
         if not asks_for_repair(request.method, request.headers):
             return
+        instead, verdict = self._rules.on_miss(flow, kind), verdict_of(flow)
+        if instead is not None:
+            write_page(flow, instead, ours="rule", keep=_KEPT, also=(("Linkmend-Miss", kind.value),))
+        if instead is not None or is_left_alone(flow):
+            return
         started = time.perf_counter()
         texts = choose(flow.request.headers.get("accept-language"))
         if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
             return
-        found = await self._found(flow, kind)
+        found = await self._found(flow, kind, verdict)
         record = self._record(flow, found, texts, (time.perf_counter() - started) * 1000)
         if (page := withheld_of(flow)) is not None:
             self._withheld.note(record.id, record.client, page)
-        findings = await self._archived(found.link)
-        if findings is not None:
-            self._archives.note(record.id, record.client, found.link)
-        self._write(flow, found, record.id, texts, findings)
+        if not await self._led(flow, found, verdict):
+            findings = await self._archived(found.link, record, verdict)
+            self._write(flow, found, record.id, texts, findings)
         self._misses.record(record)
         self._visitors.offered(record.client, record.id, record.offered)
+
+    async def _led(self, flow: http.HTTPFlow, found: RankedAlternatives, verdict: Verdict) -> bool:
+        """Lead the reader straight to the best page where a rule wants that, and whether it was done.
+
+        Who comes back to the missing address wants to see the list, and is shown it.
+        """
+        client, missed = self._client(flow), found.link.url
+        if wants_json(request_of(flow).headers) or self._visitors.was_led(client, missed):
+            return False
+        target = auto_follow_target(found, verdict.auto_follow)
+        if target is None:
+            return False
+        self._visitors.led(client, missed, target)
+        if self._visitors.told_within_s:  # a browser follows at once, perhaps to another worker
+            await asyncio.sleep(self._visitors.told_within_s)
+        also: Headers = (("Linkmend-Miss", found.link.kind.value),)
+        write_page(flow, led_elsewhere(target), ours="led", keep=_KEPT, also=also)
+        return True
 
     async def _served_copy(self, flow: http.HTTPFlow, texts: Catalogue) -> bool:
         """Off the line there is nothing newer than the copy we hold, so it is the answer."""
@@ -111,15 +137,16 @@ class Repair:
         write_page(flow, copy_page(copy, texts), ours="copy", keep=_KEPT)
         return True
 
-    async def _found(self, flow: http.HTTPFlow, kind: MissKind) -> RankedAlternatives:
+    async def _found(self, flow: http.HTTPFlow, kind: MissKind, verdict: Verdict) -> RankedAlternatives:
         page = withheld_of(flow)
+        deadline_s = self.deadline_s if verdict.budget_s is None else verdict.budget_s
         link = BrokenLink(url=url_of(flow) if page is None else page.missed, kind=kind)
         try:
-            async with asyncio.timeout(self.deadline_s):
+            async with asyncio.timeout(deadline_s):
                 link = await self._placed(flow, link)
-                return await self._repairer.repair(link)
+                return await self._repairer.repair(link, within_s=deadline_s)
         except TimeoutError:
-            log.warning("no repair within %.1f s: %s", self.deadline_s, shareable_url(link.url))
+            log.warning("no repair within %.1f s: %s", deadline_s, shareable_url(link.url))
             return RankedAlternatives(link=link)
 
     async def _placed(self, flow: http.HTTPFlow, link: BrokenLink) -> BrokenLink:
@@ -145,20 +172,24 @@ class Repair:
             kind=found.link.kind,
             source_url=shareable_url(found.link.source_url) if found.link.source_url else None,
             client=self._client(flow),
+            rule=verdict_of(flow).rule,
             offered=(*(item.url for item in found.alternatives), *found.shortened),
             status=flow.response.status_code if flow.response else 0,
             latency_ms=latency_ms,
             query="" if is_personal_url(found.link.url) else found.query,
             language=texts.code,
+            copy=found.copy_at is not None,
         )
 
-    async def _archived(self, link: BrokenLink) -> Findings | None:
+    async def _archived(self, link: BrokenLink, record: MissRecord, verdict: Verdict) -> Findings | None:
         """What is remembered of archived versions; None for an address that no archive may be told."""
-        if is_personal_url(link.url):
+        if is_personal_url(link.url) or verdict.archive == "off":
             return None
+        ask = self._archives.asked if verdict.archive is None else verdict.archive == "on"
+        self._archives.note(record.id, record.client, link, ask=ask)
         try:
             async with asyncio.timeout(_REMEMBER_S):
-                return await self._archives.remembered(link)
+                return await self._archives.remembered(link, ask=ask)
         except (TimeoutError, RepairError) as error:
             log.warning("nothing of archives for %s: %s", link.url, str(error) or "late")
             return Findings(link=link, found=TimeMap(url=link.url))
@@ -179,6 +210,7 @@ class Repair:
             miss_id=miss_id,
             offline=self._offline(),
             error_detail=failure.error if isinstance(failure, Failure) else "",
+            fault=failure.fault if isinstance(failure, Failure) else "",
             portal=self._portal(),
             anyway=withheld_of(flow) is not None,
             findings=findings,

@@ -8,11 +8,13 @@ from collections.abc import Callable
 
 from mitmproxy import http
 
-from addons.flows import OURS, named_truly, page_of, request_of, url_of
+from addons.flows import OURS, is_navigation_of, named_truly, page_of, request_of, url_of
+from addons.rules import is_left_alone, verdict_of
 from proxy.clients import ClientHasher
 from proxy.navigation import asks_for_repair
 from proxy.withheld import Withheld, WithheldPages
 from repair.detect import is_document
+from repair.model import Page
 from repair.settings import Soft404Settings
 from repair.soft404.detector import Detector, Finding
 from repair.soft404.judge import PageKind
@@ -37,6 +39,7 @@ class Soft404:
         *,
         hasher: ClientHasher,
         withheld: WithheldPages,
+        redirects: RecentRedirects,
         offline: Callable[[], bool],
     ) -> None:
         self.settings = settings
@@ -44,11 +47,29 @@ class Soft404:
         self._hasher = hasher
         self._withheld = withheld
         self._offline = offline
-        self._redirects = RecentRedirects()
+        self._redirects = redirects
+
+    def response_now(self, flow: http.HTTPFlow) -> bool:
+        """Nothing to look at, or a page that came again unchanged."""
+        response = flow.response
+        if response is None or not self._looks_at(flow):
+            return True
+        if response.status_code in (404, 410):
+            return OURS in flow.metadata
+        if response.status_code != 200:
+            return response.status_code not in _REDIRECTS
+        page = page_of(flow)
+        if not is_document(page):
+            return True
+        found = self._detector.settled(page)
+        if found is None or self.was_redirected(flow.client_conn.peername[0], page.url):
+            return False
+        self._note(flow, page, found, None)
+        return True
 
     async def response(self, flow: http.HTTPFlow) -> None:
         response = flow.response
-        if response is None or not self.settings.enabled or not _is_page_of_a_site(flow):
+        if response is None or not self._looks_at(flow):
             return
         client = self._hasher.hash(flow.client_conn.peername[0])
         if response.status_code in _REDIRECTS:
@@ -62,7 +83,10 @@ class Soft404:
         page = page_of(flow)
         if not is_document(page):
             return
-        found = await self._detector.find(page, asked=asked, budget_s=self._budget_s())
+        found = await self._detector.find(page, asked=asked, budget_s=self._budget_s(flow))
+        self._note(flow, page, found, asked)
+
+    def _note(self, flow: http.HTTPFlow, page: Page, found: Finding, asked: str | None) -> None:
         flow.metadata[FINDING] = found
         if found.miss is not None:
             missed = asked if asked is not None and found.why == "redirect" else page.url
@@ -70,8 +94,19 @@ class Soft404:
                 kind=found.miss, missed=missed, url=page.url, sketch=found.sketch
             )
 
-    def _budget_s(self) -> float:
-        return 0.0 if self._offline() else self.settings.budget_s
+    def _looks_at(self, flow: http.HTTPFlow) -> bool:
+        return self.settings.enabled and _is_page_of_a_site(flow) and not is_left_alone(flow)
+
+    def judges(self) -> bool:
+        """Whether pages are looked at at all."""
+        return self.settings.enabled
+
+    def was_redirected(self, address: str, url: str) -> bool:
+        """Whether the client at this address was sent to `url` a moment ago."""
+        return self._redirects.awaits(self._hasher.hash(address), url)
+
+    def _budget_s(self, flow: http.HTTPFlow) -> float:
+        return 0.0 if self._offline() or verdict_of(flow).offline_only else self.settings.budget_s
 
     async def show_anyway(self, miss_id: str, client: str) -> str | None:
         """A reader wants to see the page: where it is, from now on unjudged. None when it was not theirs to see."""
@@ -105,4 +140,4 @@ def _is_page_of_a_site(flow: http.HTTPFlow) -> bool:
     if flow.metadata.get(OURS) not in (None, "hit") or flow.request.method != "GET" or not named_truly(flow):
         return False
     request = request_of(flow)
-    return asks_for_repair(request.method, request.headers)
+    return is_navigation_of(flow) or asks_for_repair(request.method, request.headers)

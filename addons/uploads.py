@@ -5,6 +5,8 @@ from collections.abc import Callable
 from mitmproxy import http
 
 from addons.flows import OURS, make_response
+from addons.rules import verdict_of
+from proxy.rules.model import Action
 
 _LARGE = 1024 * 1024
 
@@ -13,8 +15,9 @@ class Uploads:
     """Has mitmproxy stream request bodies that are large or of unknown size.
 
     A streamed request is on its way before its `request` hook, so whoever must touch it before (the parent) does so
-    in `requestheaders`. Off the line nothing may leave, so there the body is taken in and refused as a whole. A GET
-    or HEAD may be ours to answer, body or not, so it is never streamed; nobody has reason to send much with one.
+    in `requestheaders`. Off the line, and where a rule says so, nothing may leave: there the body is taken in and
+    refused as a whole. A GET or HEAD may be ours to answer, body or not, so it is never streamed; nobody has reason
+    to send much with one.
     """
 
     def __init__(self, offline: Callable[[], bool]) -> None:
@@ -27,8 +30,12 @@ class Uploads:
         if flow.request.method in ("GET", "HEAD"):
             if large:
                 _refuse(flow)
-        elif (unknown or large) and flow.request.method != "CONNECT" and not self._offline():
+        elif (unknown or large) and flow.request.method != "CONNECT" and not self._is_kept_in(flow):
             flow.request.stream = True
+
+    def _is_kept_in(self, flow: http.HTTPFlow) -> bool:
+        verdict = verdict_of(flow)
+        return self._offline() or verdict.offline_only or verdict.action is Action.BLOCK
 
 
 def _refuse(flow: http.HTTPFlow) -> None:

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from dataclasses import asdict, dataclass, field
 
-_FIELDS = (
+FIELDS = (
     # What a browser sends when a person opens a page.
     "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n"
     "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n"
@@ -76,7 +76,7 @@ class _Run:
     def next_request(self) -> bytes:
         self.asked += 1
         target = self.load.target.replace("{n}", str(self.asked))
-        return f"GET {target} HTTP/1.1\r\nHost: {self.load.host}\r\n{_FIELDS}".encode()
+        return f"GET {target} HTTP/1.1\r\nHost: {self.load.host}\r\n{FIELDS}".encode()
 
     def note(self, asked_at: float, problem: str) -> None:
         """One answer has come, right or wrong."""

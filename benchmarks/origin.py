@@ -4,6 +4,7 @@
 """
 
 import asyncio
+import ssl
 import sys
 from email.utils import formatdate
 
@@ -97,11 +98,16 @@ class Connection(asyncio.Protocol):
             self._transport.write(_CHUNK)
 
 
-async def main(port: int) -> None:
-    answers = _answers()
-    server = await asyncio.get_running_loop().create_server(lambda: Connection(answers), "127.0.0.1", port)
+async def main(port: int, pem: str | None = None) -> None:
+    """Over https when there is a file with a key and its certificate."""
+    answers, context = _answers(), None
+    if pem is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(pem)
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Connection(answers), "127.0.0.1", port, ssl=context)
     await server.serve_forever()
 
 
 if __name__ == "__main__":
-    asyncio.run(main(int(sys.argv[1])))
+    asyncio.run(main(int(sys.argv[1]), *sys.argv[2:3]))

@@ -16,6 +16,14 @@ _START_S = 60.0
 _RESTING_S = 0.01
 """Seconds of processor time within a fifth of a second that are no work worth waiting for."""
 
+_ON_LOOPBACK = {
+    "LINKMEND_PROXY_REACH": '["127.0.0.0/8"]',
+    "LINKMEND_PROXY_CONNECT_PORTS": '["1-65535"]',
+    "LINKMEND_DESK_LISTEN": "127.0.0.1:0",
+    "LINKMEND_METRICS_LISTEN": "127.0.0.1:0",
+}
+"""Where the origins are, and no port that two linkmends would quarrel about."""
+
 
 class Program:
     """A process that listens on loopback; a context manager that ends it. Its output goes to a file."""
@@ -25,7 +33,11 @@ class Program:
         self._log = log
         with log.open("wb") as output:
             self._process = subprocess.Popen(
-                [str(part) for part in command], stdout=output, stderr=subprocess.STDOUT, cwd=ROOT
+                [str(part) for part in command],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=ROOT,
+                env={**os.environ, **_ON_LOOPBACK},
             )
         os.sched_setaffinity(self._process.pid, cores)
 
@@ -103,18 +115,47 @@ def split_cores() -> tuple[set[int], set[int]]:
     return ({cores[0]}, set(cores[1:])) if len(cores) > 1 else (set(cores), set(cores))
 
 
-def origin(home: Path, cores: set[int]) -> Program:
+def origin(home: Path, cores: set[int], *, pem: Path | None = None) -> Program:
     port = free_port()
-    command = (sys.executable, ROOT / "benchmarks" / "origin.py", str(port))
-    return Program(command, port=port, log=home / "origin.log", cores=cores)
+    command = [sys.executable, ROOT / "benchmarks" / "origin.py", str(port), *([pem] if pem else [])]
+    log = home / f"origin-{port}.log"
+    return Program(command, port=port, log=log, cores=cores)
 
 
-def stock_mitmdump(home: Path, cores: set[int]) -> Program:
-    """mitmproxy as it comes, under the Python that runs this."""
+def stock_mitmdump(home: Path, cores: set[int], *further: str) -> Program:
+    """mitmproxy as it comes, under the Python that runs this; `further` options for what it is not to do."""
     port = free_port()
     start = "from mitmproxy.tools.main import mitmdump; mitmdump()"
     options = ("-q", "--listen-host", "127.0.0.1", "-p", str(port), "--set", f"confdir={home / 'stock'}")
-    return Program((sys.executable, "-c", start, *options), port=port, log=home / "stock.log", cores=cores)
+    command = (sys.executable, "-c", start, *options, *further)
+    return Program(command, port=port, log=home / "stock.log", cores=cores)
+
+
+def squid(home: Path, cores: set[int]) -> Program:
+    """Squid without a disk: its hits come from memory."""
+    port, folder = free_port(), home / "squid"
+    folder.mkdir()
+    if os.getuid() == 0:
+        folder.chmod(0o777)
+        home.chmod(0o755)
+    config = folder / "squid.conf"
+    config.write_text(_SQUID.format(port=port, folder=folder), encoding="utf-8")
+    command = ("squid", "-N", "-n", f"linkmend{port}", "-f", config)
+    return Program(command, port=port, log=folder / "output.log", cores=cores)
+
+
+_SQUID = """
+http_port 127.0.0.1:{port}
+http_access allow all
+cache_mem 256 MB
+maximum_object_size_in_memory 4 MB
+pid_filename {folder}/squid.pid
+access_log none
+cache_log {folder}/cache.log
+coredump_dir {folder}
+shutdown_lifetime 0 seconds
+visible_hostname squid.test
+"""
 
 
 def linkmend(home: Path, name: str, cores: set[int], *, settings: str = "") -> Program:

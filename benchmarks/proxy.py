@@ -141,7 +141,8 @@ def main() -> None:
         home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
 
         def start(name: str, settings: str = "") -> Program:
-            program = linkmend(home, name, proxy_cores, settings=settings)
+            # One process, whose processor time and memory are then all of linkmend's.
+            program = linkmend(home, name, proxy_cores, settings=f"[proxy]\nworkers = 1\n{settings}")
             return running.enter_context(program)
 
         web = running.enter_context(origin(home, other_cores))

@@ -43,6 +43,8 @@ def client_from(
         is_personal=is_personal_url,
         on_move=on_move,
         offline=settings.proxy.offline,
+        # Whoever missed a page had archives asked about it: what they said tells of the miss.
+        keep_s=settings.misses.retention_days * 86_400.0,
         parent=parent,
         tls=ssl.create_default_context(cafile=trusted) if trusted else None,
     )

@@ -1,11 +1,13 @@
 """Who a client is, without saying who: addresses hashed with a salt that is thrown away every day."""
 
+import fcntl
 import hashlib
 import json
 import os
 import secrets
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 
@@ -58,10 +60,13 @@ class ClientHasher:
     def _new_salt(self, today: date) -> bytes:
         salt = secrets.token_bytes(_SALT_BYTES)
         if self._path is not None:
-            try:
+            # A disk that is full today may have room for the next day's.
+            with suppress(OSError), open(self._path.with_name(f"{self._path.name}.lock"), "ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # at midnight all workers are here: one salt for all of them
+                kept = self._kept_salt(today)
+                if kept is not None:
+                    return kept
                 _write_private(self._path, json.dumps({"day": today.isoformat(), "salt": salt.hex()}))
-            except OSError:
-                self._path = None
         return salt
 
 

@@ -62,6 +62,8 @@ def clean_spans(spans: tuple[Span, ...], limit: int) -> tuple[Span, ...]:
 
 
 def _visible(text: str) -> str:
+    if text.isascii() and text.isprintable():  # nearly always in many languages: nothing in it to look at
+        return re.sub(" {2,}", " ", text)
     kept: list[str] = []
     marks = 0
     for char in text:

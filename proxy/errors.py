@@ -3,6 +3,7 @@
 LinkmendError
 ├── SettingsError     a settings file or value is wrong; names the file and the key
 ├── StoreError        a store cannot be opened or is damaged
+├── BackupError       a backup cannot be made, read or put back
 └── StartError        the proxy cannot start (port taken, unsupported mitmproxy, ...)
 """
 
@@ -21,3 +22,7 @@ class StoreError(LinkmendError):
 
 class StartError(LinkmendError):
     """The proxy cannot start."""
+
+
+class BackupError(LinkmendError):
+    """A backup cannot be made, read or put back."""

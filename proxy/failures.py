@@ -17,12 +17,16 @@ from repair.model import MissKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A failed fetch: the kind of miss, the error type of RFC 9209 2.3, our status, and the words for a log."""
+    """A failed fetch: the kind of miss, the error type of RFC 9209 2.3, our status, and the words for a log.
+
+    `fault` is what is wrong with the site's certificate, a key of `[fault]` in proxy/locales; else empty.
+    """
 
     kind: MissKind
     error: str
     status: int
     detail: str = ""
+    fault: str = ""
 
 
 _BY_TEXT: tuple[tuple[re.Pattern[str], MissKind, str, int], ...] = tuple(
@@ -46,6 +50,20 @@ _BY_TEXT: tuple[tuple[re.Pattern[str], MissKind, str, int], ...] = tuple(
 )
 
 
+# OpenSSL's words (X509_verify_cert_error_string), in its versions 1.1 and 3.
+_FAULTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern, re.IGNORECASE), fault)
+    for pattern, fault in (
+        (r"has expired", "expired"),
+        (r"not yet valid", "early"),
+        (r"hostname mismatch|ip address mismatch", "host"),
+        (r"self[- ]signed certificate(?! in)", "self_signed"),
+        (r"self[- ]signed certificate in|issuer certificate|verify the first certificate", "authority"),
+        (r"revoked", "revoked"),
+    )
+)
+
+
 def failure_of(message: str, *, timed_out: bool = False) -> Failure:
     """The failure behind an error text; `timed_out` when we ended the connection ourselves."""
     detail = message[:300]
@@ -53,8 +71,13 @@ def failure_of(message: str, *, timed_out: bool = False) -> Failure:
         return Failure(kind=MissKind.TIMEOUT, error="http_response_timeout", status=504, detail=detail)
     for pattern, kind, error, status in _BY_TEXT:
         if pattern.search(detail):
-            return Failure(kind=kind, error=error, status=status, detail=detail)
+            fault = _fault(detail) if error == "tls_certificate_error" else ""
+            return Failure(kind=kind, error=error, status=status, detail=detail, fault=fault)
     return Failure(kind=MissKind.UNREACHABLE, error="destination_unavailable", status=502, detail=detail)
+
+
+def _fault(detail: str) -> str:
+    return next((fault for pattern, fault in _FAULTS if pattern.search(detail)), "")
 
 
 _SQUID_ERRORS: dict[str, tuple[MissKind, str]] = {
@@ -79,6 +102,11 @@ def parent_failure(status: int, headers: Headers) -> Failure | None:
     Call it only with what came from the configured parent: anybody can write these headers.
     ERR_ACCESS_DENIED and its like are an admin's decision, not a miss, and are left alone.
     """
+    if "HTTP/0.9" in values(headers, "x-transformed-from"):
+        # What Squid cannot read it takes for a page of 1991; the broken answer of any server becomes a 200.
+        return Failure(
+            kind=MissKind.UNREACHABLE, error="http_protocol_error", status=502, detail="not an HTTP answer"
+        )
     marks = values(headers, "x-squid-error")
     if not marks or status < 500:
         return None

@@ -1,7 +1,7 @@
 """What is known of the archived versions of a lost page: a value for pages to show and machines to read (pure)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from proxy.display import clean, link_target
 from repair.memento.datetimes import as_timestamp
@@ -46,6 +46,24 @@ def as_json(findings: Findings) -> dict[str, object]:
         "list": [_as_json(each) for each in mementos[-_MAX_JSON:]],
         "archives": {answer.archive: answer.outcome.value for answer in findings.found.answers},
     }
+
+
+def lighter(findings: Findings) -> Findings:
+    """The findings without what no page shows: bodies and texts of copies, and mementos a second time."""
+    answers = tuple(replace(answer, mementos=()) for answer in findings.found.answers)
+    return replace(
+        findings,
+        found=replace(findings.found, answers=answers),
+        best=_lighter(findings.best),
+        taken=_lighter(findings.taken),
+    )
+
+
+def _lighter(copy: Copy | None) -> Copy | None:
+    if copy is None:
+        return None
+    document = replace(copy.document, text="", links=()) if copy.document else None
+    return replace(copy, page=replace(copy.page, body=b""), document=document)
 
 
 def key_of(memento: Memento) -> str:

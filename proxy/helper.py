@@ -1,7 +1,8 @@
 """Which of our own addresses a request is for, and whether it may be answered there (pure).
 
 Two families: `/.well-known/linkmend/...` on any host, so that an https page needs no mixed content, and the portal
-http://linkmend.internal/. Search and copies show the collection, which a script of the visited site must not read:
+http://linkmend.internal/. Search and copies show the collection, the start page and the privacy page tell of the
+school; a script of the visited site must read neither:
 
 - Where the browser says how a request came about (Sec-Fetch-*; https and localhost only), only a person's
   navigation of a whole window is answered, never fetch(), XHR or a frame.
@@ -17,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+from proxy.devices import CertificateForm
 from proxy.timeview import TimeView, parameters, view_of
 
 PORTAL_HOST = "linkmend.internal"
@@ -27,10 +29,13 @@ COPY_PATH = PREFIX + "copy"
 CHOSE_PATH = PREFIX + "chose"
 ANYWAY_PATH = PREFIX + "anyway"
 MEMENTOS_PATH = PREFIX + "mementos"
+PRIVACY_PATH = PREFIX + "privacy"
+PAC_PATHS = ("/proxy.pac", "/wpad.dat")
 
 _MAX_QUERY = 200
 _MAX_URL = 4_000
 _MAX_CHOICE = 99
+_LOCAL_WPAD = re.compile(r"wpad\.(?:.+\.)?(?:lan|local|internal|intranet|private|corp|home|test|home\.arpa)")
 _ARCHIVE_PATH = re.compile(r"/(?:timemap|timegate|memento)/")
 _MISS_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _STATIC_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
@@ -43,9 +48,26 @@ class Portal:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Certificate:
-    """The certificate authority, as PEM or (`der`) in the binary form phones want."""
+    """The certificate authority, in the form that a device wants."""
 
-    der: bool
+    form: CertificateForm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trusted:
+    """Whoever gets this over https trusts the certificate: a page, or a `picture` for the test of the start page."""
+
+    picture: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Privacy:
+    """What the proxy sees and keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pac:
+    """The file that tells browsers of the proxy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,17 +143,39 @@ class Refused:
     status: int
 
 
-HelperCall = Portal | Certificate | Search | Copy | Chose | Anyway | Mementos | Static | ToPortal | Refused
+DeviceCall = Portal | Pac
+"""What depends on where the visitor reached us, or with what."""
+HelperCall = (
+    Certificate | Trusted | Privacy | Search | Copy | Chose | Anyway | Mementos | Static | ToPortal | Refused
+)
+
+
+_Guarded = Search | Copy | Mementos | Portal | Privacy
+"""What tells of the collection or of the school, and is not for the scripts of sites."""
+_PLAIN: dict[str, HelperCall | DeviceCall] = {
+    "": Portal(),
+    "privacy": Privacy(),
+    "trusted": Trusted(picture=False),
+    "trusted.svg": Trusted(picture=True),
+    **{form.value: Certificate(form=form) for form in CertificateForm},
+}
 
 
 def route(
-    method: str, url: str, headers: Iterable[tuple[str, str]], *, portal_reachable: bool = True, own: str = ""
-) -> HelperCall | Archived | None:
+    method: str,
+    url: str,
+    headers: Iterable[tuple[str, str]],
+    *,
+    portal_reachable: bool = True,
+    own: str = "",
+    public: str = "",
+) -> HelperCall | DeviceCall | Archived | None:
     """What a request asks of linkmend itself; None when it is not for us.
 
     `portal_reachable` is False where browsers do not know the proxy (transparent and reverse mode), so that
     http://linkmend.internal/ leads nowhere. Then plain http is answered in place: the lesser evil, and documented.
-    `own` is the address and port that the client reached us at, for programs that read our archive past the proxy.
+    `own` is the address and port that the client reached us at, for programs that read our archive past the proxy;
+    `public` (`proxy.public`) is what the admin calls us.
     """
     try:
         parts = urlsplit(url)
@@ -141,34 +185,40 @@ def route(
     at_portal = host == PORTAL_HOST
     if (at_portal or (own and parts.netloc == own)) and _ARCHIVE_PATH.match(parts.path):
         return _archived(method, url, list(headers), base=PORTAL if at_portal else f"http://{own}")
+    if (
+        portal_reachable
+        and parts.path in PAC_PATHS
+        and (at_portal or _asks_for_pac(parts.netloc, host, own, public))
+    ):
+        return Pac() if method in ("GET", "HEAD") else Refused(status=405)
     if not at_portal and not parts.path.startswith(PREFIX):
         return None
-    name = _page_name(parts.path, at_portal)
+    name = parts.path.removeprefix(PREFIX if parts.path.startswith(PREFIX) else "/")
     wanted = _call(name, parts.query)
     if isinstance(wanted, Refused):
         return wanted
     if method not in (("POST",) if isinstance(wanted, Chose) else ("GET", "HEAD")):
         return Refused(status=405)
+    if isinstance(wanted, Trusted) and parts.scheme != "https":
+        return ToPortal(url=f"https://{PORTAL_HOST}{PREFIX}trusted")  # only https proves anything
     if isinstance(wanted, Anyway) and navigation(headers) is False:
         return Refused(status=403)
     if isinstance(wanted, Mementos) and wanted.part:
         return wanted if _from_the_sandbox(headers) else Refused(status=403)
-    if isinstance(wanted, Search | Copy | Mementos):
+    if isinstance(wanted, Search | Copy | Mementos | Portal | Privacy):
         return _guarded(wanted, dict(headers), in_the_open=at_portal or not portal_reachable)
     return wanted
 
 
-def _page_name(path: str, at_portal: bool) -> str:
-    if path.startswith(PREFIX):
-        return path.removeprefix(PREFIX)
-    return "/" if path in ("", "/") else path.removeprefix("/") if at_portal else ""
+def _asks_for_pac(netloc: str, host: str, own: str, public: str) -> bool:
+    """At our own address; or at `wpad`, the name that devices ask when they look for a proxy. Not where it could
+    be a site on the internet: its scripts would learn the address of the school's proxy."""
+    return netloc in {own, public} - {""} or host == "wpad" or bool(_LOCAL_WPAD.fullmatch(host))
 
 
-def _call(name: str, query: str) -> HelperCall:
-    if name == "/":
-        return Portal()
-    if name in ("ca.pem", "ca.cer"):
-        return Certificate(der=name == "ca.cer")
+def _call(name: str, query: str) -> HelperCall | DeviceCall:
+    if name in _PLAIN:
+        return _PLAIN[name]
     if name.startswith("static/") and _STATIC_NAME.fullmatch(name.removeprefix("static/")):
         return Static(name=name.removeprefix("static/"))
     try:
@@ -218,7 +268,7 @@ def _archived(method: str, url: str, headers: list[tuple[str, str]], *, base: st
     return Refused(status=403) if by_a_page else Archived(target="/" + url.split("/", 3)[3], base=base)
 
 
-def _guarded(wanted: Search | Copy | Mementos, headers: dict[str, str], *, in_the_open: bool) -> HelperCall:
+def _guarded(wanted: _Guarded, headers: dict[str, str], *, in_the_open: bool) -> HelperCall | DeviceCall:
     told = navigation(headers.items())
     if told is False:
         return Refused(status=403)
@@ -227,8 +277,12 @@ def _guarded(wanted: Search | Copy | Mementos, headers: dict[str, str], *, in_th
     return wanted
 
 
-def _path(wanted: Search | Copy | Mementos) -> str:
+def _path(wanted: _Guarded) -> str:
     match wanted:
+        case Portal():
+            return "/"
+        case Privacy():
+            return PRIVACY_PATH
         case Search(query=query):
             return search_path(query)
         case Copy(url=url):

@@ -15,10 +15,13 @@ from proxy.settings import LogSettings
 _OWN = ("proxy", "repair", "addons")
 
 
-def set_up(settings: LogSettings) -> None:
-    """Log to stderr; our own events from the chosen level, those of libraries from warning on."""
+def set_up(settings: LogSettings, *, process: str = "") -> None:
+    """Log to stderr; our own events from the chosen level, those of libraries from warning on.
+
+    `process` is which of several it is, and stands in every line.
+    """
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines() if settings.format == "json" else TextLines())
+    handler.setFormatter(JsonLines(process) if settings.format == "json" else TextLines(process))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
@@ -40,20 +43,34 @@ def one_line(text: str) -> str:
 
 
 class TextLines(logging.Formatter):
-    """`2026-05-03T12:00:00Z warning proxy.cache: ...`"""
+    """`2026-05-03T12:00:00Z warning [worker 1] proxy.cache: ...`"""
+
+    def __init__(self, process: str = "") -> None:
+        super().__init__()
+        self._process = f" [{process}]" if process else ""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = f"{_moment(record)} {record.levelname.lower()} {record.name}: {one_line(record.getMessage())}"
-        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+        start = f"{_moment(record)} {record.levelname.lower()}{self._process} {record.name}"
+        line = f"{start}: {one_line(record.getMessage())}"
+        if not record.exc_info:
+            return line
+        # Indented, since an exception may speak in the words, and lines, of whoever caused it.
+        trace = self.formatException(record.exc_info).splitlines()
+        return "\n".join((line, *(f"    {one_line(each)}" for each in trace)))
 
 
 class JsonLines(logging.Formatter):
     """One JSON object a line, an exception's trace within it."""
 
+    def __init__(self, process: str = "") -> None:
+        super().__init__()
+        self._process = {"process": process} if process else {}
+
     def format(self, record: logging.LogRecord) -> str:
         event = {
             "at": _moment(record),
             "level": record.levelname.lower(),
+            **self._process,
             "logger": record.name,
             "event": record.getMessage(),
         }

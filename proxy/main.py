@@ -5,13 +5,18 @@ import sys
 
 import typer
 
+from proxy.commands.backup import backup, restore
+from proxy.commands.desk import desk
 from proxy.commands.devices import ca, pac
 from proxy.commands.evaluate import evaluate
+from proxy.commands.fetch import fetch
 from proxy.commands.imports import import_
 from proxy.commands.mementos import mementos
 from proxy.commands.mend import mend
 from proxy.commands.misses import misses
+from proxy.commands.remove import remove
 from proxy.commands.repairs import repairs
+from proxy.commands.rules import rules
 from proxy.commands.serve import serve
 from proxy.commands.soft404 import soft404
 from proxy.commands.tag import tag
@@ -35,13 +40,19 @@ app.command()(mementos)
 app.command()(soft404)
 app.command()(evaluate)
 app.command()(train)
+app.add_typer(desk, name="desk")
+app.add_typer(fetch, name="fetch")
+app.command()(remove)
 app.add_typer(misses, name="misses")
 app.add_typer(repairs, name="repairs")
+app.add_typer(rules, name="rules")
 app.command()(tag)
 app.command()(df)
 app.command()(signature)
 app.command()(ca)
 app.command()(pac)
+app.command()(backup)
+app.command()(restore)
 
 
 def run() -> None:

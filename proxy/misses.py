@@ -11,8 +11,9 @@ import os
 import queue
 import sqlite3
 import threading
+import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -20,8 +21,10 @@ from pathlib import Path
 from typing import Literal
 
 from proxy.errors import StoreError
+from proxy.misserasure import Erasure, erase
 from proxy.misslines import Line, MissLines
-from proxy.missrecord import COLUMNS, MissRecord, cells, csv_line, event_of, iso, new_miss_id, record_of
+from proxy.missrecord import COLUMNS, MissRecord, event_of, iso, new_miss_id, record_of
+from proxy.misstallies import prepare
 from proxy.settings import MissesSettings
 from repair.files import is_damage, set_aside
 from repair.model import MissKind
@@ -38,13 +41,14 @@ CREATE TABLE IF NOT EXISTS misses (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS misses_at ON misses (at);
 CREATE INDEX IF NOT EXISTS misses_site ON misses (site, at);
-CREATE INDEX IF NOT EXISTS misses_url ON misses (url);
 """
 _TOP_COLUMNS = {"url": "url", "site": "site", "kind": "kind", "source": "source_url"}
 _BATCH = 500
 _LOOK_AT_CLOCK_S = 900.0
 _PURGE_EVERY = timedelta(days=1)
 _MAX_TOLD = 20_000
+_TRIES, _BETWEEN_TRIES_S = 50, 0.1
+_LOOK_EVERY = 10_000  # steps of SQLite's machine, about a millisecond
 
 OnChoice = Callable[[str, str, datetime], None]
 """Who is told of a choice as it is written: the missing URL, what was opened, when. It neither waits nor raises.
@@ -66,12 +70,15 @@ class MissStore:
         queue_length: int = 10_000,
         clock: Callable[[], datetime] | None = None,
         on_choice: OnChoice | None = None,
+        on_record: Callable[[MissRecord], None] = lambda record: None,
     ) -> None:
+        """`on_record` hears of every miss as it is noted, in the caller's thread; it neither waits nor raises."""
         self._path = directory / "misses.sqlite"
         self._lines = MissLines(directory / "misses.jsonl", max_bytes=settings.log_bytes)
         self._retention = timedelta(days=settings.retention_days)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._on_choice = on_choice
+        self._on_record = on_record
         # By clients' codes, which change every day: on another day it is another choice.
         self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
         self._queue: queue.Queue[_Job | None] = queue.Queue(queue_length)
@@ -107,10 +114,12 @@ class MissStore:
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute("PRAGMA secure_delete=ON")
         database.executescript(_SCHEMA)
+        prepare(database)
         return database
 
     def record(self, record: MissRecord) -> None:
         """Note a miss; when too many wait to be written it is lost, counted in `lost`."""
+        self._on_record(record)
         self._enqueue(lambda database: _insert(database, record))
 
     def chosen(self, miss_id: str, choice: str | int) -> None:
@@ -140,7 +149,7 @@ class MissStore:
         site: str | None = None,
     ) -> tuple[MissRecord, ...]:
         """The newest first."""
-        rows = self._read(
+        rows = self.read(
             "SELECT * FROM misses WHERE at >= ? AND (? IS NULL OR kind = ?) AND (? IS NULL OR site = ?)"
             " ORDER BY at DESC LIMIT ?",
             (since.timestamp() if since else 0.0, kind, kind, site, site, limit),
@@ -152,7 +161,7 @@ class MissStore:
     ) -> tuple[tuple[str, int], ...]:
         """What was missed most often, and how often."""
         column = _TOP_COLUMNS[by]
-        rows = self._read(
+        rows = self.read(
             f"SELECT {column} AS what, COUNT(*) AS times FROM misses WHERE {column} IS NOT NULL"  # noqa: S608
             " GROUP BY what ORDER BY times DESC, what LIMIT ?",
             (limit,),
@@ -160,33 +169,36 @@ class MissStore:
         return tuple((str(row["what"]), int(row["times"])) for row in rows)
 
     def count(self) -> int:
-        return int(self._read("SELECT COUNT(*) AS times FROM misses", ())[0]["times"])
-
-    def export(self, form: Literal["csv", "jsonl"]) -> Iterator[str]:
-        """Every record as a line of text with its line end, oldest first; for CSV the names of the columns before."""
-        if form == "csv":
-            yield csv_line(COLUMNS)
-        with closing(self._connect()) as database:
-            for row in database.execute("SELECT * FROM misses ORDER BY at, id"):
-                event = event_of(record_of(row))
-                yield csv_line(cells(event)) if form == "csv" else json.dumps(event) + "\n"
+        return int(self.read("SELECT COUNT(*) AS times FROM misses", ())[0]["times"])
 
     def erase(self, *, client: str | None = None, url: str | None = None) -> int:
-        """Forget all misses of a client (its hash) or of a URL, in the database and the lines; how many they were."""
-        erased: list[str] = []
+        """Forget all misses of a client (its hash) or of a URL, in the database and the lines; how many they were.
 
-        def delete(database: sqlite3.Connection) -> None:
-            rows = database.execute(
-                "DELETE FROM misses WHERE client = ? OR url = ? RETURNING id", (client, url)
-            )
-            erased.extend(str(row[0]) for row in rows.fetchall())
+        A URL goes in every way to write it, and also where other misses mention it.
+        """
+        done: list[Erasure] = []
+        self.write(lambda database: done.append(erase(database, client=client, url=url)))
+        for erasure in done:
+            self._lines.change(erasure.of_line)
+        self._empty_write_ahead_log()
+        return sum(len(erasure.ids) for erasure in done)
 
-        self._enqueue(delete, wait=True)
-        if erased:
-            gone = frozenset(erased)
-            self._lines.keep(lambda event: event.get("id") not in gone)
-            self._read("PRAGMA wal_checkpoint(TRUNCATE)", ())  # or it would linger in the write-ahead log
-        return len(erased)
+    def _empty_write_ahead_log(self) -> None:
+        """What was erased would linger there; somebody who reads at this moment may be in the way of it."""
+        for _ in range(_TRIES):
+            if not self.read("PRAGMA wal_checkpoint(TRUNCATE)", ())[0]["busy"]:
+                return
+            time.sleep(_BETWEEN_TRIES_S)
+        log.warning("%s: what was erased may linger in the write-ahead log for a while", self._path)
+
+    def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
+        """Have a change made by the thread that writes, and wait until it is on disk. Raises StoreError."""
+        self._enqueue(change, wait=True)
+
+    @property
+    def waiting(self) -> int:
+        """How many entries wait to be written."""
+        return self._queue.qsize()
 
     def flush(self) -> None:
         """Return once all that was noted so far is on disk."""
@@ -270,16 +282,32 @@ class MissStore:
             dropped = self._database.execute(
                 "DELETE FROM misses WHERE at < ?", (oldest.timestamp(),)
             ).rowcount
+            self._database.execute(
+                "DELETE FROM marks WHERE at < ? AND url NOT IN (SELECT url FROM addresses)",
+                (oldest.timestamp(),),
+            )
         if dropped:
             self._lines.keep(lambda event: str(event.get("at", "")) >= iso(oldest))
 
-    def _read(self, query: str, values: tuple[object, ...]) -> list[sqlite3.Row]:
-        with closing(self._connect()) as database:
-            return database.execute(query, values).fetchall()
+    def read(self, query: str, values: Sequence[object], *, within_s: float = 0.0) -> list[sqlite3.Row]:
+        """The rows of a query; StoreError when it takes longer than `within_s` (0: however long)."""
+        with closing(self._connect(within_s)) as database:
+            try:
+                return database.execute(query, values).fetchall()
+            except sqlite3.OperationalError as error:
+                raise StoreError(f"{self._path}: {error}") from error
 
-    def _connect(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self._path, timeout=10)
+    def rows(self, query: str, values: Sequence[object]) -> Iterator[sqlite3.Row]:
+        """The rows of a query one after the other, however many."""
+        with closing(self._connect()) as database:
+            yield from database.execute(query, values)
+
+    def _connect(self, within_s: float = 0.0) -> sqlite3.Connection:
+        database = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
         database.row_factory = sqlite3.Row
+        if within_s:
+            end = time.monotonic() + within_s
+            database.set_progress_handler(lambda: time.monotonic() > end, _LOOK_EVERY)
         return database
 
 
@@ -287,7 +315,11 @@ def _insert(database: sqlite3.Connection, record: MissRecord) -> Line:
     event = event_of(record)
     values = {**event, "at": record.at.timestamp(), "offered": json.dumps(event["offered"])}
     slots = ", ".join(f":{name}" for name in COLUMNS)
-    database.execute(f"INSERT OR REPLACE INTO misses ({', '.join(COLUMNS)}) VALUES ({slots})", values)  # noqa: S608
+    # Not OR IGNORE, which would hold for what the triggers do as well.
+    database.execute(
+        f"INSERT INTO misses ({', '.join(COLUMNS)}) VALUES ({slots}) ON CONFLICT DO NOTHING",  # noqa: S608
+        values,
+    )
     return {"event": "miss", **event}
 
 

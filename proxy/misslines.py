@@ -34,16 +34,23 @@ class MissLines:
 
     def keep(self, wanted: Callable[[Line], bool]) -> None:
         """Take out every line that is not wanted, and any that is not JSON."""
+        self.change(lambda line: line if wanted(line) else None)
+
+    def change(self, changed: Callable[[Line], Line | None]) -> None:
+        """Put another line in the place of each, None for no line at all; what is not JSON goes."""
         with self._locked():
             for path in (self._older, self._path):
                 if path.exists():
-                    self._rewrite(path, wanted)
+                    self._rewrite(path, changed)
 
-    def _rewrite(self, path: Path, wanted: Callable[[Line], bool]) -> None:
+    def _rewrite(self, path: Path, changed: Callable[[Line], Line | None]) -> None:
         fresh = path.with_name(path.name + ".new")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with path.open("rb") as old, os.fdopen(descriptor, "wb") as new:
-            new.writelines(line for line in old if (event := _parsed(line)) is not None and wanted(event))
+            for line in old:
+                event = _parsed(line)
+                if event is not None and (left := changed(event)) is not None:
+                    new.write(line if left == event else (json.dumps(left) + "\n").encode("ascii"))
         fresh.replace(path)
 
     @contextmanager

@@ -27,6 +27,7 @@ COLUMNS = (
     "latency_ms",
     "query",
     "language",
+    "copy",
 )
 
 _MAX_TEXT = 4_000
@@ -38,7 +39,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissRecord:
     """One break. `client` is a hash; `offered` are the alternatives in order, then any shortened addresses;
-    `chosen` is what the reader opened last, the `url` itself for its held copy."""
+    `copy` tells that a held copy was offered; `chosen` is what was opened last, the `url` itself for that copy."""
 
     id: str
     at: datetime
@@ -53,6 +54,7 @@ class MissRecord:
     latency_ms: float = 0.0
     query: str = ""
     language: str = ""
+    copy: bool = False
 
 
 def new_miss_id() -> str:
@@ -77,15 +79,17 @@ def event_of(record: MissRecord) -> dict[str, object]:
         "latency_ms": round(record.latency_ms, 1),
         "query": _sound(record.query),
         "language": _sound(record.language),
+        "copy": record.copy,
     }
 
 
 def record_of(row: sqlite3.Row) -> MissRecord:
-    known = {name: row[name] for name in COLUMNS if name not in ("at", "kind", "offered", "site")}
+    known = {name: row[name] for name in COLUMNS if name not in ("at", "kind", "offered", "site", "copy")}
     return MissRecord(
         at=datetime.fromtimestamp(row["at"], UTC),
         kind=MissKind(row["kind"]),
         offered=tuple(json.loads(row["offered"])),
+        copy=bool(row["copy"]),
         **known,
     )
 

@@ -1,4 +1,4 @@
-"""The other pages people see: search, reading view, portal, notes; and the plain error for sub-resources."""
+"""The other pages people see: search, reading view, notes; and the plain error for sub-resources."""
 
 import re
 from collections.abc import Sequence
@@ -8,13 +8,12 @@ from pathlib import Path
 from proxy.display import address, clean, link_target
 from proxy.helper import copy_path
 from proxy.language import Catalogue
-from proxy.render import RenderedPage, html_page, page_headers
+from proxy.render import RenderedPage, html_page, text_page
 from proxy.repairpage import offer
 from repair.model import Alternative, HeldPage, MissKind
 
 _MAX_READING_CHARS = 100_000
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
-_NOTHING = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 _PLAIN_WORDS = {
     MissKind.NOT_FOUND: "the site has nothing at this address",
@@ -77,6 +76,22 @@ def refused_page(status: int, texts: Catalogue, *, portal: bool = True) -> Rende
     return _note("helper.refused", "helper.refused_note", texts, status=status, portal=portal)
 
 
+def out_of_reach_page(url: str, texts: Catalogue, *, person: bool, portal: bool = True) -> RenderedPage:
+    """The answer to a request for what `proxy.reach` refuses: words for a person, a line for a program."""
+    if person:
+        return _note(
+            "helper.out_of_reach",
+            "helper.out_of_reach_note",
+            texts,
+            status=403,
+            url=url,
+            live=False,
+            portal=portal,
+        )
+    text = f"linkmend: this address is out of reach (proxy.reach, proxy.ports)\n403: {clean(url, 500)}\n"
+    return text_page(403, text)
+
+
 def _note(
     heading: str,
     note: str,
@@ -85,6 +100,7 @@ def _note(
     status: int,
     portal: bool,
     url: str = "",
+    live: bool = True,
     searchable: bool = False,
 ) -> RenderedPage:
     return html_page(
@@ -95,28 +111,9 @@ def _note(
         heading=heading,
         note=note,
         address=address(url) if url else None,
-        live=link_target(url) or "",
+        live=(link_target(url) or "") if live else "",
         searchable=searchable,
     )
-
-
-def portal_page(texts: Catalogue, *, held_pages: int, retention_days: int) -> RenderedPage:
-    """The start page at http://linkmend.internal/."""
-    return html_page(
-        "portal.html.jinja", texts, held=texts.number(held_pages), days=texts.number(retention_days)
-    )
-
-
-def certificate_page(body: bytes, *, der: bool) -> RenderedPage:
-    """The certificate authority in the form devices install it from."""
-    name = "linkmend-ca.cer" if der else "linkmend-ca.pem"
-    kind = "application/x-x509-ca-cert" if der else "application/x-pem-file"
-    headers = (
-        ("Content-Type", kind),
-        ("Content-Disposition", f'attachment; filename="{name}"'),
-        *page_headers("en", policy=_NOTHING),
-    )
-    return RenderedPage(status=200, headers=headers, body=body)
 
 
 def redirect(url: str) -> RenderedPage:
@@ -150,9 +147,4 @@ def plain_error(kind: MissKind, url: str, *, status: int, detail: str = "") -> R
     """The short honest answer to a script, image or download; what reads it is a program or its author."""
     because = f" ({clean(detail, 200)})" if detail else ""
     text = f"linkmend: {_PLAIN_WORDS[kind]}{because}\n{status} {kind.value}: {clean(url, 500)}\n"
-    headers = (
-        ("Content-Type", "text/plain; charset=utf-8"),
-        *page_headers("en", policy=_NOTHING),
-        ("Linkmend-Miss", kind.value),
-    )
-    return RenderedPage(status=status, headers=headers, body=text.encode("utf-8", "replace"))
+    return text_page(status, text, headers=(("Linkmend-Miss", kind.value),))

@@ -4,10 +4,13 @@ What an admin imports is meant to be there when the line is not. So it is stored
 any browser can read it, without Vary, since only one variant is had, and without what was one visitor's.
 """
 
+from collections.abc import Collection
+
 from proxy.cache.entry import Headers, StoredResponse
 from repair.model import Page
 
-_STATUSES = frozenset({200, 203, 301, 308})
+STATUSES = frozenset({200, 203, 301, 308})
+"""What is kept of an import; what was only for the time being is long over."""
 _DROPPED = frozenset(
     {
         *("connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "upgrade"),
@@ -24,9 +27,11 @@ _DROPPED = frozenset(
 )
 
 
-def pinned_response(page: Page, body: bytes) -> StoredResponse | None:
+def pinned_response(
+    page: Page, body: bytes, *, statuses: Collection[int] = STATUSES
+) -> StoredResponse | None:
     """`page` with its decoded `body` as it is pinned; None when its status is nothing to keep."""
-    if page.status not in _STATUSES:
+    if page.status not in statuses:
         return None
     kept = tuple((name, value) for name, value in page.headers if name.lower() not in _DROPPED)
     headers: Headers = (*kept, ("Content-Length", str(len(body))))

@@ -21,6 +21,8 @@ from proxy.language import Catalogue
 Headers = tuple[tuple[str, str], ...]
 
 _HERE = Path(__file__).parent
+NOTHING_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
+"""For what is no page: it loads and runs nothing."""
 _SANDBOX = "sandbox allow-forms allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads"
 
 _templates = Environment(
@@ -32,12 +34,12 @@ _templates = Environment(
 )
 
 
-def _breakable(path: str) -> Markup:
+def breakable(path: str) -> Markup:
     """A path that may go on to the next line after a slash, rather than in the middle of a word."""
     return Markup("/<wbr>").join(path.split("/"))
 
 
-_templates.filters["breakable"] = _breakable
+_templates.filters["breakable"] = breakable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +59,11 @@ def html_page(
     headers: Headers = (),
     framable: bool = False,
     portal: bool = True,
+    images: str = "",
     **values: object,
 ) -> RenderedPage:
-    """A template filled in. `portal` says whether http://linkmend.internal/ can be reached from where it is read."""
+    """A template filled in. `portal` says whether http://linkmend.internal/ can be reached from where it is read,
+    `images` an origin that its pictures may come from."""
     body = _templates.get_template(template).render(
         t=texts,
         status=status,
@@ -69,7 +73,7 @@ def html_page(
         search_action=SEARCH_PATH,
         **values,
     )
-    safety = page_headers(texts.code, policy=_policy(framable))
+    safety = page_headers(texts.code, policy=_policy(framable, images))
     return RenderedPage(
         status=status,
         headers=(("Content-Type", "text/html; charset=utf-8"), *safety, *headers),
@@ -84,10 +88,20 @@ def html_part(template: str, texts: Catalogue, **values: object) -> RenderedPage
         status=200,
         headers=(
             ("Content-Type", "text/html; charset=utf-8"),
-            *page_headers(texts.code, policy="default-src 'none'; sandbox; frame-ancestors 'none'"),
+            *page_headers(texts.code, policy=NOTHING_POLICY),
             ("Access-Control-Allow-Origin", "null"),
         ),
         body=body.encode("utf-8", "replace"),
+    )
+
+
+def text_page(status: int, text: str, *, headers: Headers = ()) -> RenderedPage:
+    """Plain words, for a program or its author."""
+    kind: Headers = (("Content-Type", "text/plain; charset=utf-8"),)
+    return RenderedPage(
+        status=status,
+        headers=(*kind, *page_headers("en", policy=NOTHING_POLICY), *headers),
+        body=text.encode("utf-8", "replace"),
     )
 
 
@@ -103,12 +117,12 @@ def page_headers(language: str, *, policy: str) -> Headers:
     )
 
 
-def _policy(framable: bool) -> str:
+def _policy(framable: bool, images: str) -> str:
     parts = [
         "default-src 'none'",
         f"style-src '{_hash(_STYLE)}'",
         f"script-src '{_hash(_SCRIPT)}'",
-        "img-src data:",
+        f"img-src data: {images}".strip(),
         "connect-src 'self'",
         # Browsers apply form-action to redirects too, and a search on a plain http site is sent to the portal.
         f"form-action 'self' {PORTAL}",

@@ -17,8 +17,9 @@ from proxy.findings import Findings
 from proxy.findings import as_json as mementos_as_json
 from proxy.helper import anyway_path, chose_path, copy_path
 from proxy.language import Catalogue
-from proxy.render import Headers, RenderedPage, html_page, page_headers
+from proxy.render import NOTHING_POLICY, Headers, RenderedPage, html_page, page_headers
 from repair.model import Alternative, BrokenLink, RankedAlternatives, Span
+from repair.pins import REASON
 
 MAX_BYTES = 60_000
 SHOWN_FIRST = 3
@@ -37,7 +38,8 @@ _SOURCES = ("copy", "local", "archive", "shared")
 class PageContext:
     """What the page depends on besides what was found.
 
-    `status` is the one to answer with, `error_detail` a short word for technical readers (RFC 9209 error type);
+    `status` is the one to answer with, `error_detail` a short word for technical readers (RFC 9209 error type),
+    `fault` what is wrong with the site's certificate (`proxy.failures.Failure`);
     `miss_id` ties clicks to the miss log, empty for none; `portal` as in `proxy.render.html_page`; `anyway` when the
     page that was taken for missing can be shown all the same; `findings` are what is known of archived versions, None
     where archives may not be asked; `search_template` as in `proxy.archivepage.ArchiveContext`.
@@ -49,6 +51,7 @@ class PageContext:
     miss_id: str = ""
     offline: bool = False
     error_detail: str = ""
+    fault: str = ""
     portal: bool = True
     anyway: bool = False
     findings: Findings | None = None
@@ -87,15 +90,20 @@ def render(found: RankedAlternatives, context: PageContext) -> RenderedPage:
 
 
 def numbered(found: RankedAlternatives) -> tuple[tuple[int, Alternative], ...]:
-    """All that is offered, with the number under which a choice is told: 0 the held copy, n the nth alternative."""
+    """All that is offered, with the number under which a choice is told: 0 the held copy, n the nth alternative.
+
+    The held copy comes first, unless an admin has pinned another page.
+    """
     ranked = tuple(
         (number, alternative)
         for number, alternative in enumerate(found.alternatives, start=1)
         if not _is_copy(alternative, found.link)
     )
     mentioned = [alternative for alternative in found.alternatives if _is_copy(alternative, found.link)]
+    pinned = [each for each in ranked if REASON in each[1].reasons]
+    others = [each for each in ranked if REASON not in each[1].reasons]
     if mentioned:
-        return ((0, replace(mentioned[0], url=found.link.url, source="copy")), *ranked)
+        return (*pinned, (0, replace(mentioned[0], url=found.link.url, source="copy")), *others)
     if found.copy_at is None:
         return ranked
     copy = Alternative(
@@ -106,7 +114,18 @@ def numbered(found: RankedAlternatives) -> tuple[tuple[int, Alternative], ...]:
         source="copy",
         reasons=("copy",),
     )
-    return ((0, copy), *ranked)
+    return (*pinned, (0, copy), *others)
+
+
+def auto_follow_target(found: RankedAlternatives, least: float | None) -> str | None:
+    """Where to lead a reader without asking: the first that is offered, when its confidence is at least this."""
+    if least is None:
+        return None
+    for number, alternative in numbered(found):
+        target = link_target(alternative.url)
+        if target is not None:
+            return (copy_path(target) if number == 0 else target) if alternative.confidence >= least else None
+    return None
 
 
 def _is_copy(alternative: Alternative, link: BrokenLink) -> bool:
@@ -174,6 +193,7 @@ def _html_page(
         shortened=[{"url": target, "address": shown} for target, shown in shorter[:_MAX_SHORTENED]],
         offline=context.offline,
         error_detail=clean(context.error_detail, 200),
+        fault=context.fault if context.texts.has(f"fault.{context.fault}") else "",
         archive=_archive(context),
     )
 
@@ -195,7 +215,7 @@ def _json_page(found: RankedAlternatives, context: PageContext, miss: Headers) -
         status=context.status,
         headers=(
             ("Content-Type", "application/json"),
-            *page_headers(context.texts.code, policy="default-src 'none'; sandbox; frame-ancestors 'none'"),
+            *page_headers(context.texts.code, policy=NOTHING_POLICY),
             *miss,
         ),
         body=json.dumps(as_json(found, context.findings)).encode("ascii"),

@@ -15,6 +15,8 @@ from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from proxy.errors import SettingsError
+from proxy.fetching.night import Night
+from proxy.ports import parse_ports
 from repair.memento.archives import parse_archives
 from repair.settings import ArchivesSettings, CollectionSettings, RepairSettings, Soft404Settings
 
@@ -37,6 +39,8 @@ class ProxySettings:
 
     listen: str = "0.0.0.0:8080"
     """Address and port for browsers."""
+    workers: int = 0
+    """Processes that carry traffic, beside one with the stores; 0: one per core, up to 4; 1: one process for all."""
     mode: str = "regular"
     """regular, transparent, reverse:URL or upstream:URL, as mitmproxy writes them."""
     parent: str = ""
@@ -47,6 +51,12 @@ class ProxySettings:
     """Serve only what is held; ask nobody."""
     clients: tuple[str, ...] = LOCAL_NETWORKS
     """Networks whose clients are served."""
+    reach: tuple[str, ...] = ()
+    """Networks that may be reached besides the internet and private ones, such as this machine's own 127.0.0.0/8."""
+    ports: tuple[str, ...] = ("80", "443", "591", "777", "1025-65535")
+    """Ports of sites: those of the web, and those that anybody may open a server on."""
+    connect_ports: tuple[str, ...] = ("80", "443", "4443", "8000", "8080", "8443", "8888", "9443", "10443")
+    """Ports that CONNECT may lead to: https, and plain web sockets, which browsers send that way too."""
     connections_per_client: int = 1000
     """Most connections of one address; a browser takes up to 32, and a class behind one router is one address."""
     request_timeout_s: float = 30.0
@@ -63,6 +73,12 @@ class ProxySettings:
     """How long a site may take to begin its answer."""
     stop_grace_s: float = 10.0
     """How long answers under way may take to finish when linkmend is stopped."""
+    pass_through: tuple[str, ...] = ("shipped",)
+    """Files of sites whose secure connections are passed through unseen; shipped is the list that comes along."""
+    public: str = ""
+    """The proxy as devices reach it, HOST:PORT, for the PAC file; empty for the address that they asked at."""
+    contact: str = ""
+    """Whom readers may ask about the proxy and what it keeps, in a few words; empty for nobody by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +120,72 @@ class MissesSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RulesSettings:
+    """The admin's rules: `[rules]`."""
+
+    folder: str = ""
+    """Where the rules are; empty for rules.d beside the settings file, or else in the data folder."""
+    versions: int = 100
+    """How many edits made at the desk are kept, to be undone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeskSettings:
+    """The admin's desk: `[desk]`."""
+
+    enabled: bool = True
+    """Open the desk."""
+    listen: str = "127.0.0.1:8081"
+    """Address and port of its own; reachable from this machine only, unless another address is named."""
+    through_proxy: bool = True
+    """Show it also at http://linkmend.internal/admin to browsers that use the proxy."""
+    clients: tuple[str, ...] = ()
+    """Networks from which it is shown at all; empty for all that reach it."""
+    names: tuple[str, ...] = ()
+    """Host names under which its own port may be opened, besides localhost and bare addresses."""
+    session_hours: float = 8.0
+    """How long a login lasts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsSettings:
+    """Figures for a monitoring system: `[metrics]`."""
+
+    enabled: bool = True
+    """Offer /metrics (Prometheus), /healthz and /readyz."""
+    listen: str = "127.0.0.1:9108"
+    """Address and port of their own; they are not protected by a password."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSettings:
+    """Pages fetched because an admin wants them here: `[fetch]`."""
+
+    enabled: bool = True
+    """Work the fetch queue off; what is added waits otherwise."""
+    night: str = "22:00-05:00"
+    """The hours, in local time, in which pages wanted at night are fetched."""
+    bytes_per_s: int = 250_000
+    """How fast all fetches together may be, so that readers keep the line; 0 for no limit."""
+    at_once: int = 2
+    """Pages fetched at the same time, each from another host."""
+    pause_s: float = 2.0
+    """The pause between two pages of one host; more if its robots.txt wants more."""
+    max_bytes: int = 20 * 1024**2
+    """Pages larger than this are not fetched."""
+    timeout_s: float = 120.0
+    """How long a page may take, not counting what the speed limit costs."""
+    tries: int = 6
+    """How often a page is tried before it is given up; tries without a line do not count."""
+    retry_s: float = 60.0
+    """The wait before the second try; each one after it waits four times as long, up to six hours."""
+    parts: int = 40
+    """Pictures, style sheets and scripts of a page that are fetched with it, at most."""
+    max_entries: int = 10_000
+    """Pages in the queue, with those that are done with; the oldest of these make room."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
     """Operational logging: `[log]`."""
 
@@ -125,6 +207,10 @@ class Settings:
     soft404: Soft404Settings = field(default_factory=Soft404Settings)
     archives: ArchivesSettings = field(default_factory=ArchivesSettings)
     misses: MissesSettings = field(default_factory=MissesSettings)
+    rules: RulesSettings = field(default_factory=RulesSettings)
+    fetch: FetchSettings = field(default_factory=FetchSettings)
+    desk: DeskSettings = field(default_factory=DeskSettings)
+    metrics: MetricsSettings = field(default_factory=MetricsSettings)
     log: LogSettings = field(default_factory=LogSettings)
 
 
@@ -242,13 +328,15 @@ def _check(settings: Settings) -> None:
     """Values whose type is right but whose content is not."""
     proxy = settings.proxy
     split_address(proxy.listen)
-    for network in proxy.clients:
-        try:
-            ipaddress.ip_network(network)
-        except ValueError as error:
-            raise SettingsError(
-                f"proxy.clients: expected networks such as 10.0.0.0/8, got {network!r}"
-            ) from error
+    split_address(settings.desk.listen, key="desk.listen")
+    split_address(settings.metrics.listen, key="metrics.listen")
+    _networks("proxy.clients", proxy.clients)
+    _networks("desk.clients", settings.desk.clients)
+    _networks("proxy.reach", proxy.reach)
+    parse_ports("proxy.ports", proxy.ports)
+    parse_ports("proxy.connect_ports", proxy.connect_ports)
+    if proxy.public:
+        split_address(proxy.public, key="proxy.public")
     if proxy.parent:
         parent_address(proxy.parent)
     _one_of("proxy.parent_https", proxy.parent_https, ("absolute", "connect"))
@@ -261,6 +349,10 @@ def _check(settings: Settings) -> None:
     _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned", "decision"))
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
     _one_of("log.format", settings.log.format, ("text", "json"))
+    try:
+        Night.parse(settings.fetch.night)
+    except ValueError as error:
+        raise SettingsError(f"fetch.night: {error}") from error
     for section in fields(settings):
         part = getattr(settings, section.name)
         for key in fields(part):
@@ -269,16 +361,24 @@ def _check(settings: Settings) -> None:
                 raise SettingsError(f"{section.name}.{key.name}: expected 0 or more, got {value!r}")
 
 
+def _networks(key: str, networks: tuple[str, ...]) -> None:
+    for network in networks:
+        try:
+            ipaddress.ip_network(network)
+        except ValueError as error:
+            raise SettingsError(f"{key}: expected networks such as 10.0.0.0/8, got {network!r}") from error
+
+
 def _one_of(key: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise SettingsError(f"{key}: expected one of {', '.join(choices)}, got {value!r}")
 
 
-def split_address(text: str) -> tuple[str, int]:
-    """`HOST:PORT` as its parts; an IPv6 address stands in brackets. Raises SettingsError."""
+def split_address(text: str, *, key: str = "proxy.listen") -> tuple[str, int]:
+    """`HOST:PORT` as its parts; an IPv6 address stands in brackets. Raises SettingsError that names `key`."""
     host, colon, port = text.rpartition(":")
     if not colon or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise SettingsError(f"proxy.listen: expected HOST:PORT, got {text!r}")
+        raise SettingsError(f"{key}: expected HOST:PORT, got {text!r}")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 

@@ -196,6 +196,26 @@ class Collection:
                 self._remove(page)
         return page is not None
 
+    def scrub(self) -> bool:
+        """Make what was removed unreadable on disk as well; False when others kept us from doing all of it.
+
+        The index is another matter: see `renew_index`.
+        """
+        self._indexing.owe()
+        self.index_some()
+        return self._database.scrub()
+
+    def index_is_owed(self) -> bool:
+        """Whether words of removed pages are left in the index."""
+        return self._indexing.is_owed()
+
+    def renew_index(self) -> bool:
+        """Make the index anew, so that not even words of removed pages are left in it; takes long.
+
+        False when another process writes the index, or the disk fails.
+        """
+        return self._indexing.renew()
+
     def search(
         self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
     ) -> tuple[Found, ...]:

@@ -9,6 +9,7 @@ lost (the end of an import), `settle` moves the log into the database with an fs
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +18,8 @@ from repair.errors import CollectionError
 
 VERSION = 2
 _BUSY_TIMEOUT_S = 30.0
+_ZEROED_AT_ONCE = 1_000  # pages in one transaction, so that others can write in between
+_LOG_TRIES, _LOG_WAIT_S = 50, 0.1
 
 _VERSIONS = """
 CREATE TABLE versions (
@@ -113,6 +116,36 @@ class Database:
         """Put what was committed out of reach of a power cut; does what it can while others read."""
         with self.read() as connection:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+
+    def scrub(self) -> bool:
+        """Overwrite what was deleted, wherever the files still have it; False when others read for too long.
+
+        Deleted rows are overwritten as they go, but not the pages they leave free, which would cost every update
+        dearly, nor the log. So the free pages are taken up with zeros here, a piece at a time, and given back.
+        """
+        self._drop_zeros()
+        with self.write() as connection:
+            connection.execute("CREATE TABLE zeros (zeros BLOB NOT NULL)")
+            size = int(connection.execute("PRAGMA page_size").fetchone()[0])
+            free = int(connection.execute("PRAGMA freelist_count").fetchone()[0])
+        for start in range(0, free, _ZEROED_AT_ONCE):
+            taken = min(free - start, _ZEROED_AT_ONCE)
+            with self.write() as connection:
+                connection.execute("INSERT INTO zeros VALUES (zeroblob(?))", (taken * size,))
+        self._drop_zeros()
+        return self._empty_log()
+
+    def _drop_zeros(self) -> None:
+        with self.write() as connection:
+            connection.execute("DROP TABLE IF EXISTS zeros")  # a killed process may have left it
+
+    def _empty_log(self) -> bool:
+        for _ in range(_LOG_TRIES):
+            with self.read() as connection:
+                if connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
+                    return True
+            time.sleep(_LOG_WAIT_S)
+        return False
 
     def close(self) -> None:
         """Close the connections of all threads; statements still running elsewhere fail."""

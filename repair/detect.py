@@ -24,6 +24,10 @@ _ARCHIVE_HOSTS = (
 )
 # /web/20200101000000id_/http://..., /wayback/..., /memento/2020/...: how archives address what they hold.
 _ARCHIVE_PATH = re.compile(r"(?i)/(?:wayback|web|memento|timegate|timemap)/(?:[^/]{1,40}/){0,3}https?:/")
+# What every archive's address holds: parsing is for the few that do.
+_LIKE_AN_ARCHIVE = re.compile(
+    r"(?i)archive|webcitation\.|arquivo\.|perma\.cc|/(?:wayback|web|memento|timegate|timemap)/|mementoweb"
+)
 _DOCUMENT_TYPES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
 
 
@@ -59,6 +63,9 @@ def is_archive_page(page: Page) -> bool:
     """Whether the page comes from a web archive: by Memento-Datetime (RFC 7089), its host or its address."""
     if page.header("memento-datetime") is not None:
         return True
+    plain = page.url.isascii() and "%" not in page.url  # otherwise its normal form may read differently
+    if plain and not _LIKE_AN_ARCHIVE.search(page.url):
+        return False
     try:
         parts = parse(page.url)
     except ValueError:

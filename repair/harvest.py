@@ -9,6 +9,7 @@ Whether a page may be shared at all is decided by the caller; what the page itse
 import hashlib
 import logging
 import queue
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 from repair import decode, markup
 from repair.collection import Addition, Collection
+from repair.errors import RepairError
 from repair.hints import Hints
 from repair.model import HeldCopy, Page
 from repair.settings import CollectionSettings
@@ -127,7 +129,9 @@ class Harvester:
                 return True
             if self._hints is not None and not self._closing.is_set():
                 self._hints.catch_up()
-        except Exception:  # the worker outlives whatever the disk does
+        except (RepairError, OSError, sqlite3.Error) as error:  # a full disk; what is due stays due
+            log.warning("could not index: %s", error)
+        except Exception:  # the worker outlives whatever else happens
             log.exception("could not index")
         return False
 

@@ -6,7 +6,6 @@ next process to try has it. Each index lives in a directory of its own, named in
 of another format is left for a new, empty one with every page noted as pending, and readers follow the name.
 """
 
-import fcntl
 import logging
 import os
 import secrets
@@ -18,8 +17,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from repair.database import Database
+from repair.errors import CollectionError
 from repair.graph import LinkGraph
 from repair.index import FORMAT, WEIGHTS, Entry, Index, IndexDamaged, entry_of
+from repair.locks import lock_alone
 from repair.pages import PageStore
 from repair.pending import Note, Pending
 from repair.vectors import VectorStore, packed
@@ -31,6 +32,7 @@ log = logging.getLogger(__name__)
 _LOOK_AGAIN_S = 0.5  # how often a reader looks whether the writer has committed
 _SPACE_BYTES = 64 * 1024**2  # with less, a failed write is the disk's fault, and a new index would not help
 _BULK = 30_000  # pages in one commit when nobody waits: some 90 MB of vectors
+_OWED = "index_owed"
 _LINKED = 500  # addresses that a page links to beyond this say little of it
 _ANCHORS = 200  # links into a page beyond this add nothing to what it is called
 
@@ -50,6 +52,9 @@ class Indexing:
         self._writing = threading.RLock()  # held while indexing, which may take long; never by a search
         self._choosing = threading.RLock()  # held while another index is chosen
         self._looked_at = 0.0
+        self._renewing = threading.Lock()
+        self._meanwhile: set[int] | None = None  # pages indexed since a new index was begun
+        self._closing = threading.Event()
         self._directory.mkdir(parents=True, exist_ok=True)
 
     def search(
@@ -85,6 +90,8 @@ class Indexing:
                     index = recover()
             self.vectors.put(vectors)
             self.pending.done(notes)
+            if self._meanwhile is not None:
+                self._meanwhile.update(note.page for note in notes)
             return len(notes)
 
     def catch_up_all(self) -> None:
@@ -99,8 +106,50 @@ class Indexing:
             if self._lock_file is not None and self._index is not None:
                 self._index.settle()
 
+    def owe(self) -> None:
+        """Note that the index has words of a page that is removed, until it is made anew."""
+        with self._database.write() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES (?, '1')", (_OWED,))
+
+    def is_owed(self) -> bool:
+        """Whether the index should be made anew for the sake of a removed page."""
+        with self._database.read() as connection:
+            return connection.execute("SELECT 1 FROM meta WHERE key = ?", (_OWED,)).fetchone() is not None
+
+    def renew(self) -> bool:
+        """Make another index beside the one in use, then change over; False when that is not ours to do, or fails.
+
+        A removed page is not found any more, but its words stay in the files until tantivy happens to join them,
+        and it cannot be told to. Searching and indexing go on meanwhile.
+        """
+        with self._renewing:
+            with self._writing:
+                if self._writable() is None:
+                    return False
+                self._meanwhile = set()
+            try:
+                fresh = Index(self._directory / _new_name(), create=True)
+                fresh.update(self._entries(self._pages.numbers()))
+                with self._writing:
+                    fresh.update(self._entries(self._meanwhile))
+                    fresh.settle()
+                    self._change_over(fresh)
+            except CollectionError as error:
+                log.warning("no other index was made: %s", error)
+                return False
+            finally:
+                self._meanwhile = None
+        return True
+
+    def _entries(self, pages: Iterable[int]) -> Iterator[Entry]:
+        for page in pages:
+            if self._closing.is_set():
+                raise CollectionError("the collection is being closed")
+            yield self._entry(page)
+
     def close(self) -> None:
         """Give up the lock; pages still pending are indexed by whoever comes next."""
+        self._closing.set()
         with self._writing, self._choosing:
             if self._index is not None:
                 self._index.close()
@@ -127,23 +176,23 @@ class Indexing:
 
         def entries() -> Iterator[Entry]:
             for note in notes:
-                entry = self._entry(note)
+                entry = self._entry(note.page)
                 vectors[note.page] = packed(entry)
                 yield entry
 
         index.update(entries())
         return vectors
 
-    def _entry(self, note: Note) -> Entry:
-        document = self._pages.document(note.page)
+    def _entry(self, page: int) -> Entry:
+        document = self._pages.document(page)
         if document is None:
-            return Entry(page=note.page)
+            return Entry(page=page)
         try:
-            linked = self._graph.linked(note.page, _LINKED)
-            return entry_of(note.page, document, self._graph.anchors(note.page, _ANCHORS), linked)
+            linked = self._graph.linked(page, _LINKED)
+            return entry_of(page, document, self._graph.anchors(page, _ANCHORS), linked)
         except Exception:  # one odd page must not keep all others out of the index
             log.exception("cannot be indexed: %s", document.url)
-            return Entry(page=note.page)
+            return Entry(page=page)
 
     def _current(self) -> Index | None:
         """The index as last committed; a reader looks for a newer one now and then."""
@@ -191,18 +240,24 @@ class Indexing:
 
     def _start_anew(self) -> Index:
         """Begin an empty index and note every page; the lock is held."""
-        name = f"{FORMAT}-{secrets.token_hex(8)}"
+        index = Index(self._directory / _new_name(), create=True)
+        with self._database.write():
+            self._change_over(index)
+            self.pending.add_all()
+        return index
+
+    def _change_over(self, index: Index) -> None:
+        """Use another index from now on, and throw away all others; the lock is held."""
         with self._choosing:
             if self._index is not None:
                 self._index.close()
-            self._index = index = Index(self._directory / name, create=True)
+            self._index = index
         with self._database.write() as connection:
-            connection.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (name,))
-            self.pending.add_all()
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (index.directory.name,))
+            connection.execute("DELETE FROM meta WHERE key = ?", (_OWED,))
         for other in self._directory.iterdir():
-            if other.is_dir() and other.name != name:
+            if other.is_dir() and other != index.directory:
                 shutil.rmtree(other, ignore_errors=True)
-        return index
 
     def _abandon(self, index: Index) -> None:
         """Stop using a damaged index; the writer makes another, a reader waits for it."""
@@ -215,14 +270,8 @@ class Indexing:
                 self._index = None
 
     def _lock(self) -> bool:
-        handle = os.open(self._directory / "writer.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(handle)
-            return False
-        self._lock_file = handle
-        return True
+        self._lock_file = lock_alone(self._directory / "writer.lock")
+        return self._lock_file is not None
 
     def _is_plausible(self, index: Index) -> bool:
         """Whether the index has about as many pages as it should: not one put back from an old backup."""
@@ -233,3 +282,7 @@ class Indexing:
         with self._database.read() as connection:
             row = connection.execute("SELECT value FROM meta WHERE key = 'index'").fetchone()
         return str(row[0]) if row else ""
+
+
+def _new_name() -> str:
+    return f"{FORMAT}-{secrets.token_hex(8)}"

@@ -135,15 +135,6 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A held page that may be the answer, its score, and which evidence found it."""
-
-    url: str
-    score: float
-    sources: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """A piece of a snippet; `marked` pieces are the words that matched."""
 

@@ -55,7 +55,7 @@ class LinkNeighbourhood:
     def __init__(
         self,
         collection: Neighbours,
-        reach: Reach = Reach(),  # noqa: B008  (frozen)
+        reach: Reach = Reach(),
         is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor,
     ) -> None:
         self._collection = collection

@@ -21,6 +21,7 @@ from repair.gather import gather
 from repair.hints import Hints
 from repair.model import Alternative, BrokenLink, Link, Query, RankedAlternatives
 from repair.neighbourhood import LinkNeighbourhood
+from repair.pins import REASON, Pins
 from repair.pointers import Kind
 from repair.query import formulate, keywords, texts
 from repair.rank import Ranked
@@ -61,13 +62,18 @@ class Repairer:
         self._settings = settings
         self._executor = executor
         self._find = finder(collection, settings, hints)
+        self._pins = Pins(collection.database)
         local = local_sources(collection, settings, hints)
         self._sources = (*(InExecutor(source, executor) for source in local), *further_sources)
 
-    async def repair(self, link: BrokenLink) -> RankedAlternatives:
-        """What to offer instead of a link's target, best first; never the target itself nor the page it is on."""
+    async def repair(self, link: BrokenLink, *, within_s: float | None = None) -> RankedAlternatives:
+        """What to offer instead of a link's target, best first; never the target itself nor the page it is on.
+
+        `within_s` is how long the caller waits, if not as long as the settings say.
+        """
         link = await self._run(self._completed, link)
-        evidence = await gather(link, self._sources, deadline_s=self._settings.deadline_s * _EVIDENCE_SHARE)
+        deadline_s = self._settings.deadline_s if within_s is None else within_s
+        evidence = await gather(link, self._sources, deadline_s=deadline_s * _EVIDENCE_SHARE)
         query = formulate(link, evidence)
         return await self._run(self._answer, link, query)
 
@@ -103,18 +109,34 @@ class Repairer:
 
     def _answer(self, link: BrokenLink, query: Query) -> RankedAlternatives:
         ranked = self._find(link, query)
-        offered = _distinct(ranked, unlike=addresses(link))[: self._settings.alternatives]
         held = self._collection.get(link.url)
         told = keywords(query)
+        pinned = self._pinned(link, told)
+        unlike = addresses(link) | {item.url for item in pinned}
+        offered = _distinct(ranked, unlike=unlike)[: self._settings.alternatives - len(pinned)]
         return RankedAlternatives(
             link=link,
-            alternatives=tuple(self._alternative(choice, told) for choice in offered),
+            alternatives=(*pinned, *(self._alternative(choice, told) for choice in offered)),
             copy_at=held.fetched_at if held and held.has_copy else None,
             shortened=tuple(url for url in urls.shortened(link.url) if self._collection.holds(url)),
             query=query.text,
             queries=texts(query),
             keywords=told,
         )
+
+    def _pinned(self, link: BrokenLink, shown: Sequence[str]) -> tuple[Alternative, ...]:
+        """What an admin chose for the link's target: certain, and offered whether we hold it or not."""
+        pin = self._pins.of(link.url)
+        if pin is None:
+            return ()
+        chosen = Alternative(
+            url=pin.target, title="", score=1.0, confidence=1.0, reasons=(REASON,), held=False
+        )
+        page = self._collection.get(pin.target)
+        if page is None:
+            return (chosen,)
+        text = snippet(page.text[:_SNIPPET_CHARACTERS], shown, language=page.language)
+        return (replace(chosen, title=page.title, snippet=text, held=True),)
 
     def _search(self, text: str, limit: int) -> tuple[Alternative, ...]:
         terms = words.terms(text)

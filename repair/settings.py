@@ -47,6 +47,8 @@ class RepairSettings:
     """How many alternatives are listed."""
     deadline_s: float = 2.0
     """The page goes out with what is known after this."""
+    at_once: int = 64
+    """Repairs that may wait or be under way; past it pages go out at once, without alternatives."""
     ranking: str = "learned"
     """learned (the model), plain (fixed weights) or decision (Martinez-Romo's procedure)."""
     stop_anchors: tuple[str, ...] = ()

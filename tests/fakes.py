@@ -5,6 +5,7 @@ from pathlib import Path
 
 from proxy.cache.entry import FileBody
 from proxy.store.bodyserver import Offer
+from proxy.store.memory import Held
 
 
 class FakeClock:
@@ -45,9 +46,18 @@ class FakeStore:
         self.held = defaultdict(tuple)
         self.spools = []
         self._file_over_bytes = file_over_bytes
+        self._in_memory = {}
 
     def recall(self, key):
         return None
+
+    def at_hand(self, key):
+        responses = self.held[key]
+        if not responses or any(isinstance(response.body, FileBody) for response in responses):
+            return None
+        if self._in_memory.get(key) is None or self._in_memory[key].responses is not responses:
+            self._in_memory[key] = Held(responses=responses, cost=0)
+        return self._in_memory[key]
 
     async def lookup(self, key):
         return self.held[key]

@@ -9,6 +9,7 @@ missing=
 command -v squid >/dev/null 2>&1 || [ -x /usr/sbin/squid ] || missing="$missing squid-openssl"
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 command -v certutil >/dev/null 2>&1 || missing="$missing libnss3-tools"
+ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || missing="$missing libfaketime"
 if [ -n "$missing" ]; then
     say "installing Debian packages:$missing"
     apt_install $missing || say "cannot install$missing without root or sudo; the tests that need them will be skipped"
@@ -28,4 +29,4 @@ export PATH
 .venv/bin/ruff format --check .
 .venv/bin/ruff check .
 .venv/bin/mypy
-exec .venv/bin/python -m pytest $strict "$@"
+exec .venv/bin/python -m pytest -n auto --dist loadfile $strict "$@"

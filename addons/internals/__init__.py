@@ -1,6 +1,6 @@
 """What leans on mitmproxy's internals: kept small, in one place, checked at start-up, tried on 11 and 12."""
 
-from addons.internals import interim, limits, streams
+from addons.internals import inline, interim, limits, quicklayer, shortcuts, streams, tunnels, watchdog
 
 
 def install() -> None:
@@ -8,3 +8,8 @@ def install() -> None:
     streams.install()
     interim.install()
     limits.install()
+    tunnels.install()
+    watchdog.install()
+    quicklayer.check()
+    inline.check()
+    shortcuts.install()

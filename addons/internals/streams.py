@@ -39,6 +39,8 @@ _NEEDED = (
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})  # RFC 9110 9.2.2
 HELD_BACK_S = 1.0
 """How long a good page is held back, so that a connection cut meanwhile can become a repair page."""
+MISS_HELD_BACK_S = 10.0
+"""How long a miss is, which has to be whole to become one; what drips for longer is passed on as it is."""
 _CLOSED = "server closed connection"
 
 
@@ -46,6 +48,7 @@ class AnsweringStream(HttpStream):
     """mitmproxy's stream, with a second try and with the last word left to the `error` hook."""
 
     _tried_again = False
+    _held_since: float | None = None  # by a clock that nobody sets
 
     def handle_protocol_error(self, event: Any) -> Generator[Any, Any, None]:
         if self._may_try_again(event):
@@ -137,12 +140,13 @@ class AnsweringStream(HttpStream):
         return True
 
     def _held_long_enough(self, response: http.Response) -> bool:
-        """A miss is held until it is whole; a good page only until we see that it comes little by little."""
+        """A miss is held until it is whole or takes too long; a good page until it comes little by little."""
         if len(self.response_body_buf) > KEPT_BYTES:
             return True
-        is_miss = response.status_code >= 400
-        is_begun = bool(self.response_body_buf)
-        return is_begun and not is_miss and time.time() - response.timestamp_start > HELD_BACK_S
+        if self._held_since is None:
+            self._held_since = time.monotonic()
+        most_s = MISS_HELD_BACK_S if response.status_code >= 400 else HELD_BACK_S
+        return bool(self.response_body_buf) and time.monotonic() - self._held_since > most_s
 
     def check_invalid(self, request: bool) -> Generator[Any, Any, bool]:
         """An origin whose headers are malformed has failed like any other, instead of ending in a bare 502."""

@@ -6,6 +6,7 @@ freshness    how old is it, and how long is it fresh (4.2)
 vary         which stored variant answers a request (4.1)
 validating   conditional requests, both ways (4.3)
 ranges, reply   the answer made from what is stored
+wire, ready  the same answer as bytes, with what of it never changes worked out once
 invalidating what an unsafe request makes stale (4.4)
 status       Cache-Status (RFC 9211)
 flights, unshared, outages   what is remembered between requests: who fetches what, and what is not worth trying

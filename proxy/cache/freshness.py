@@ -58,10 +58,14 @@ def age_s(stored: StoredResponse, now: float) -> float:
     """The current age (RFC 9111 4.2.3), never negative."""
     if stored.received_at > now + _CLOCKS_DIFFER_S:
         return LARGEST_DELTA_S
+    return initial_age_s(stored) + max(0.0, now - stored.received_at)
+
+
+def initial_age_s(stored: StoredResponse) -> float:
+    """How old the response was when it came here (RFC 9111 4.2.3)."""
     apparent = max(0.0, stored.received_at - _date(stored.headers, stored.received_at))
     delay = max(0.0, stored.received_at - stored.requested_at)
-    corrected = stated_age_s(stored.headers) + delay
-    return max(apparent, corrected) + max(0.0, now - stored.received_at)
+    return max(apparent, stated_age_s(stored.headers) + delay)
 
 
 def stated_age_s(headers: Headers) -> int:

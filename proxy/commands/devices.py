@@ -26,13 +26,16 @@ def ca(
 def pac(
     proxy: Annotated[
         str | None,
-        typer.Option(metavar="HOST:PORT", help="The proxy as devices reach it; default proxy.listen."),
+        typer.Option(
+            metavar="HOST:PORT", help="The proxy as devices reach it; else proxy.public or proxy.listen."
+        ),
     ] = None,
     config: Config = None,
     data: Data = None,
 ) -> None:
     """Print a proxy auto-configuration file for browsers."""
-    host, port = split_address(proxy or settings_from(config).proxy.listen)
+    known = settings_from(config).proxy
+    host, port = split_address(proxy or known.public or known.listen)
     if host in ("", "0.0.0.0", "::"):  # noqa: S104 - the address to refuse, not one to bind
         raise LinkmendError(f"devices cannot reach {host or '*'}: name the proxy with --proxy HOST:{port}")
     sys.stdout.write(pac_file(host, port))

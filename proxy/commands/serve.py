@@ -16,6 +16,8 @@ from proxy import logs
 from proxy.commands.options import Config, Data, data_from, settings_from
 from proxy.descriptors import raise_limit
 from proxy.errors import LinkmendError
+from proxy.loops import end_quietly
+from proxy.passthrough import passthrough_domains
 from proxy.settings import Settings
 
 if TYPE_CHECKING:
@@ -38,6 +40,10 @@ def serve(
         str | None, typer.Option(metavar="URL", help="A Squid to send every request to, http://HOST:PORT.")
     ] = None,
     offline: Annotated[bool | None, typer.Option("--offline", help="Serve only what is held.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Processes that carry traffic; 0 for one per core, up to 4."),
+    ] = None,
 ) -> None:
     """Run the proxy until it is told to stop (SIGTERM, Ctrl-C); SIGHUP reads the settings again."""
     _without_asserts()
@@ -46,10 +52,22 @@ def serve(
         "proxy.mode": mode,
         "proxy.parent": parent,
         "proxy.offline": offline,
+        "proxy.workers": workers,
     }
-    settings = settings_from(config, overrides)
+
+    def read_settings() -> Settings:
+        return settings_from(config, overrides)
+
+    settings = read_settings()
     logs.set_up(settings.log)
-    asyncio.run(_serve(settings, data_from(data), lambda: settings_from(config, overrides)))
+    # Half a second of imports that no other command needs.
+    from proxy.commands import crew
+
+    count = crew.size(settings.proxy)
+    if count > 1:
+        crew.serve(settings, data_from(data), read_settings, count)
+    else:
+        asyncio.run(_serve(settings, data_from(data), read_settings))
 
 
 def _without_asserts() -> None:
@@ -63,35 +81,66 @@ def _without_asserts() -> None:
 
 
 async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Settings]) -> None:
-    # Half a second of imports that no other command needs.
-    from addons.master import LeanMaster
     from addons.parts import Parts
 
-    open_files = raise_limit()
     parts = Parts(settings, data)
+
+    def ready(address: str) -> None:
+        sys.stdout.write(f"linkmend ready on http://{address}\n{parts.desk.told() if parts.desk else ''}")
+        sys.stdout.flush()
+
+    await carry_traffic(parts, data, read_settings, ready)
+
+
+async def carry_traffic(
+    parts: "Parts",
+    data: Path,
+    read_settings: Callable[[], Settings],
+    ready: Callable[[str], None],
+    *,
+    process: str = "",
+) -> None:
+    """Run mitmproxy over open parts until SIGTERM or SIGINT, and close them; `ready` is told where it listens."""
+    from addons.master import LeanMaster
+
+    end_quietly(asyncio.get_running_loop())
+    open_files = raise_limit()
     try:
-        master = LeanMaster(settings.proxy, str(data / "ca"), parts.addons())
+        master = LeanMaster(parts.settings.proxy, str(data / "ca"), parts.addons())
         await parts.start()
         gc.collect()
         gc.freeze()  # what lives as long as the proxy need not be looked at by every collection
 
-        def ready() -> None:
+        def is_ready() -> None:
             log.info("up to %d files and connections may be open (the limit was %d)", *open_files)
-            sys.stdout.write(f"linkmend ready on http://{master.listening_on()}\n")
-            sys.stdout.flush()
+            if parts.desk is not None:
+                parts.desk.unready = lambda: _unready(master)
+            ready(master.listening_on())
 
-        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, _Reload(master, parts, read_settings))
-        grace_s = settings.proxy.stop_grace_s
-        await master.serve(ready=ready, in_flight=lambda: len(parts.under_way), grace_s=grace_s)
+        reload = _Reload(master, parts, read_settings, process)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
+        grace_s = parts.settings.proxy.stop_grace_s
+        await master.serve(ready=is_ready, in_flight=lambda: len(parts.under_way), grace_s=grace_s)
     finally:
         await parts.close()
+
+
+def _unready(master: "LeanMaster") -> str:
+    try:
+        master.listening_on()
+    except LinkmendError as error:
+        return str(error)
+    return ""
 
 
 class _Reload:
     """Reads the settings again and takes them over, one call after the other; what cannot be done changes nothing."""
 
-    def __init__(self, master: "LeanMaster", parts: "Parts", read_settings: Callable[[], Settings]) -> None:
+    def __init__(
+        self, master: "LeanMaster", parts: "Parts", read_settings: Callable[[], Settings], process: str
+    ) -> None:
         self._master, self._parts, self._read_settings = master, parts, read_settings
+        self._process = process
         self._one_at_a_time = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -104,10 +153,12 @@ class _Reload:
         async with self._one_at_a_time:
             try:
                 fresh = self._read_settings()
+                passthrough_domains(fresh.proxy)  # a list with a mistake is told before anything is changed
                 await self._master.reapply(fresh.proxy)
             except LinkmendError as error:
                 log.error("settings not reloaded, the old ones stay: %s", error)
                 return
-            logs.set_up(fresh.log)
+            logs.set_up(fresh.log, process=self._process)
             self._parts.apply(fresh)
+            await asyncio.to_thread(self._parts.premises.rules.reload)
             log.info("settings reloaded")

@@ -29,3 +29,13 @@ const followArchives = async (tries) => {
   followArchives(tries - 1);
 };
 followArchives(60);
+// Whether this browser trusts the certificate is seen by loading something over https.
+const trust = document.getElementById("trust");
+if (trust) {
+  const tell = (answer) => trust.querySelectorAll("[data-when]").forEach((part) => (part.hidden = part.dataset.when !== answer));
+  const picture = new Image();
+  picture.onload = () => tell("yes");
+  picture.onerror = () => tell("no");
+  tell("asking");
+  picture.src = trust.dataset.picture;
+}

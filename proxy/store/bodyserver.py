@@ -17,6 +17,7 @@ from secrets import token_urlsafe
 from typing import BinaryIO
 
 from proxy.cache.entry import FileBody, Headers
+from proxy.loops import end_quietly
 
 HOST = "127.0.0.1"
 _MAX_OFFERS = 1024
@@ -102,6 +103,7 @@ class BodyServer:
             listening.set_exception(error)
             return
         self._loop = asyncio.get_running_loop()
+        end_quietly(self._loop)
         listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
         server.close()  # asyncio.run cancels the conversations

@@ -1,6 +1,7 @@
 """The most recently used small responses, held in memory within a number of bytes."""
 
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from proxy.cache.entry import FileBody, StoredResponse
 
@@ -10,22 +11,34 @@ _LARGEST_PART = 16
 """No key may take more than this part of the whole, or one page would push out all the others."""
 
 
+@dataclass(slots=True, kw_only=True)
+class Held:
+    """The responses of one key; `stamp` tells whether they are still so on disk.
+
+    `prepared` is what somebody has worked out of them, for as long as they are held.
+    """
+
+    responses: tuple[StoredResponse, ...]
+    cost: int
+    stamp: int = 0
+    prepared: object = None
+
+
 class Memory:
     """Least recently used first out. One thread only: the event loop's."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
-        self._held: OrderedDict[str, tuple[tuple[StoredResponse, ...], int]] = OrderedDict()
+        self._held: OrderedDict[str, Held] = OrderedDict()
 
-    def get(self, key: str) -> tuple[StoredResponse, ...] | None:
+    def get(self, key: str) -> Held | None:
         held = self._held.get(key)
-        if held is None:
-            return None
-        self._held.move_to_end(key)
-        return held[0]
+        if held is not None:
+            self._held.move_to_end(key)
+        return held
 
-    def put(self, key: str, responses: tuple[StoredResponse, ...]) -> None:
+    def put(self, key: str, responses: tuple[StoredResponse, ...], *, stamp: int = 0) -> None:
         """Keeps them if they are small; those whose bodies stay on disk are looked up there each time."""
         self.pop(key)
         if any(isinstance(response.body, FileBody) for response in responses):
@@ -33,16 +46,16 @@ class Memory:
         cost = sum(_cost(response) for response in responses)
         if cost > self.limit_bytes // _LARGEST_PART:
             return
-        self._held[key] = (responses, cost)
+        self._held[key] = Held(responses=responses, cost=cost, stamp=stamp)
         self.used_bytes += cost
         while self.used_bytes > self.limit_bytes:
-            _, (_, freed) = self._held.popitem(last=False)
-            self.used_bytes -= freed
+            _, freed = self._held.popitem(last=False)
+            self.used_bytes -= freed.cost
 
     def pop(self, key: str) -> None:
         held = self._held.pop(key, None)
         if held is not None:
-            self.used_bytes -= held[1]
+            self.used_bytes -= held.cost
 
     def __len__(self) -> int:
         return len(self._held)
@@ -51,4 +64,4 @@ class Memory:
 def _cost(response: StoredResponse) -> int:
     body = 0 if isinstance(response.body, FileBody) else len(response.body)
     fields = sum(len(name) + len(value) for name, value in (*response.headers, *response.vary))
-    return body + fields + _OVERHEAD_BYTES
+    return body + 2 * fields + _OVERHEAD_BYTES  # the fields once more in what is prepared

@@ -5,8 +5,9 @@ Three tiers: the most used small responses in memory; `responses/`, bounded, lea
 in order, and a few that read. The event loop's default threads also resolve host names, and a slow name server
 would hold up the cache there.
 
-Several processes may use one directory, say `linkmend import` beside `linkmend serve`. Memory is each process's
-own: what another one replaces, pins or removes is seen late, once the copy in memory was pushed out or replaced.
+Several processes may use one directory. Memory is each process's own. Workers of one `linkmend serve` tell each other
+what they change (`proxy.store.changes`), so that none answers with what another has replaced or removed. What others
+do, say `linkmend import` beside it, is seen late, once the copy in memory was pushed out or replaced.
 """
 
 import asyncio
@@ -16,14 +17,14 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from secrets import token_hex
 from typing import ParamSpec, Self, TypeVar
 
 from proxy.cache.entry import StoredResponse
 from proxy.errors import StoreError
 from proxy.settings import CacheSettings
+from proxy.store.changes import Changes, OwnChanges
 from proxy.store.complaints import Complaint
-from proxy.store.memory import Memory
+from proxy.store.memory import Held, Memory
 from proxy.store.shelves import TROUBLE, Shelves
 from proxy.store.spool import Spool, SpoolRoom
 from proxy.store.tenancy import Tenancy
@@ -47,13 +48,22 @@ T = TypeVar("T")
 class ResponseStore:
     """Responses by key, each key with its variants. For one event loop; made by `open`."""
 
-    def __init__(self, shelves: Shelves, room: SpoolRoom, tenancy: Tenancy, *, memory_bytes: int) -> None:
+    def __init__(
+        self,
+        shelves: Shelves,
+        room: SpoolRoom,
+        tenancy: Tenancy,
+        *,
+        memory_bytes: int,
+        changes: Changes | None = None,
+    ) -> None:
         self._shelves = shelves
         self._room = room
         self._tenancy = tenancy
         self._memory = Memory(memory_bytes)
+        self._changes = changes or OwnChanges()
         self._reading: dict[str, object] = {}
-        self._absent: dict[str, float] = {}
+        self._absent: dict[str, tuple[float, int]] = {}
         self._queued_bytes = 0
         self._marking: Future[None] | None = None
         self._marked_at = time.monotonic()
@@ -64,31 +74,39 @@ class ResponseStore:
         self._writer.submit(shelves.sweep, tenancy)
 
     @classmethod
-    def open(cls, directory: Path, settings: CacheSettings) -> Self:
+    def open(cls, directory: Path, settings: CacheSettings, *, changes: Changes | None = None) -> Self:
         """Makes the directory if need be; blocks for a moment. Raises StoreError when it cannot be used at all."""
         tenancy = None
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
             directory = directory.resolve()
             tenancy = Tenancy(directory)
-            spool = directory / "spool" / token_hex(8)
-            spool.mkdir(parents=True)
+            spool = tenancy.spool(directory / "spool")
             shelves = Shelves(directory, spool=spool, max_bytes=settings.max_bytes)
         except TROUBLE as error:
             if tenancy is not None:
                 tenancy.close()
             raise StoreError(f"{directory}: the cache cannot be used: {error}") from error
         room = SpoolRoom(spool, max_body_bytes=min(settings.max_body_bytes, settings.max_bytes))
-        return cls(shelves, room, tenancy, memory_bytes=settings.memory_bytes)
+        return cls(shelves, room, tenancy, memory_bytes=settings.memory_bytes, changes=changes)
 
     def recall(self, key: str) -> tuple[StoredResponse, ...] | None:
         """What memory holds, newest first; None: ask the disk."""
-        found = self._memory.get(key)
-        if found is not None:
-            self._note_use(key)
-        elif self._absent.get(key, 0.0) > time.monotonic():
-            return ()
-        return found
+        held = self.at_hand(key)
+        if held is not None:
+            return held.responses
+        return () if self._is_absent(key) else None
+
+    def at_hand(self, key: str) -> Held | None:
+        """What memory holds, with room for what is worked out of it; None when it is not in memory."""
+        held = self._memory.get(key)
+        if held is None:
+            return None
+        if held.stamp != self._changes.stamp(key):
+            self._memory.pop(key)  # another worker has changed it
+            return None
+        self._note_use(key)
+        return held
 
     async def lookup(self, key: str) -> tuple[StoredResponse, ...]:
         """Every variant, newest first, pinned ones last; () when there is none or the disk fails."""
@@ -97,14 +115,15 @@ class ResponseStore:
             return recalled or ()
         # Whoever changes this key meanwhile removes the mark, so that nothing outdated gets into memory.
         mark = self._reading[key] = object()
+        stamp = self._changes.stamp(key)
         try:
             found = await self._in(self._readers, self._shelves.read, key)
             if found:
                 self._note_use(key)
                 if self._reading.get(key) is mark:
-                    self._memory.put(key, found)
+                    self._memory.put(key, found, stamp=stamp)
             elif self._reading.get(key) is mark:
-                self._note_absent(key)
+                self._note_absent(key, stamp)
         finally:
             if self._reading.get(key) is mark:
                 del self._reading[key]
@@ -125,6 +144,10 @@ class ResponseStore:
         """Removes every variant that is not pinned."""
         await self._change(key, 0, self._shelves.remove, key)
 
+    async def erase(self, key: str) -> bool:
+        """Removes every variant, pinned ones too, so that nothing of them is left on disk; whether that succeeded."""
+        return await self._change(key, 0, self._shelves.erase, key)
+
     async def pin(self, key: str) -> bool:
         """Keeps for good what is held now; False when nothing was, or it could not be written."""
         return await self._change(key, 0, self._shelves.pin, key)
@@ -132,6 +155,13 @@ class ResponseStore:
     async def unpin(self, key: str) -> bool:
         """Lets pinned responses be evicted like any other; one that was fetched anew since goes for the newer."""
         return await self._change(key, 0, self._shelves.unpin, key)
+
+    async def keys_with(self, part: str) -> frozenset[str]:
+        """The keys in which a text occurs; looks at all of them. Raises StoreError when the disk fails."""
+        try:
+            return frozenset(await self._in(self._readers, self._shelves.keys_with, part))
+        except TROUBLE as error:
+            raise StoreError(f"the cache cannot be looked through: {error}") from error
 
     async def volume(self) -> int:
         """Bytes on disk, pinned ones too. Raises StoreError when the disk fails."""
@@ -171,13 +201,19 @@ class ResponseStore:
         if self._closed:
             return False
 
+        def change() -> bool:
+            try:
+                return job(*args, **kw)
+            finally:
+                self._changes.note(key)  # at once: other workers have it in memory too
+
         def done(_: object) -> None:
             self._queued_bytes -= size
             self._forget(key)
 
         self._forget(key)
         self._queued_bytes += size
-        changing = asyncio.wrap_future(self._writer.submit(job, *args, **kw))
+        changing = asyncio.wrap_future(self._writer.submit(change))
         changing.add_done_callback(done)  # runs before whoever awaits it wakes
         return await asyncio.shield(changing)
 
@@ -192,10 +228,14 @@ class ResponseStore:
         self._absent.pop(key, None)
         self._reading.pop(key, None)
 
-    def _note_absent(self, key: str) -> None:
+    def _is_absent(self, key: str) -> bool:
+        until, stamp = self._absent.get(key, (0.0, 0))
+        return until > time.monotonic() and stamp == self._changes.stamp(key)
+
+    def _note_absent(self, key: str, stamp: int) -> None:
         if len(self._absent) >= ABSENT_AT_MOST:
             self._absent.clear()
-        self._absent[key] = time.monotonic() + ABSENT_S
+        self._absent[key] = (time.monotonic() + ABSENT_S, stamp)
 
     def _note_use(self, key: str) -> None:
         waiting = self._shelves.note_use(key)

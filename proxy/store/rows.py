@@ -8,6 +8,7 @@ removed before the commit, so nothing here nests transactions. With `retry=True`
 
 import os
 import sqlite3
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ _BUSY_TIMEOUT_S = 10.0
 """How long one write waits for another process's."""
 _PAGES_CACHED = 1024
 """Pages of 4 KB that each thread's connection may hold; diskcache's 8192 would come to 32 MB a thread."""
+_LOG_TRIES, _LOG_WAIT_S = 50, 0.1
 _EVICT_AT_ONCE = 200
 """Rows in one transaction, so that readers of other processes are not held up for long."""
 
@@ -79,6 +81,7 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
             cull_limit=0,
             sqlite_cache_size=_PAGES_CACHED,
             sqlite_mmap_size=0,  # a mapped file that is cut short kills the process
+            sqlite_secure_delete="fast",  # overwrites what is deleted; free pages are cut off anyway (auto_vacuum)
         )
         # Lists the files without reading the rows, which hold whole bodies.
         rows._sql("CREATE INDEX IF NOT EXISTS Cache_filename ON Cache (filename) WHERE filename IS NOT NULL")
@@ -95,6 +98,11 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
         ).fetchall()
         return [FoundRow(rowid=a, stored_at=b, filename=c, record=d) for a, b, c, d in found]
 
+    def keys_with(self, part: bytes) -> list[bytes]:
+        """The keys in which these bytes occur; a walk through the index of all of them."""
+        found = self._sql("SELECT key FROM Cache WHERE raw = 1 AND instr(key, ?)", (part,)).fetchall()
+        return [bytes(key) for (key,) in found]
+
     def drop(self, low: bytes, high: bytes, *, keep: int = 0) -> None:
         """Deletes the rows from `low` to `high`, save the `keep` newest."""
         query = (
@@ -107,6 +115,14 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
             for rowid, filename in sql(query, (low, high, keep)).fetchall():
                 sql("DELETE FROM Cache WHERE rowid = ?", (rowid,))
                 remove_later(filename)
+
+    def scrub(self) -> bool:
+        """Empties the log, which still has what was deleted; False when others read for too long."""
+        for _ in range(_LOG_TRIES):
+            if self._sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
+                return True
+            time.sleep(_LOG_WAIT_S)
+        return False
 
     def discard(self, row: FoundRow) -> None:
         """Deletes a row unless it was replaced since; a database too busy for that keeps it for now."""

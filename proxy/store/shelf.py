@@ -85,6 +85,11 @@ class Shelf:
             self._rows.discard(row)
         return found
 
+    def keys_with(self, part: str) -> set[str]:
+        """The keys in which a text occurs."""
+        found = self._rows.keys_with(part.encode("utf-8", "surrogatepass"))
+        return {key[4:-16].decode("utf-8", "surrogatepass") for key in found}
+
     def put(self, key: str, response: StoredResponse) -> bool:
         """Replaces the variant with equal `vary`. False when the body is not what it says it is.
 
@@ -109,6 +114,16 @@ class Shelf:
     def remove(self, key: str) -> None:
         where = _range_of(key)
         self._rows.drop(where.low, where.high)
+
+    def erase(self, key: str) -> bool:
+        """Removes every variant so that nothing of it is left on disk; False when others kept us from all of it.
+
+        Generations left aside go as well: they may hold it.
+        """
+        self.remove(key)
+        for old in range(self.generation - 1, 0, -1):
+            shutil.rmtree(self.base / str(old), ignore_errors=True)
+        return self._rows.scrub()
 
     def mark_used(self, used: Mapping[str, float]) -> None:
         """When each key was last used, in seconds since the epoch; keys not held are ignored."""

@@ -44,6 +44,10 @@ class Shelves:
         """Evictable responses first, each kind newest first."""
         return self._read(self._responses, key) + self._read(self._pinned, key)
 
+    def keys_with(self, part: str) -> set[str]:
+        """The keys in which a text occurs. Raises one of TROUBLE."""
+        return self._responses.keys_with(part) | self._pinned.keys_with(part)
+
     def write(self, key: str, response: StoredResponse) -> bool:
         """Whether it is stored now; if not, its spooled body is thrown away."""
         stored = False
@@ -59,6 +63,11 @@ class Shelves:
 
     def remove(self, key: str) -> bool:
         return self._try(self._responses, lambda: self._responses.remove(key))
+
+    def erase(self, key: str) -> bool:
+        """Removes what is held, pinned or not, so that nothing of it is left on disk; whether that succeeded."""
+        done = [self._try(shelf, partial(shelf.erase, key)) for shelf in (self._responses, self._pinned)]
+        return all(done)
 
     def pin(self, key: str) -> bool:
         """Whether there was something to pin, and it is pinned now."""

@@ -1,12 +1,15 @@
 """Who else uses a store's directory: only a process that is alone there may clean up after a killed one.
 
 Every process holds the lock file shared for as long as it runs. Whoever gets it exclusively is alone: what lies
-about then belongs to nobody. A process that is not alone may remove only what has not been touched for a day.
+about then belongs to nobody. A process that is not alone may remove only what has not been touched for a day, and the
+half received bodies of a process that is no more: each has a folder of its own for them, and a lock on that.
 """
 
 import fcntl
+import os
 import shutil
 from pathlib import Path
+from secrets import token_hex
 from time import time as now
 
 ABANDONED_AFTER_S = 86_400.0
@@ -17,6 +20,7 @@ class Tenancy:
 
     def __init__(self, directory: Path) -> None:
         self._file = open(directory / "lock", "ab")  # noqa: SIM115  held open: closing it releases the lock
+        self._spool: int | None = None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self.alone = True
@@ -36,8 +40,20 @@ class Tenancy:
         self.alone = False
         fcntl.flock(self._file, fcntl.LOCK_SH)
 
+    def spool(self, directory: Path) -> Path:
+        """A new folder in a directory, locked for as long as this lasts; it has its name only once it is locked."""
+        name = token_hex(8)
+        fresh = directory / f".{name}"
+        fresh.mkdir(parents=True)
+        self._spool = os.open(fresh, os.O_RDONLY)
+        fcntl.flock(self._spool, fcntl.LOCK_EX)
+        return fresh.rename(directory / name)
+
     def close(self) -> None:
         self._file.close()
+        if self._spool is not None:
+            os.close(self._spool)
+            self._spool = None
 
 
 def sweep_spools(directory: Path, *, own: Path, before: float) -> None:
@@ -45,8 +61,22 @@ def sweep_spools(directory: Path, *, own: Path, before: float) -> None:
     for spool in directory.iterdir():
         if spool == own or not spool.is_dir():
             continue
-        if changed_before(spool, before) and all(changed_before(file, before) for file in spool.iterdir()):
+        if changed_before(spool, before) if spool.name.startswith(".") else not _is_locked(spool):
             shutil.rmtree(spool, ignore_errors=True)
+
+
+def _is_locked(directory: Path) -> bool:
+    try:
+        descriptor = os.open(directory, os.O_RDONLY)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
 
 
 def changed_before(path: Path, moment: float) -> bool:

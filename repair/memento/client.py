@@ -21,6 +21,7 @@ from repair.memento.archives import Archive, parse_archives
 from repair.memento.asking import Asker, standing_in
 from repair.memento.choose import Search, Verdict, preferred, verdict
 from repair.memento.door import Door, ParentProxy, private_places
+from repair.memento.limits import Health
 from repair.memento.looking import Looker
 from repair.memento.memory import Memory
 from repair.memento.model import Answer, Copy, Memento, Outcome, TimeMap, merged
@@ -53,19 +54,20 @@ class MementoClient:
         parent: ParentProxy | None = None,
         tls: ssl.SSLContext | None = None,
         clock: Callable[[], float] = time.time,
+        keep_s: float = float("inf"),
     ) -> None:
         """`is_bad` tells pages that only pretend to be there, `is_personal` addresses that nobody may be told.
 
         `on_move` hears of archived redirects that led to a good page. Without `settings.enabled`, and `offline`,
-        nobody is asked. ValueError for a wrong line in the settings, ArchiveMemoryError for a file that is in use
-        by another version.
+        nobody is asked. What is older than `keep_s` is forgotten. ValueError for a wrong line in the settings,
+        ArchiveMemoryError for a file that is in use by another version.
         """
         self.archives = {archive.name: archive for archive in parse_archives(settings.list)}
         self.offline = offline or not settings.enabled
         self._settings = settings
         self._is_bad, self._is_personal, self._on_move = is_bad, is_personal, on_move
         self._clock = clock
-        self._memory = Memory(folder / FILE, max_bytes=settings.max_bytes, clock=clock)
+        self._memory = Memory(folder / FILE, max_bytes=settings.max_bytes, clock=clock, keep_s=keep_s)
         self._door = Door(self.archives.values(), parent=parent, tls=tls)
         self._asker = Asker(settings, self._door, self._memory, clock)
         self._looker = Looker(settings, self._asker, self._memory)
@@ -86,6 +88,11 @@ class MementoClient:
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._stack.aclose()
 
+    async def healths(self) -> dict[str, Health]:
+        """How each archive fares, as far as its file can be read."""
+        health = self._memory.turns.health
+        return {name: await self._memory.ask(partial(health, name), Health()) for name in self.archives}
+
     async def timemap(self, url: str) -> TimeMap:
         """What all archives have of a URL, with what became of the question to each."""
         return merged(url, [answer async for answer in self.events(url)])
@@ -94,6 +101,10 @@ class MementoClient:
         """What archives said of a URL before, however long ago; nobody is asked."""
         wanted = self._wanted(url)
         return merged(url, await self._earlier(wanted, stale=True) if wanted else ())
+
+    async def forget(self, url: str) -> None:
+        """Forget what archives said of a URL, and the archived pages of it."""
+        await self._memory.ask(partial(self._memory.remembered.forget, url), None)
 
     async def events(self, url: str) -> AsyncIterator[Answer]:
         """The answers of the archives as they come: first what is remembered, last who is late."""

@@ -23,9 +23,12 @@ log = logging.getLogger(__name__)
 class Memory:
     """`remembered` and `turns` over one file; ArchiveMemoryError when it cannot be opened."""
 
-    def __init__(self, path: Path, *, max_bytes: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, path: Path, *, max_bytes: int, clock: Callable[[], float], keep_s: float = float("inf")
+    ) -> None:
         self._notebook = Notebook(path)
-        self.remembered = Remembered(self._notebook, max_bytes=max_bytes, clock=clock)
+        self.remembered = Remembered(self._notebook, max_bytes=max_bytes, clock=clock, keep_s=keep_s)
+        self.remembered.forget_old()
         self.turns = Turns(self._notebook, clock)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="archives")
 

@@ -6,12 +6,14 @@ school's network by either. Names are checked when they are resolved, and connec
 
 import socket
 from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.resolver import ThreadedResolver
 
-_NAT64 = IPv6Network("64:ff9b::/96")
+from repair.guard import carried
+
+_AZURE = IPv4Address("168.63.129.16")  # a public address, but within Azure its machines' own
 # Names of local networks (RFC 6762, RFC 8375, ICANN's .internal, and what routers hand out).
 _LOCAL_ENDINGS = (".local", ".localhost", ".internal", ".lan", ".home", ".home.arpa", ".corp", ".intranet")
 
@@ -23,8 +25,8 @@ def is_public_address(text: str) -> bool:
     except ValueError:
         return False
     if isinstance(address, IPv6Address):
-        address = _embedded(address) or address
-    return address.is_global and not address.is_multicast and not address.is_reserved
+        address = address.ipv4_mapped or address  # some versions of Python call all of these private
+    return all(map(_is_public, (address, *carried(address))))
 
 
 def is_public_host(host: str) -> bool:
@@ -63,7 +65,7 @@ class GuardedResolver(AbstractResolver):
         await self._inner.close()
 
 
-def _embedded(address: IPv6Address) -> IPv4Address | None:
-    if address in _NAT64:
-        return IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.ipv4_mapped or address.sixtofour or (address.teredo[1] if address.teredo else None)
+def _is_public(address: IPv4Address | IPv6Address) -> bool:
+    # NAT64's own prefix is a reserved one; what it carries is judged by itself.
+    reserved = isinstance(address, IPv4Address) and address.is_reserved
+    return address.is_global and not address.is_multicast and not reserved and address != _AZURE

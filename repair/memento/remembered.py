@@ -1,7 +1,8 @@
 """What archives said and the pages that were looked into, kept for the next reader and for times without a line.
 
 A good answer is kept for long, "nothing" for a while, anything else not at all. What is oldest goes when it grows
-too large. Beside it stands how often which archive knew something of which host: the order in which to ask.
+too large, or older than it may be. Beside it stands how often which archive knew something of which host: the order
+in which to ask.
 Every method blocks for a moment; the client calls them in a thread of its own.
 """
 
@@ -32,12 +33,20 @@ class Seen(msgspec.Struct, kw_only=True, frozen=True):
 
 
 class Remembered:
-    """Answers and pages, no more than `max_bytes` of them, and the profile of hosts."""
+    """Answers and pages, no more than `max_bytes` of them, none older than `keep_s`, and the profile of hosts."""
 
-    def __init__(self, notebook: Notebook, *, max_bytes: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        notebook: Notebook,
+        *,
+        max_bytes: int,
+        clock: Callable[[], float],
+        keep_s: float = float("inf"),
+    ) -> None:
         self._notebook = notebook
         self._max_bytes = max_bytes
         self._clock = clock
+        self._keep_s = keep_s
         self._writes = self._written = 0
 
     def answers(self, url: str, *, stale: bool = False) -> tuple[Answer, ...]:
@@ -85,6 +94,22 @@ class Remembered:
             )
         self._prune(len(body))
 
+    def forget(self, url: str) -> None:
+        """Forget what archives said of a URL, and the archived pages of it."""
+        mementos = [memento.url for answer in self.answers(url, stale=True) for memento in answer.mementos]
+        with self._notebook.write() as connection:
+            connection.execute("DELETE FROM answers WHERE url = ?", (url,))
+            connection.executemany("DELETE FROM pages WHERE memento = ?", [(each,) for each in mementos])
+        self._notebook.read("PRAGMA wal_checkpoint(TRUNCATE)")  # or it would linger in the write-ahead log
+
+    def forget_old(self) -> None:
+        """Forget what is older than it may be."""
+        oldest = self._clock() - self._keep_s
+        with self._notebook.write() as connection:
+            connection.execute("DELETE FROM answers WHERE said_at < ?", (oldest,))
+            connection.execute("DELETE FROM pages WHERE read_at < ?", (oldest,))
+            connection.execute("DELETE FROM hosts WHERE at < ?", (oldest,))
+
     def profile(self, host: str) -> dict[str, float]:
         """How likely each archive knows something of a host, between 0 and 1; those never asked are left out.
 
@@ -108,6 +133,7 @@ class Remembered:
         if self._writes % _PRUNE_EVERY != 1 and self._written < self._max_bytes * _PRUNE_SHARE:
             return
         self._written = 0
+        self.forget_old()
         with self._notebook.write() as connection:
             for table, age in (("answers", "said_at"), ("pages", "read_at")):
                 connection.execute(

@@ -79,7 +79,7 @@ def page_terms(pages: Pages, link: BrokenLink) -> list[str]:
 class Reader:
     """What each source would ask for."""
 
-    def __init__(self, pages: Pages, postings: Postings, reading: Reading = Reading()) -> None:  # noqa: B008
+    def __init__(self, pages: Pages, postings: Postings, reading: Reading = Reading()) -> None:
         self._pages = pages
         self._postings = postings
         self._reading = reading

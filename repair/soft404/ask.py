@@ -1,7 +1,7 @@
 """The door to the network for probes: small, short, polite requests to the very site a reader has just reached.
 
-Only the host and port of the page in doubt are ever asked, redirects included, so a probe reaches nothing that the
-reader's own request did not. No cookies, nothing remembered, robots.txt respected.
+Only the host and port of the page in doubt are ever asked, redirects included, and its name may lead nowhere that the
+reader's own request could not go (`repair.guard`). No cookies, nothing remembered, robots.txt respected.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from urllib.robotparser import RobotFileParser
 
 import aiohttp
 
+from repair.guard import MayReach, anywhere, guarded_sockets
 from repair.model import Page
 from repair.urls import resolve
 
@@ -36,17 +37,21 @@ class Asker:
         *,
         parent: str = "",
         tls: ssl.SSLContext | bool = True,
+        may_reach: MayReach = anywhere,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.parent = parent
         self._tls = tls
+        self._may_reach = may_reach
         self._session: aiohttp.ClientSession | None = None
         self._clock = clock
         self._robots: OrderedDict[str, tuple[RobotFileParser | None, float]] = OrderedDict()
 
     async def start(self) -> None:
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=8, limit_per_host=2, ssl=self._tls),
+            connector=aiohttp.TCPConnector(
+                limit=8, limit_per_host=2, ssl=self._tls, socket_factory=guarded_sockets(self._may_connect)
+            ),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=_TIMEOUT,
             # Plain bodies only: what cannot grow while it is unpacked needs no limit beside that of its size.
@@ -62,6 +67,10 @@ class Asker:
     async def close(self) -> None:
         if self._session is not None:
             await self._session.close()
+
+    def _may_connect(self, address: str, port: int) -> bool:
+        """With a parent, it is the only one connected to, and the admin has chosen it."""
+        return bool(self.parent) or self._may_reach(address, port)
 
     async def ask(self, url: str) -> Page | None:
         """What is at an address; None when robots.txt forbids it, or it is elsewhere, or nobody answers."""

@@ -9,6 +9,7 @@ than the budget. What comes later is remembered for the next page of that site.
 import asyncio
 import hashlib
 import logging
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Executor
@@ -28,7 +29,12 @@ from repair.soft404.sketch import Sketch, sketch_of
 log = logging.getLogger(__name__)
 
 _REMEMBERED = 500
+_SETTLED_S = 30.0
+"""How long a page that came again is not looked up anew, if nothing was learnt of any site meanwhile."""
 _MAX_PROBES = 20
+
+Stamp = tuple[int, int]
+"""Of what is known of sites: a finding holds as long as that is the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +65,7 @@ class Detector:
         ask: Ask | None = None,
         may_probe: Callable[[str], bool] = lambda url: True,
         weights: Weights | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._sites = sites
         self._executor = executor
@@ -66,17 +73,24 @@ class Detector:
         self._may_probe = may_probe
         self._weights = weights or shipped()
         self._judged: OrderedDict[bytes, tuple[Judgement, Sketch]] = OrderedDict()
+        self._settled: OrderedDict[bytes, tuple[Finding, float, Stamp]] = OrderedDict()
+        self._clock = clock
         self._probes: set[asyncio.Task[Finding]] = set()
         self._vouched: OrderedDict[str, None] = OrderedDict()
 
     async def find(self, page: Page, *, asked: str | None = None, budget_s: float = 0.0) -> Finding:
         """What the page is; `asked` is the address that led to it by redirects. Never raises RepairError."""
         loop = asyncio.get_running_loop()
+        if asked is None and (settled := self.settled(page)) is not None:
+            return settled
+        stamp = self._sites.stamp()
         try:
             found = await loop.run_in_executor(self._executor, self._known, page, asked)
         except RepairError as error:
             log.warning("%s", error)
             return Finding(judgement=ORDINARY)
+        if not found.judgement.unsure and asked is None:
+            self._settle(page, found, stamp)
         if not found.judgement.unsure or not found.sketch or self._ask is None:
             return found
         if len(self._probes) >= _MAX_PROBES or not place_of(page.url) or not self._may_probe(page.url):
@@ -87,6 +101,11 @@ class Detector:
         done, _ = await asyncio.wait({task}, timeout=budget_s)
         return task.result() if done else found
 
+    def settled(self, page: Page) -> Finding | None:
+        """What was found of it a moment ago, if nothing was learnt since; None: it has to be looked at."""
+        found, until, stamp = self._settled.get(_digest(page), (None, 0.0, None))
+        return found if until > self._clock() and stamp == self._sites.stamp() else None
+
     async def learn_error_page(self, page: Page) -> None:
         """A page that was honestly answered 404: the site may send the same text with a 200 elsewhere."""
         try:
@@ -96,13 +115,14 @@ class Detector:
 
     async def vouch(self, url: str, sketch: Sketch) -> None:
         """A reader wanted to see the page after all; what cannot be written down holds until the next start."""
-        self._vouched[url] = None
-        while len(self._vouched) > _REMEMBERED:
-            self._vouched.popitem(last=False)
         try:
             await asyncio.get_running_loop().run_in_executor(self._executor, self._sites.forget, url, sketch)
         except RepairError as error:
             log.warning("%s", error)
+            self._settled.clear()
+            self._vouched[url] = None
+            while len(self._vouched) > _REMEMBERED:
+                self._vouched.popitem(last=False)
 
     async def close(self) -> None:
         """Give up what sites have not answered."""
@@ -110,6 +130,11 @@ class Detector:
             task.cancel()
         if self._probes:
             await asyncio.wait(self._probes)
+
+    def _settle(self, page: Page, found: Finding, stamp: Stamp) -> None:
+        self._settled[_digest(page)] = (found, self._clock() + _SETTLED_S, stamp)
+        while len(self._settled) > _REMEMBERED:
+            self._settled.popitem(last=False)
 
     def _known(self, page: Page, asked: str | None) -> Finding:
         """All that needs no answer of the site."""

@@ -133,6 +133,10 @@ class RecentRedirects:
         while len(self._asked) > self._limit:
             self._asked.popitem(last=False)
 
+    def awaits(self, client: str, landed: str) -> bool:
+        """Whether `taken` might have something to tell."""
+        return bool(self._asked) and (client, resolve(landed, landed)) in self._asked
+
     def taken(self, client: str, landed: str) -> str | None:
         """The address first asked for, once; None when the client was not sent here a moment ago."""
         target = resolve(landed, landed)

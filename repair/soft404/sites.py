@@ -14,6 +14,7 @@ import time
 from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 from repair.errors import CollectionError
 from repair.files import is_damage, set_aside
@@ -26,6 +27,7 @@ PER_SITE = 8
 MAX_ROWS = 20_000
 ASK_EVERY_S = 86_400.0
 """How long a directory of a site is not asked again."""
+_CHANGED = "soft404"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS prints (
     id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, sketch BLOB NOT NULL, UNIQUE (host, sketch)
@@ -37,12 +39,24 @@ CREATE TABLE IF NOT EXISTS asked (
 """
 
 
+class Changes(Protocol):
+    """How processes with the same file tell each other that something changed."""
+
+    def stamp(self, key: str) -> int: ...
+
+    def note(self, key: str) -> None: ...
+
+
 class Sites:
     """The memory in one file. It reads and writes the disk: ask it from a thread, any thread."""
 
-    def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, path: Path, *, clock: Callable[[], float] = time.time, changes: Changes | None = None
+    ) -> None:
         self._path = path
         self._clock = clock
+        self._changes = changes
+        self._changed = 0
         self._lock = threading.Lock()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -75,6 +89,10 @@ class Sites:
         with self._lock:
             self._database.close()
 
+    def stamp(self) -> tuple[int, int]:
+        """Another one whenever something was learnt or forgotten, here or in another process. Takes no time."""
+        return self._changed, self._changes.stamp(_CHANGED) if self._changes else 0
+
     def remember(self, url: str, sketch: Sketch) -> None:
         """This is an error page of the site that `url` belongs to."""
         if not sketch or self.is_error_page(url, sketch):
@@ -89,6 +107,7 @@ class Sites:
             ),
             _bounded("prints"),
         )
+        self._note_change()
 
     def is_error_page(self, url: str, sketch: Sketch) -> bool:
         """Whether the page is one that its site is known to send for what is not there."""
@@ -106,6 +125,12 @@ class Sites:
             ("INSERT OR REPLACE INTO fine (url) VALUES (?)", (_digest(url),)),
             _bounded("fine"),
         )
+        self._note_change()
+
+    def doubt(self, url: str) -> None:
+        """Take back that the page is fine: from now on it is judged as any other."""
+        self._write(("DELETE FROM fine WHERE url = ?", (_digest(url),)))
+        self._note_change()
 
     def is_fine(self, url: str) -> bool:
         """Whether a reader has vouched for the page."""
@@ -123,6 +148,12 @@ class Sites:
             _bounded("asked"),
         )
         return before > 0
+
+    def _note_change(self) -> None:
+        """Once it is committed: whoever sees another stamp reads what is new."""
+        self._changed += 1
+        if self._changes:
+            self._changes.note(_CHANGED)
 
     def _prints(self, url: str) -> list[Sketch]:
         rows = self._read("SELECT sketch FROM prints WHERE host = ? LIMIT ?", (_host(url), PER_SITE))

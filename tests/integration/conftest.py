@@ -29,8 +29,8 @@ def start_linkmend(tmp_path):
     """Starts `linkmend serve` as often as asked; what is left running is stopped, and a traceback fails the test."""
     started = []
 
-    def start(*arguments, settings="", data=None, port=None):
-        running = Linkmend(data or tmp_path / "data", *arguments, settings=settings, port=port)
+    def start(*arguments, data=None, **known):
+        running = Linkmend(data or tmp_path / "data", *arguments, **known)
         started.append(running)
         return running
 

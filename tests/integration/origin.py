@@ -68,6 +68,7 @@ class Origin:
     asked: Counter[str] = field(default_factory=Counter)
     seen: list[Exchange] = field(default_factory=list)
     port: int = 0
+    host: str = "127.0.0.1"
 
     def __enter__(self) -> "Origin":
         self._loop = asyncio.new_event_loop()
@@ -83,7 +84,7 @@ class Origin:
 
     @property
     def url(self) -> str:
-        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}"
+        return f"{'https' if self.tls else 'http'}://{self.host}:{self.port}"
 
     def down(self) -> None:
         """Stop listening: connections are refused from now on."""
@@ -98,7 +99,7 @@ class Origin:
 
     async def _open(self) -> None:
         self._writers: set[asyncio.StreamWriter] = set()
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port, ssl=self.tls)
+        self._server = await asyncio.start_server(self._serve, self.host, self.port, ssl=self.tls)
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def _shut(self) -> None:
@@ -133,22 +134,27 @@ class Origin:
             await answer(exchange)
 
 
-def certificate(folder: Path, *names: str) -> tuple[Path, ssl.SSLContext]:
-    """A self-signed certificate for `names`: its file, for others to trust, and a server context that shows it."""
+def certificate(
+    folder: Path, *names: str, days: tuple[int, int] = (-1, 1), issuer: str = ""
+) -> tuple[Path, ssl.SSLContext]:
+    """A certificate for `names`: its file, for others to trust, and a server context that shows it.
+
+    It is valid between two days from today, and self-signed unless an issuer is named, whose own is kept nowhere.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
+    name = _named(names[0])
     now = datetime.now(UTC)
     shown = (
         x509.CertificateBuilder()
         .subject_name(name)
-        .issuer_name(name)
+        .issuer_name(_named(issuer) if issuer else name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(days=1))
-        .not_valid_after(now + timedelta(days=1))
+        .not_valid_before(now + timedelta(days=days[0]))
+        .not_valid_after(now + timedelta(days=days[1]))
         .add_extension(x509.SubjectAlternativeName([_general_name(each) for each in names]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
+        .sign(ec.generate_private_key(ec.SECP256R1()) if issuer else key, hashes.SHA256())
     )
     pem = folder / f"{names[0]}.pem"
     private = folder / f"{names[0]}.key"
@@ -161,6 +167,10 @@ def certificate(folder: Path, *names: str) -> tuple[Path, ssl.SSLContext]:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(pem, private)
     return pem, context
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
 def _general_name(name: str) -> x509.GeneralName:

@@ -1,6 +1,7 @@
 """Starting real programs on loopback: a free port, waiting until they answer, their output when they do not."""
 
 import contextlib
+import itertools
 import os
 import signal
 import socket
@@ -10,10 +11,38 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "deploy" / "demo"
+
+_SURROUNDINGS = (
+    # Real archives are not on loopback; a test that has some of its own says so.
+    ("[archives]", {"LINKMEND_ARCHIVES_ENABLED": "false"}),
+    # The origins of tests are; one about what may be reached says it in its own settings.
+    (
+        "reach = ",
+        {
+            "LINKMEND_PROXY_REACH": '["127.0.0.0/8", "::1/128"]',
+            "LINKMEND_PROXY_CONNECT_PORTS": '["1-65535"]',
+        },
+    ),
+    ("[desk]", {"LINKMEND_DESK_LISTEN": "127.0.0.1:0"}),
+    ("[metrics]", {"LINKMEND_METRICS_LISTEN": "127.0.0.1:0"}),
+)
+
+_NAMED = """
+import json, os, pathlib, socket
+ask, names = socket.getaddrinfo, pathlib.Path(os.environ["NAMES"])
+def getaddrinfo(host, *rest, **more):
+    name = host.decode() if isinstance(host, bytes) else host
+    addresses = json.loads(names.read_text()).get(name, [name])
+    return [found for address in addresses for found in ask(address, *rest, **more)]
+socket.getaddrinfo = getaddrinfo
+from proxy.main import run
+run()
+"""
+"""linkmend with a name server of our own."""
 
 T = TypeVar("T")
 
@@ -29,9 +58,29 @@ def eventually(find: Callable[[], T], complaint: str, *, timeout_s: float = 20.0
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody listens on, and that nobody is given before the program it is for opens it.
+
+    The system gives ports from 32768 on to whoever asks for any, also for connections, and tests that run beside
+    each other ask all the time. So these are below, and each process of tests has a thousand of its own.
+    """
+    for port in _PORTS:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
+
+
+_WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw19").removeprefix("gw")) % 20
+_PORTS = itertools.cycle(range(12_000 + 1000 * _WORKER, 13_000 + 1000 * _WORKER))
+
+
+def surroundings(settings: str = "") -> dict[str, str]:
+    """What a linkmend under test is told by its environment, as far as its settings are silent about it."""
+    told: dict[str, str] = {}
+    for word, variables in _SURROUNDINGS:
+        if word not in settings:
+            told |= variables
+    return told
 
 
 class Running:
@@ -42,7 +91,7 @@ class Running:
             [str(part) for part in command],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, **(surroundings() if env is None else env)},
             cwd=ROOT,
             start_new_session=True,
         )
@@ -102,19 +151,35 @@ class Running:
 class Linkmend(Running):
     """The real proxy, as `linkmend serve` runs it."""
 
-    def __init__(self, data: Path, *arguments: str, settings: str = "", port: int | None = None) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *arguments: str,
+        settings: str = "",
+        port: int | None = None,
+        names: Path | None = None,
+        also: dict[str, str] | None = None,
+    ) -> None:
+        """`names` is a JSON file of names and their addresses, read at every look-up; other names are not changed.
+
+        `also` is what it is told by its environment besides.
+        """
         self.data = data
         self.port = port or free_port()
         self.config = data.with_suffix(".toml")
         self.config.write_text(settings, encoding="utf-8")
-        # Real archives are not on loopback; a test that has some of its own says so.
-        nobody = {} if "[archives]" in settings else {"LINKMEND_ARCHIVES_ENABLED": "false"}
         super().__init__(
             [
-                *(sys.executable, "-m", "proxy.main", "serve", "--config", self.config, "--data", data),
-                *("--listen", f"127.0.0.1:{self.port}", *arguments),
+                *(sys.executable, *(("-c", _NAMED) if names else ("-m", "proxy.main")), "serve"),
+                *("--config", self.config, "--data", data, "--listen", f"127.0.0.1:{self.port}", *arguments),
             ],
-            env=nobody,
+            # One process, unless a test asks for more.
+            env={
+                "LINKMEND_PROXY_WORKERS": "1",
+                **surroundings(settings),
+                "NAMES": str(names or ""),
+                **(also or {}),
+            },
         )
         self.wait_for_line("linkmend ready on ")
 
@@ -133,9 +198,9 @@ class Linkmend(Running):
 
 
 @contextlib.contextmanager
-def serving(data: Path, *arguments: str, settings: str = "", port: int | None = None) -> Iterator[Linkmend]:
+def serving(data: Path, *arguments: str, **known: Any) -> Iterator[Linkmend]:
     """`linkmend serve` for as long as a block lasts, for tests that share one; a traceback fails it."""
-    running = Linkmend(data, *arguments, settings=settings, port=port)
+    running = Linkmend(data, *arguments, **known)
     try:
         yield running
     finally:

@@ -116,7 +116,7 @@ def test_each_failure_behind_squid_becomes_the_same_page(site, start_linkmend, s
     running = start_linkmend("--parent", squid.url, settings="[proxy]\nfirst_byte_timeout_s = 10.0\n")
     client = Client(running.url, running.ca)
     for path, (_, _, kind) in BEHAVIOURS.items():
-        if path in ("/cut", "/garbage", "/two-lengths"):
+        if path in ("/cut", "/two-lengths"):
             continue  # Squid passes these on in its own way: below
         answer = client.open_page(site.url + path)
         assert (path, answer.miss) == (path, kind)
@@ -268,3 +268,19 @@ def test_a_page_that_comes_little_by_little_is_seen_as_it_comes_and_kept_all_the
         again = Client(running.url).open_page(origin.url + "/slow")
     assert again.text == "hellohellohelloend"
     assert "hit" in again.headers["Cache-Status"]
+
+
+def test_a_miss_that_drips_is_passed_on_as_it_is_in_the_end(origin, start_linkmend):
+    async def drip(exchange):
+        await exchange.send(
+            b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 900\r\n\r\n"
+        )
+        for _ in range(60):
+            await exchange.send(b"x")
+            await asyncio.sleep(0.5)
+
+    origin.pages["/drips"] = drip
+    running = start_linkmend(settings=QUICK)
+    with socket.create_connection(("127.0.0.1", running.port), timeout=25) as browser:
+        browser.sendall(f"GET {origin.url}/drips HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n".encode())
+        assert browser.recv(65536).startswith(b"HTTP/1.1 404 Not Found\r\n")

@@ -8,10 +8,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from proxy import helper, pages
+from proxy import helper, pages, portal
 from proxy.copies import copy_page
 from proxy.language import catalogue
+from proxy.passthrough import passthrough_domains
 from proxy.repairpage import render
+from proxy.settings import ProxySettings, Settings
 from repair.model import HeldCopy, HeldPage, MissKind
 from tests.offers import MISS_ID, SAVED_AT, a_context, an_alternative, found, the_library
 
@@ -23,6 +25,7 @@ axe = pytest.importorskip(
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
+TOLD = portal.told_of(Settings(), passthrough_domains(ProxySettings()))
 HOSTILE_COPY = b"""<!doctype html><html lang=en><head><title>An old page</title></head><body><h1>Old</h1>
 <a id=next href="next.html">next</a><script>document.title = "ran"</script>
 <img src=x onerror="document.title='ran'">"""
@@ -87,7 +90,15 @@ class Site:
         made = {
             "/nothing": lambda: render(found(()), a_context(self.language)),
             "/lost": lambda: render(lost, a_context(self.language)),
-            "/portal": lambda: pages.portal_page(texts, held_pages=1_234, retention_days=90),
+            "/portal": lambda: portal.portal_page(
+                texts,
+                TOLD,
+                held_pages=1_234,
+                fingerprint="AB:" * 31 + "CD",
+                pac_url="http://10.0.0.5:8080/proxy.pac",
+            ),
+            "/privacy": lambda: portal.privacy_page(texts, TOLD),
+            "/trusted": lambda: portal.trusted_page(texts),
             "/reading": lambda: pages.reading_page(held, texts),
             "/missing-copy": lambda: pages.missing_copy_page("http://a.test/", texts),
             "/no-results": lambda: pages.search_page("xyz", (), texts),
@@ -172,6 +183,8 @@ EVERY_PAGE = (
     *(f"/kind/{kind.value}" for kind in MissKind),
     "/nothing",
     "/portal",
+    "/privacy",
+    "/trusted",
     "/reading",
     "/missing-copy",
     "/no-results",
@@ -261,7 +274,7 @@ def test_more_pages_open_by_keyboard_and_take_the_focus_there(tab, site):
     tab.locator("#more summary").focus()
     tab.keyboard.press("Enter")
     assert tab.locator("#alternatives > li:visible").count() == 9
-    tab.wait_for_function("document.activeElement.closest('.later')")
+    tab.locator(".later :focus").first.wait_for()
 
 
 def test_more_pages_open_without_scripts_too(chromium, site):

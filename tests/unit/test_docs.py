@@ -27,7 +27,7 @@ SETTINGS = {
     section.name: {key.name for key in fields(getattr(Settings(), section.name))}
     for section in fields(Settings)
 }
-FILE_ENDINGS = ("jsonl", "sqlite", "py", "toml", "pac")
+FILE_ENDINGS = ("json", "jsonl", "sqlite", "py", "toml", "pac")
 
 pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 

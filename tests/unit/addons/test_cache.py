@@ -321,6 +321,16 @@ async def test_a_parents_word_that_the_origin_is_out_of_reach_counts_like_our_ow
     assert flow.response.status_code == 200
 
 
+async def test_what_the_parent_could_not_get_is_not_stored_whatever_it_says_of_itself():
+    for body in (b"hello", b"x" * 2000):
+        proxy = Proxy()
+        flow = await proxy.ask()
+        proxy.begin(flow, 200, cc("max-age=60"), body=body)
+        flow.metadata[FAILURE] = object()
+        await proxy.cache.response(flow)
+        assert proxy.held == ()
+
+
 async def test_a_client_that_left_gets_nothing():
     proxy = Proxy(stale(TAG))
     flow = await proxy.ask()

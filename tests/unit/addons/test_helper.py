@@ -1,5 +1,6 @@
 """addons.helper: what linkmend itself is asked, answered without any site."""
 
+import plistlib
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -10,7 +11,8 @@ from addons.helper import Helper
 from proxy.clients import ClientHasher
 from proxy.misses import MissStore
 from proxy.ownarchive import OwnArchive
-from proxy.settings import MissesSettings
+from proxy.portal import told_of
+from proxy.settings import MissesSettings, Settings
 from repair.model import HeldCopy
 from repair.pipeline import Repairer
 from repair.reader import Reader
@@ -38,7 +40,7 @@ def helper(tmp_path):
         misses,
         own_archive=OwnArchive(reader, lambda: "local"),
         ca=pem,
-        retention_days=90,
+        told=lambda: told_of(Settings(), frozenset({".bank.test"})),
         deadline_s=5.0,
         portal=lambda: True,
         hasher=ClientHasher(),
@@ -67,6 +69,14 @@ async def test_the_portal_says_how_much_is_held(helper):
     assert ">2<" in flow.response.get_text() or "2" in flow.response.get_text()
 
 
+async def test_a_search_that_takes_too_long_is_one_line_in_the_log_without_its_words(helper, caplog):
+    helper.deadline_s = 0.0
+    flow = await ask(helper, "http://linkmend.internal/search?q=volcanoes")
+    assert flow.response.status_code == 503
+    assert caplog.messages == ["no answer within 0.0 s: /search"]
+    assert caplog.records[0].exc_info is None
+
+
 async def test_a_search_at_the_portal_finds_held_pages(helper):
     flow = await ask(helper, "http://linkmend.internal/search?q=volcanoes")
     assert f"{SITE}/read" in flow.response.get_text()
@@ -82,8 +92,34 @@ async def test_a_kept_copy_is_shown_and_a_page_without_one_is_read(helper):
 async def test_the_certificate_is_served_for_every_device_and_its_key_for_none(helper):
     pem = (await ask(helper, "http://linkmend.internal/ca.pem")).response.raw_content
     der = (await ask(helper, "http://linkmend.internal/ca.cer")).response.raw_content
+    profile = (await ask(helper, "http://linkmend.internal/ca.mobileconfig")).response.raw_content
     assert b"PRIVATE" not in pem
     assert x509.load_pem_x509_certificate(pem) == x509.load_der_x509_certificate(der)
+    assert plistlib.loads(profile)["PayloadContent"][0]["PayloadContent"] == der
+
+
+async def test_the_start_page_is_for_the_visitor_who_asks(helper):
+    flow = a_flow("http://linkmend.internal/", headers=[("User-Agent", "Mozilla/5.0 (X11; CrOS x86_64)")])
+    flow.client_conn.sockname = ("::ffff:10.0.0.5", 8080)
+    await helper.request(flow)
+    assert '<h3 class="device">Chromebook</h3>' in flow.response.text
+    assert "http://10.0.0.5:8080/proxy.pac" in flow.response.text
+
+
+async def test_the_proxy_settings_name_the_address_that_was_asked(helper):
+    flow = a_flow("http://10.0.0.5:8080/wpad.dat")
+    flow.client_conn.sockname = ("10.0.0.5", 8080)
+    await helper.request(flow)
+    assert flow.response.headers["content-type"] == "application/x-ns-proxy-autoconfig"
+    assert '"PROXY 10.0.0.5:8080"' in flow.response.text
+
+
+async def test_the_privacy_page_and_the_proof_of_trust_are_there(helper):
+    assert "bank.test" in (await ask(helper, "http://linkmend.internal/privacy")).response.text
+    picture = await ask(helper, "https://linkmend.internal/trusted.svg")
+    assert picture.response.headers["content-type"] == "image/svg+xml"
+    assert "trusts the certificate" in (await ask(helper, "https://linkmend.internal/trusted")).response.text
+    assert (await ask(helper, "http://linkmend.internal/trusted")).response.status_code == 303
 
 
 async def test_a_request_to_a_site_is_not_ours(helper):

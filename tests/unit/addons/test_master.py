@@ -4,9 +4,11 @@ import asyncio
 import errno
 
 import pytest
+from mitmproxy.proxy.layers.http import HttpRequestHook
 
 from addons.master import LeanMaster
 from proxy.settings import ProxySettings
+from tests.make import a_flow
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
@@ -30,3 +32,36 @@ def test_other_errors_are_told_in_full(tmp_path, caplog):
 
     asyncio.run(broken())
     assert "ValueError" in caplog.text
+
+
+class Listener:
+    def __init__(self, then=lambda: None):
+        self.then = then
+        self.heard = 0
+
+    async def request(self, flow):
+        self.heard += 1
+        self.then()
+
+
+async def test_once_it_has_ended_no_addon_is_called_and_nothing_goes_on_unseen(tmp_path):
+    listener = Listener()
+    addons = LeanMaster(ProxySettings(), str(tmp_path), [listener]).addons
+    for end, heard in ((lambda: None, 1), (addons.end, 1)):
+        end()
+        flow = a_flow("http://school.test/")
+        flow.live = True
+        await addons.trigger_event(HttpRequestHook(flow))
+        assert listener.heard == heard
+    assert flow.error
+    assert addons.begin(HttpRequestHook(flow))
+
+
+async def test_what_fails_because_it_has_ended_is_no_error(tmp_path, caplog):
+    def close_and_fail():
+        addons.end()
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    addons = LeanMaster(ProxySettings(), str(tmp_path), [Listener(then=close_and_fail)]).addons
+    await addons.trigger_event(HttpRequestHook(a_flow("http://school.test/")))
+    assert "Traceback" not in caplog.text

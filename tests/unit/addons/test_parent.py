@@ -42,6 +42,16 @@ def test_the_parents_mark_becomes_a_failure():
     assert flow.metadata[FAILURE].kind is MissKind.UNREACHABLE
 
 
+def test_what_squid_could_not_read_is_a_failure_though_squid_calls_it_a_page():
+    flow = a_flow("http://school.test/page", response=(200, [("X-Transformed-From", "HTTP/0.9")], b"HT"))
+    asked, flow.response = flow.response, None
+    Parent(SQUID).request(flow)
+    flow.response = asked
+    Parent(SQUID).responseheaders(flow)
+    assert flow.metadata[FAILURE].error == "http_protocol_error"
+    assert flow.response.status_code == 502
+
+
 def test_a_mark_that_did_not_come_through_the_parent_is_ignored():
     flow = a_flow("http://school.test/page", response=(503, [("X-Squid-Error", "ERR_CONNECT_FAIL 111")], b""))
     Parent(SQUID).responseheaders(flow)

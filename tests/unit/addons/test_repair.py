@@ -7,10 +7,13 @@ import pytest
 
 from addons.flows import FAILURE, OURS
 from addons.repair import Repair, miss_of
+from addons.rules import Rules
 from addons.soft404 import WITHHELD
 from proxy.clients import ClientHasher
 from proxy.failures import failure_of
 from proxy.misses import MissStore
+from proxy.rules.live import LiveRules
+from proxy.rules.remembered import RememberedVerdicts
 from proxy.settings import MissesSettings
 from proxy.visitors import Visitors
 from proxy.withheld import Withheld, WithheldPages
@@ -43,6 +46,8 @@ class School:
         self.offline = False
         self.withheld = WithheldPages()
         self.archives = archives_of(folder, self.collection, self.threads)
+        self.live = LiveRules(folder / "rules.d")
+        self.rules = Rules(RememberedVerdicts(self.live), portal=lambda: True)
         self.addon = Repair(
             Repairer(self.collection, RepairSettings(), self.threads),
             Reader(self.collection, self.threads),
@@ -54,6 +59,7 @@ class School:
             portal=lambda: True,
             withheld=self.withheld,
             archives=self.archives,
+            rules=self.rules,
         )
 
     def noted(self):
@@ -94,7 +100,7 @@ async def test_the_miss_is_noted_with_the_page_it_came_from_and_what_was_offered
 async def test_when_what_archives_said_cannot_be_read_the_repair_page_goes_out_without_it(
     school, monkeypatch
 ):
-    async def damaged(link):
+    async def damaged(link, *, ask):
         raise CollectionError("malformed")
 
     monkeypatch.setattr(school.archives, "remembered", damaged)
@@ -203,3 +209,59 @@ async def test_a_withheld_page_is_repaired_under_the_address_asked_for_and_can_b
     assert record.url == f"{SITE}/old-volcanoes"
     assert f"anyway?miss={record.id}" in flow.response.get_text()
     assert school.withheld.of(record.id, record.client) == page
+
+
+def rules(school, text):
+    school.live.folder.mkdir(exist_ok=True)
+    (school.live.folder / "10.toml").write_text(text, encoding="utf-8")
+    assert school.live.reload(), school.live.fault
+
+
+async def missed(school, headers=BROWSER, url=f"{SITE}/old-volcanoes"):
+    flow = a_flow(url, headers=headers, response=GONE)
+    school.rules.requestheaders(flow)
+    await school.addon.response(flow)
+    return flow
+
+
+async def test_a_rule_may_leave_an_error_as_it_came(school):
+    rules(school, '[[rule]]\nmiss = ["not_found"]\naction = "pass"\n')
+    flow = await missed(school)
+    assert flow.response.get_text() == "<h1>not here</h1>"
+    assert not school.noted()
+
+
+async def test_the_miss_log_says_which_rule_had_its_say(school):
+    rules(school, '[[rule]]\nname = "homework"\naction = "repair"\narchive = "off"\n')
+    await missed(school)
+    assert school.noted()[0].rule == "homework"
+
+
+async def test_a_rule_may_lead_straight_to_the_best_page_and_shows_the_list_to_who_comes_back(school):
+    rules(school, "[[rule]]\nauto_follow = 0.0\n")
+    flow = await missed(school)
+    assert (flow.response.status_code, flow.response.headers["location"]) == (302, f"{SITE}/earth/volcanoes")
+    assert flow.response.headers["linkmend-miss"] == "not_found"
+    assert flow.response.headers["cache-control"] == "no-store"
+    again = await missed(school)
+    assert again.response.status_code == 404
+    assert f'data-url="{SITE}/earth/volcanoes"' in again.response.get_text()
+
+
+async def test_nobody_is_led_to_a_page_that_is_not_sure_enough(school):
+    rules(school, "[[rule]]\nauto_follow = 1.0\n")
+    assert (await missed(school)).response.status_code == 404
+
+
+async def test_a_program_that_asks_for_json_is_led_nowhere(school):
+    rules(school, "[[rule]]\nauto_follow = 0.0\n")
+    flow = await missed(school, headers=[("Accept", "application/json")])
+    assert flow.response.status_code == 404
+    assert json.loads(flow.response.get_text())["alternatives"]
+
+
+async def test_a_rule_may_keep_archives_out_of_it(school):
+    assert "archive" in (await missed(school)).response.get_text()
+    rules(school, '[[rule]]\narchive = "off"\n')
+    flow = await missed(school, headers=[("Accept", "application/json")])
+    assert json.loads(flow.response.get_text())["mementos"] == {}

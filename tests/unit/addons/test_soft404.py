@@ -11,6 +11,7 @@ from proxy.withheld import WithheldPages
 from repair.model import MissKind
 from repair.settings import Soft404Settings
 from repair.soft404.detector import Detector
+from repair.soft404.redirects import RecentRedirects
 from repair.soft404.sites import Sites
 from tests.make import a_flow
 
@@ -31,6 +32,7 @@ class School:
             Detector(self.sites, self.threads),
             hasher=ClientHasher(),
             withheld=self.withheld,
+            redirects=RecentRedirects(),
             offline=lambda: False,
         )
 

@@ -81,3 +81,28 @@ def test_any_error_text_makes_a_proxy_status_that_others_can_read(message):
 def test_a_failure_without_details_says_only_its_error():
     failure = Failure(kind=MissKind.TIMEOUT, error="connection_timeout", status=504)
     assert proxy_status(failure) == "linkmend;error=connection_timeout"
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        ("certificate has expired", "expired"),
+        ("certificate is not yet valid", "early"),
+        ("hostname mismatch", "host"),
+        ("Hostname mismatch", "host"),
+        ("IP address mismatch", "host"),
+        ("self-signed certificate", "self_signed"),
+        ("self signed certificate", "self_signed"),
+        ("self-signed certificate in certificate chain", "authority"),
+        ("unable to get local issuer certificate", "authority"),
+        ("unable to verify the first certificate", "authority"),
+        ("certificate revoked", "revoked"),
+        ("unsuitable certificate purpose", ""),
+    ],
+)
+def test_what_is_wrong_with_a_certificate_is_named(words, fault):
+    assert failure_of(f"Certificate verify failed: {words}").fault == fault
+
+
+def test_only_certificates_have_such_faults():
+    assert failure_of("the session has expired: connection refused").fault == ""

@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.devices import CertificateForm
 from proxy.helper import (
     Anyway,
     Archived,
@@ -9,11 +10,14 @@ from proxy.helper import (
     Chose,
     Copy,
     Mementos,
+    Pac,
     Portal,
+    Privacy,
     Refused,
     Search,
     Static,
     ToPortal,
+    Trusted,
     anyway_path,
     chose_path,
     copy_path,
@@ -66,10 +70,16 @@ def test_addresses_of_others_are_not_ours(url):
         (PORTAL + "/search?q=a", Search(query="a")),
         (PORTAL + "/copy?url=http://a.test/", Copy(url="http://a.test/")),
         (PORTAL + "/.well-known/linkmend/search?q=a", Search(query="a")),
-        (PORTAL + "/ca.pem", Certificate(der=False)),
-        (PORTAL + "/ca.cer", Certificate(der=True)),
+        (PORTAL + "/ca.pem", Certificate(form=CertificateForm.PEM)),
+        (PORTAL + "/ca.cer", Certificate(form=CertificateForm.DER)),
+        (PORTAL + "/ca.mobileconfig", Certificate(form=CertificateForm.PROFILE)),
+        (SITE + "/.well-known/linkmend/ca.crt", Certificate(form=CertificateForm.PEM_CRT)),
+        (PORTAL + "/privacy", Privacy()),
+        (SITE + "/.well-known/linkmend/privacy", Privacy()),
+        ("https://linkmend.internal/trusted", Trusted(picture=False)),
+        ("https://linkmend.internal/trusted.svg", Trusted(picture=True)),
         (PORTAL + "/nowhere", Refused(status=404)),
-        (SITE + "/.well-known/linkmend/", Refused(status=404)),
+        (SITE + "/.well-known/linkmend/", Portal()),
         (SITE + "/.well-known/linkmend/nowhere", Refused(status=404)),
         (SITE + "/.well-known/linkmend/static/../../settings.py", Refused(status=404)),
         (SITE + "/.well-known/linkmend/static/%2e%2e/x", Refused(status=404)),
@@ -80,6 +90,54 @@ def test_addresses_of_others_are_not_ours(url):
 )
 def test_our_own_addresses_are_known(url, call):
     assert got(url) == call
+
+
+@pytest.mark.parametrize(("page", "path"), [("", "/"), ("privacy", "/.well-known/linkmend/privacy")])
+def test_what_tells_of_the_school_is_shown_under_no_plain_http_site(page, path):
+    url = f"http://school.test/.well-known/linkmend/{page}"
+    assert got(url, headers=()) == ToPortal(url=PORTAL + path)
+    assert got(url, headers=(), portal_reachable=False) == got(PORTAL + path)
+
+
+@pytest.mark.parametrize("name", ["trusted", "trusted.svg"])
+def test_what_proves_trust_is_only_answered_over_https(name):
+    assert got(f"{PORTAL}/{name}") == ToPortal(url="https://linkmend.internal/.well-known/linkmend/trusted")
+
+
+@pytest.mark.parametrize("path", ["/proxy.pac", "/wpad.dat"])
+def test_the_proxy_settings_are_at_the_portal_at_our_own_address_and_where_devices_look_for_them(path):
+    for url in (
+        PORTAL,
+        "http://10.0.0.5:8080",
+        "http://wpad",
+        "http://wpad.school.lan",
+        "http://proxy.lan:3128",
+    ):
+        assert got(url + path, own="10.0.0.5:8080", public="proxy.lan:3128") == Pac(), url
+    assert got(f"http://10.0.0.5:8080{path}", own="10.0.0.5:8080", method="POST") == Refused(status=405)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://school.test/proxy.pac",
+        "http://10.0.0.5/proxy.pac",
+        "http://notwpad.test/wpad.dat",
+        "http:///wpad.dat",
+    ],
+)
+def test_the_proxy_settings_of_others_are_not_ours(url):
+    assert got(url, own="10.0.0.5:8080") is None
+    assert got(url) is None
+
+
+def test_a_site_called_wpad_does_not_learn_the_address_of_the_proxy():
+    assert got("http://wpad.evil.example.com/wpad.dat") is None
+    assert got("http://wpad.lan.example.com/wpad.dat") is None
+
+
+def test_where_browsers_do_not_know_the_proxy_there_are_no_settings_for_it():
+    assert got("http://wpad/wpad.dat", portal_reachable=False) is None
 
 
 def test_a_query_is_cut_to_what_a_person_would_type():
@@ -102,7 +160,7 @@ def test_a_query_is_cut_to_what_a_person_would_type():
         ("navigate", ""),
     ],
 )
-@pytest.mark.parametrize("page", ["search?q=a", "copy?url=http://a.test/"])
+@pytest.mark.parametrize("page", ["search?q=a", "copy?url=http://a.test/", "", "privacy"])
 @pytest.mark.parametrize("host", [SITE, "https://linkmend.internal"])
 def test_a_script_or_a_frame_does_not_get_the_collection(mode, dest, page, host):
     headers = (("sec-fetch-mode", mode), ("sec-fetch-dest", dest))

@@ -35,3 +35,13 @@ def test_json_lines_carry_the_trace_of_an_exception():
     event = json.loads(line)
     assert event["event"] == "failed"
     assert "ValueError: why" in event["trace"]
+
+
+def test_an_exception_that_speaks_a_strangers_words_cannot_pass_for_an_event():
+    try:
+        raise ValueError("why\n2026-01-01T00:00:00Z info proxy: all is well\x1b[2J")
+    except ValueError:
+        lines = TextLines().format(record("failed", sys.exc_info())).splitlines()
+    assert len(lines) > 2
+    assert all(line.startswith("    ") for line in lines[1:])
+    assert not any("\x1b" in line for line in lines)

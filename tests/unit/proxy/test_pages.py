@@ -77,13 +77,6 @@ def test_a_missing_copy_is_a_404_that_offers_a_search():
     assert parsed(page).css_first("form") is not None
 
 
-def test_the_portal_says_what_is_held_and_what_is_kept():
-    tree = parsed(pages.portal_page(ENGLISH, held_pages=23_456, retention_days=90))
-    assert tree.css_first("#held").text() == "23\u202f456"
-    assert "erased after 90 days" in tree.body.text()
-    assert [a.attributes["href"] for a in tree.css("a[download]")] == ["/ca.pem", "/ca.cer"]
-
-
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_every_page_is_in_every_language(language):
     texts = catalogue(language)
@@ -92,7 +85,6 @@ def test_every_page_is_in_every_language(language):
         pages.reading_page(a_held_page(), texts),
         pages.missing_copy_page("http://a.test/", texts),
         pages.refused_page(403, texts),
-        pages.portal_page(texts, held_pages=1, retention_days=90),
     )
     for page in made:
         assert header(page, "Content-Language") == language
@@ -107,13 +99,6 @@ def test_a_refusal_keeps_its_status():
         404,
         405,
     ]
-
-
-def test_the_certificate_is_a_download():
-    page = pages.certificate_page(b"PEM", der=False)
-    assert page.body == b"PEM"
-    assert 'filename="linkmend-ca.pem"' in header(page, "Content-Disposition")
-    assert header(pages.certificate_page(b"", der=True), "Content-Type") == "application/x-x509-ca-cert"
 
 
 def test_static_files_are_served_by_name_only():
@@ -142,3 +127,19 @@ def test_a_plain_error_is_bounded_whatever_the_url():
     page = pages.plain_error(MissKind.TIMEOUT, "http://a.test/\r\n\x00" + "x" * 100_000, status=504)
     assert len(page.body) < 700
     assert page.body.count(b"\n") == 2
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_what_is_out_of_reach_is_told_to_people_in_their_language(code):
+    page = pages.out_of_reach_page("http://127.0.0.1/<img src=x>", catalogue(code), person=True)
+    assert page.status == 403
+    assert parsed(page).css_first("h1").text() == str(catalogue(code)("helper.out_of_reach"))
+    assert not parsed(page).css("main img, a[href^='http://127']")
+    assert "Linkmend-Miss" not in dict(page.headers)
+
+
+def test_what_is_out_of_reach_is_told_to_programs_in_a_line():
+    page = pages.out_of_reach_page("http://127.0.0.1/\r\nx: \x1b[31m", ENGLISH, person=False)
+    assert header(page, "Content-Type").startswith("text/plain")
+    assert b"\x1b" not in page.body
+    assert len(page.body.splitlines()) == 2

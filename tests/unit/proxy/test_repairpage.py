@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from proxy.language import LANGUAGES
+from proxy.language import LANGUAGES, catalogue
 from proxy.repairpage import MAX_BYTES, numbered, render
 from repair.model import MissKind, Span
 from tests.offers import MISS_ID, SAVED_AT, a_context, a_snippet, an_alternative, found, the_library
@@ -61,6 +61,21 @@ def test_the_held_copy_comes_first_with_the_day_it_was_saved():
         first.css_first("a").attributes["href"].startswith("/.well-known/linkmend/copy?url=http%3A%2F%2Fwww")
     )
     assert "3 May 2026" in first.text()
+
+
+def test_a_pinned_page_comes_even_before_the_held_copy_and_says_why():
+    pinned = an_alternative(url="http://b.test/", confidence=1.0, reasons=("pinned",), held=False)
+    page = render(found([pinned, *the_library(2)], copy_at=SAVED_AT), a_context())
+    first, second, third = items(page)[:3]
+    assert first.attributes["data-url"] == "http://b.test/"
+    assert first.css_first(".why").text() == "Chosen by your school"
+    assert first.css_first(".badge") is not None
+    assert second.attributes["data-source"] == "copy"
+    assert [item.css_first("a").attributes["ping"][-1:] for item in (first, second, third)] == [
+        "1",
+        "0",
+        "2",
+    ]
 
 
 def test_a_copy_among_the_alternatives_is_not_listed_twice():
@@ -307,3 +322,16 @@ def test_a_page_that_earlier_readers_chose_says_so():
     page = render(found([an_alternative(source="shared", reasons=("shared",))]), a_context())
     assert items(page)[0].attributes["data-source"] == "shared"
     assert items(page)[0].css_first(".why").text().strip() == "Other readers chose this page"
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("fault", ["expired", "early", "host", "self_signed", "authority", "revoked"])
+def test_the_fault_of_a_certificate_is_named_in_every_language(code, fault):
+    texts = catalogue(code)
+    lead = parsed(render(found(), a_context(language=code, fault=fault))).css_first("p.lead").text()
+    assert str(texts(f"fault.{fault}")) in lead
+
+
+def test_a_fault_that_has_no_words_is_left_out():
+    plain = render(found(), a_context())
+    assert render(found(), a_context(fault="<b>strange</b>")).body == plain.body

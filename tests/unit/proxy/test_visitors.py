@@ -42,3 +42,35 @@ def test_memory_is_bounded_in_clients_pages_and_offers():
     assert visitors.recent("ann") == ()
     assert len(visitors.recent("cy")) == 30
     assert visitors.chose("cy", "http://b/0") is None
+
+
+def test_who_was_led_away_from_an_address_is_known_there_for_a_while():
+    now = 0.0
+    visitors = Visitors(clock=lambda: now)
+    assert not visitors.was_led("ada", "/old")
+    visitors.led("ada", "/old", "/new")
+    assert visitors.was_led("ada", "/old")
+    assert not visitors.was_led("ben", "/old")
+    now = 3600.0
+    assert not visitors.was_led("ada", "/old")
+
+
+def test_an_arrival_is_told_once_and_only_to_who_was_led_there_just_now():
+    now = 0.0
+    visitors = Visitors(clock=lambda: now)
+    visitors.led("ada", "/old", "/new")
+    assert visitors.arrives("ben", "/new") is None
+    assert visitors.arrives("ada", "/new") == "/old"
+    assert visitors.arrives("ada", "/new") is None
+    assert not visitors.expects("ada")
+    visitors.led("ada", "/old", "/new")
+    now = 120.0
+    assert visitors.arrives("ada", "/new") is None
+
+
+def test_only_so_many_leadings_are_remembered():
+    visitors = Visitors()
+    for number in range(100):
+        visitors.led("ada", f"/old/{number}", f"/new/{number}")
+    assert visitors.arrives("ada", "/new/0") is None
+    assert visitors.arrives("ada", "/new/99") == "/old/99"

@@ -146,3 +146,47 @@ def test_who_is_killed_while_bringing_a_collection_up_to_date_leaves_it_whole(tm
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
     assert _urls(Database(tmp_path / "db")) == ["http://school.test/"]
+
+
+def _anywhere(folder, needle):
+    return [path.name for path in folder.iterdir() if needle in path.read_bytes()]
+
+
+def test_what_was_deleted_is_in_no_file_once_it_is_scrubbed(tmp_path):
+    database = Database(tmp_path / "db")
+    for number in range(300):
+        _insert(database, f"{number}-secret-" + "x" * (number * 37 % 9_000))
+        _insert(database, f"{number}-other")
+    with database.write() as connection:
+        connection.execute("DELETE FROM urls WHERE url LIKE '%secret%'")
+    assert _anywhere(tmp_path, b"secret")
+    assert database.scrub()
+    assert _anywhere(tmp_path, b"secret") == []
+    assert len(_urls(database)) == 300
+    assert database.scrub()
+
+
+def test_scrubbing_takes_up_where_a_killed_process_left_it(tmp_path):
+    database = Database(tmp_path / "db")
+    with database.write() as connection:
+        connection.execute("CREATE TABLE zeros (zeros BLOB)")
+    assert database.scrub()
+    with database.read() as connection:
+        assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'zeros'").fetchone() is None
+
+
+def test_who_reads_for_long_keeps_the_log_from_being_emptied(tmp_path, monkeypatch):
+    monkeypatch.setattr("repair.database._LOG_WAIT_S", 0.0)
+    database, reader = Database(tmp_path / "db"), Database(tmp_path / "db")
+    _insert(database, "secret")
+    with reader.read() as connection:
+        rows = connection.execute("SELECT url FROM urls")
+        rows.fetchone()
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM urls").fetchone()
+        monkeypatch.setattr("repair.database._LOG_TRIES", 2)
+        with database.read() as own:
+            own.execute("PRAGMA busy_timeout = 10")
+        assert not database.scrub()
+        connection.execute("ROLLBACK")
+    assert database.scrub()

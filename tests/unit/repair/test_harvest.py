@@ -6,6 +6,7 @@ import pytest
 from repair import harvest as harvest_module
 from repair.collection import Collection
 from repair.harvest import Harvester, addition_of, raw_digest
+from repair.index import IndexDamaged
 from repair.settings import CollectionSettings
 from tests.holdings import SITE, a_collection, a_document, found
 from tests.make import A_MOMENT, a_page
@@ -228,3 +229,16 @@ def test_what_is_known_of_a_page_that_must_not_be_indexed_goes_with_it(tmp_path)
             harvester.offer(_html(path, headers=[("X-Robots-Tag", "noindex")]))
         assert harvester.close(30)
     assert hints.forgotten == [f"{SITE}/harvested"]
+
+
+class FullDisk:
+    """A collection on a disk that is full."""
+
+    def index_some(self, limit):
+        raise IndexDamaged("/data/index: No space left on device")
+
+
+def test_a_full_disk_is_one_line_in_the_log(caplog):
+    assert Harvester(FullDisk(), CollectionSettings()).close(30)
+    assert "could not index: /data/index: No space left on device" in caplog.messages
+    assert not any(record.exc_info for record in caplog.records)

@@ -4,6 +4,7 @@ import pytest
 
 from repair.indexing import Indexing
 from tests.holdings import a_collection, a_document, a_link, found
+from tests.make import A_MOMENT
 
 
 def _index_folder(tmp_path):
@@ -174,3 +175,57 @@ def test_catching_up_with_all_is_left_to_another_who_writes(tmp_path):
         reader.add(a_document("/b", title="Rome"), fetched_at=reader.get("http://school.test/a").fetched_at)
         reader._indexing.catch_up_all()
         assert reader.stats().pending == 1
+
+
+def test_a_renewed_index_finds_the_same_and_has_nothing_of_removed_pages(tmp_path):
+    pages = (a_document("/rome", title="Rome"), a_document("/secret", title="Quetzalmoth"))
+    with a_collection(tmp_path, *pages) as collection:
+        before = _index_folder(tmp_path)
+        collection.remove("http://school.test/secret")
+        collection.scrub()
+        assert collection.index_is_owed()
+        assert collection.document_frequency("quetzalmoth", "title") == 1  # deleted, but still in a segment
+        assert collection.renew_index()
+        assert not collection.index_is_owed()
+        assert collection.document_frequency("quetzalmoth", "title") == 0
+        assert found(collection, "rome") == ["/rome"]
+        assert _index_folder(tmp_path) != before
+
+
+def test_what_is_indexed_while_another_index_is_made_is_in_both(tmp_path, monkeypatch):
+    with a_collection(tmp_path, *(a_document(f"/{n}", title=f"Rome {n}") for n in range(5))) as collection:
+        collection.remove("http://school.test/0")
+        entry, added = Indexing._entry, []
+
+        def meanwhile(indexing, page):
+            if not added:
+                added.append(page)
+                collection.add(a_document("/new", title="Rome anew"), fetched_at=A_MOMENT)
+                collection.remove("http://school.test/1")
+                collection.index_some()
+            return entry(indexing, page)
+
+        monkeypatch.setattr(Indexing, "_entry", meanwhile)
+        assert collection.renew_index()
+        assert sorted(found(collection, "rome")) == ["/2", "/3", "/4", "/new"]
+
+
+def test_only_the_writer_renews_the_index(tmp_path):
+    with a_collection(tmp_path, a_document("/rome", title="Rome")), a_collection(tmp_path) as reader:
+        assert not reader.renew_index()
+
+
+def test_a_collection_that_is_closed_gives_up_renewing(tmp_path, monkeypatch):
+    collection = a_collection(tmp_path, *(a_document(f"/{n}", title=f"Rome {n}") for n in range(5)))
+    entry = Indexing._entry
+
+    def closing(indexing, page):
+        indexing._closing.set()
+        return entry(indexing, page)
+
+    monkeypatch.setattr(Indexing, "_entry", closing)
+    assert not collection.renew_index()
+    collection.close()
+    monkeypatch.undo()
+    with a_collection(tmp_path) as again:
+        assert len(found(again, "rome")) == 5

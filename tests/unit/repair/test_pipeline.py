@@ -1,3 +1,4 @@
+import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -164,6 +165,19 @@ async def test_nothing_blocking_runs_on_the_event_loop(collection, executor, mon
     await repairer.search("rome", 5)
     await repairer.infer_source(GONE, referrer=None, recent=())
     assert threads == {"repair"}
+
+
+async def test_who_will_not_wait_long_is_answered_without_what_takes_long(collection, executor):
+    class Slow:
+        name = "slow"
+
+        async def evidence(self, link):
+            await asyncio.sleep(60)
+
+    repairer = Repairer(collection, RepairSettings(deadline_s=60.0), executor, further_sources=(Slow(),))
+    async with asyncio.timeout(10):
+        found = await repairer.repair(a_broken_link(GONE, anchor="Roman aqueducts"), within_s=0.4)
+    assert _paths(found)[0] == "/water/aqueducts"
 
 
 async def test_further_sources_are_asked_and_may_fail(collection, executor, caplog):

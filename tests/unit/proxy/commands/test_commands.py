@@ -1,6 +1,7 @@
 """The commands, from the command line to what they print."""
 
 import json
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,14 @@ from proxy.main import app
 from proxy.misses import MissStore
 from proxy.missrecord import MissRecord
 from proxy.settings import MissesSettings
+from repair.collection import Collection
+from repair.hints import Hints
+from repair.memento.database import Notebook
+from repair.memento.model import Answer, Outcome
+from repair.memento.remembered import Remembered
 from repair.model import MissKind
+from repair.pins import Pins
+from repair.settings import CollectionSettings, RepairSettings
 from tests.make import A_MOMENT
 
 PAGE = "<html lang=en><title>{title}</title><body><main><h1>{title}</h1><p>{text}</p></main>"
@@ -90,6 +98,41 @@ def test_misses_are_listed_counted_and_exported(missed, monkeypatch):
     assert len(linkmend("misses", "export", *common).stdout.splitlines()) == 4
     assert "http://a.test/x" in linkmend("misses", "list", *common).stdout
     assert "a.test" in linkmend("misses", "top", *common, "--by", "site").stdout
+
+
+def test_an_export_can_be_narrowed_down(missed):
+    config = missed / "linkmend.toml"
+    config.write_text("[misses]\nretention_days = 100000\n")
+    common = ("misses", "export", "--format", "jsonl", "--data", missed, "--config", config)
+    assert len(linkmend(*common, "--site", "www.A.test").stdout.splitlines()) == 2
+    assert len(linkmend(*common, "--text", "/y").stdout.splitlines()) == 1
+    assert linkmend(*common, "--since", "2027-01-01").stdout == ""
+    assert linkmend(*common, "--outcome", "opened").stdout == ""
+
+
+def test_an_address_is_erased_from_all_that_remembers_misses(missed):
+    config = missed / "linkmend.toml"
+    config.write_text("[misses]\nretention_days = 100000\n")
+    with Collection.open(missed / "collection", CollectionSettings()) as collection:
+        Pins(collection.database).pin("http://a.test/x", "http://b.test/y", "admin", A_MOMENT)
+        Hints(collection, RepairSettings()).note_choice("http://a.test/x", "http://b.test/y", A_MOMENT)
+    with closing(Notebook(missed / "archives.sqlite")) as notebook:
+        said = Answer(archive="an-archive", outcome=Outcome.NOTHING, said_at=A_MOMENT)
+        remembered = Remembered(notebook, max_bytes=10**6, clock=lambda: A_MOMENT.timestamp())
+        remembered.keep_answer("http://a.test/x", "a.test", said, for_s=1e9)
+    common = ("--data", missed, "--config", config)
+    done = linkmend("misses", "erase", "--url", "https://a.test/x/", *common)
+    assert done.stdout == "erased, with 2 misses\n", done.exception
+    kept = [path for path in missed.rglob("*") if path.is_file() and b"a.test/x" in path.read_bytes()]
+    assert kept == []
+    assert len(linkmend("misses", "export", *common).stdout.splitlines()) == 2
+
+
+def test_a_reader_is_erased_by_the_code_in_the_log_and_one_of_both_must_be_given(missed):
+    common = ("misses", "erase", "--data", missed)
+    assert linkmend(*common, "--client", "nobody", "--json").stdout == '{"misses":0}\n'
+    assert linkmend(*common).exit_code == 2
+    assert linkmend(*common, "--client", "a", "--url", "http://a.test/").exit_code == 2
 
 
 def test_the_certificate_is_printed_once_there_is_one(tmp_path):

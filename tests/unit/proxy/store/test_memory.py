@@ -15,7 +15,7 @@ def responses(body=b"x" * 100):
 def test_what_was_put_is_found():
     memory = Memory(1_000_000)
     memory.put("a", responses(b"hello"))
-    assert memory.get("a") == responses(b"hello")
+    assert memory.get("a").responses == responses(b"hello")
 
 
 def test_the_least_recently_used_goes_first():

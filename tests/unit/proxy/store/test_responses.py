@@ -18,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from proxy.cache.entry import FileBody, StoredResponse
 from proxy.errors import StoreError
 from proxy.settings import CacheSettings
+from proxy.store.changes import SharedChanges
 from proxy.store.responses import ResponseStore
 from proxy.store.rows import Rows
 from proxy.store.shelf import MAX_VARIANTS
@@ -576,8 +577,20 @@ async def test_while_another_process_is_there_only_old_leftovers_are_removed(tmp
         monkeypatch.setattr("proxy.store.tenancy.now", lambda: tomorrow)
         async with opened(tmp_path) as second:
             await second.put("so that the sweeping is over", a_response())
-        assert not spooled.path.exists()
+        assert spooled.path.exists()  # whose process is there
         assert not orphan.exists()
+
+
+async def test_what_a_killed_worker_was_receiving_is_removed_while_others_go_on(tmp_path):
+    async with opened(tmp_path) as first:
+        spooled = await a_spooled_body(first)
+        left = tmp_path / "spool" / "dead" / "half"
+        left.parent.mkdir()
+        left.write_bytes(b"half a body")
+        async with opened(tmp_path) as second:
+            await second.put("so that the sweeping is over", a_response())
+            assert not left.parent.exists()
+            assert spooled.path.exists()
 
 
 async def test_two_stores_on_one_directory_see_each_other(tmp_path):
@@ -594,6 +607,7 @@ ANOTHER_PROCESS = """
 import asyncio, sys
 from pathlib import Path
 from proxy.cache.entry import StoredResponse
+from proxy.store.changes import SharedChanges
 from proxy.store.responses import ResponseStore
 from proxy.settings import CacheSettings
 
@@ -740,3 +754,54 @@ TestStoreAgainstADictionary = StoreMachine.TestCase
 TestStoreAgainstADictionary.settings = settings(
     max_examples=12, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
+
+
+@pytest.mark.parametrize("size", [10, 10_000, 200_000])
+async def test_what_is_erased_is_gone_from_memory_and_every_file(tmp_path, size):
+    secret = b"Quetzalmoth" * (size // 11 + 1)
+    async with opened(tmp_path, memory_bytes=MB) as store:
+        for number in range(30):
+            await store.put(f"{KEY}/{number}", a_response(b"x" * (number * 700)))
+            await store.put(KEY, a_response(secret))
+            await store.put(KEY, a_response(secret, vary=(("accept", str(number % 3)),)))
+            await store.put(KEY, a_response(secret, pinned=True))
+        assert await store.lookup(KEY)
+        assert any(b"Quetzalmoth" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+        assert await store.erase(KEY)
+        assert store.recall(KEY) in (None, ())
+        assert await store.lookup(KEY) == ()
+        assert not any(b"Quetzalmoth" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+        assert await store.count() == 30
+
+
+async def test_erasing_throws_away_generations_left_aside(tmp_path):
+    aside = tmp_path / "pinned" / "1"
+    async with opened(tmp_path) as store:
+        await store.put(KEY, a_response(pinned=True))
+    (tmp_path / "pinned" / "2").mkdir()
+    async with opened(tmp_path) as store:
+        assert aside.exists()
+        assert await store.erase(KEY)
+        assert not aside.exists()
+
+
+async def test_what_one_worker_changes_another_no_longer_has_in_memory(tmp_path):
+    changes = SharedChanges()
+    chosen = CacheSettings(memory_bytes=MB)
+    first = ResponseStore.open(tmp_path, chosen, changes=changes)
+    await first.volume()  # until it has swept and lets others in
+    second = await asyncio.to_thread(ResponseStore.open, tmp_path, chosen, changes=changes)
+    try:
+        await first.put(KEY, a_response(b"old"))
+        assert [each.body for each in await second.lookup(KEY)] == [b"old"]
+        assert second.recall(KEY) is not None
+        await first.put(KEY, a_response(b"new"))
+        assert second.recall(KEY) is None
+        assert [each.body for each in await second.lookup(KEY)] == [b"new"]
+        await first.remove(KEY)
+        assert await second.lookup(KEY) == ()
+        await first.put(KEY, a_response(b"again"))
+        assert [each.body for each in await second.lookup(KEY)] == [b"again"]
+    finally:
+        await first.close()
+        await second.close()

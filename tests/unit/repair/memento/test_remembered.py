@@ -94,3 +94,16 @@ def test_archives_that_knew_the_host_come_before_those_that_knew_others(remember
     assert profile["good"] > profile["elsewhere"] > profile["bad"]
     assert "unknown" not in profile
     assert remembered.profile("never.test")["bad"] < 0.5
+
+
+def test_what_is_older_than_it_may_be_is_forgotten(notebook, clock):
+    remembered = Remembered(notebook, max_bytes=200_000, clock=clock, keep_s=1_000)
+    remembered.keep_answer(LOST, "lost.test", _answer("school", a_memento()), for_s=10**9)
+    remembered.keep_page("http://archive.test/1", Seen(page=a_page()))
+    remembered.forget_old()
+    assert remembered.answers(LOST, stale=True)
+    clock.now += 1_001
+    remembered.forget_old()
+    assert remembered.answers(LOST, stale=True) == ()
+    assert remembered.page("http://archive.test/1") is None
+    assert remembered.profile("lost.test") == {}

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from proxy.store.changes import SharedChanges
 from repair.errors import CollectionError
 from repair.model import MissKind
 from repair.soft404.detector import Detector
@@ -112,6 +113,14 @@ async def test_a_reader_who_vouches_for_a_page_is_believed_but_it_is_no_lesson(m
     assert (await detector.find(a_page(url=f"{SITE}/a/c", body=ERROR))).miss is MissKind.SOFT_404
 
 
+async def test_a_page_that_a_reader_vouched_for_in_another_worker_is_shown_at_once(made):
+    here, there = made(), made()
+    page = a_page(url=f"{SITE}/a/b", body=ERROR)
+    assert (await here.find(page)).miss is MissKind.SOFT_404
+    await there.vouch(page.url, (await there.find(page)).sketch)
+    assert (await here.find(page)).miss is None
+
+
 async def test_a_deep_link_that_ends_at_the_start_page_is_missing(made):
     detector = made()
     page = a_page(url=f"{SITE}/", body=LESSON)
@@ -134,6 +143,33 @@ async def test_probes_under_way_end_with_the_detector(made):
     await detector.find(a_page(url=f"{SITE}/a/b", body=VAGUE), budget_s=0.0)
     await detector.close()
     assert not detector._probes
+
+
+async def test_what_a_reader_vouched_for_with_another_process_is_no_longer_held_back(tmp_path):
+    changes = SharedChanges()
+    here, there = (Sites(tmp_path / "sites.sqlite", changes=changes) for _ in range(2))
+    page = a_page(url=f"{SITE}/a/b.html", body=ERROR)
+    with ThreadPoolExecutor(1) as threads:
+        detector, other = Detector(here, threads), Detector(there, threads)
+        found = await detector.find(page)
+        assert detector.settled(page) is found
+        await other.vouch(page.url, found.sketch)
+        assert detector.settled(page) is None
+        assert (await detector.find(page)).miss is None
+    here.close()
+    there.close()
+
+
+async def test_an_admins_doubt_counts_at_once_whoever_vouched_before(tmp_path):
+    sites = Sites(tmp_path / "sites.sqlite")
+    page = a_page(url=f"{SITE}/a/b.html", body=ERROR)
+    with ThreadPoolExecutor(1) as threads:
+        detector = Detector(sites, threads)
+        await detector.vouch(page.url, (await detector.find(page)).sketch)
+        assert (await detector.find(page)).miss is None
+        sites.doubt(page.url)
+        assert (await detector.find(page)).miss is MissKind.SOFT_404
+    sites.close()
 
 
 class FullDisk(Sites):

@@ -1,0 +1,54 @@
+"""Connections that nobody looks into: where a rule or the list of pass-through sites says so, bytes just go by.
+
+The decision is made when a tunnel begins, by the host that the client asked to be connected to, never by the name
+in its TLS greeting: with a name of its choice a client could have any site passed through. Only in transparent
+mode, where the host is a bare address, that name is all there is.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from mitmproxy.proxy import layer
+from mitmproxy.tls import ClientHelloData
+
+from addons.internals.tunnels import begins_tunnel, pass_on
+from proxy.rules.domains import DomainList, normal_host
+from proxy.rules.live import LiveRules
+from proxy.rules.model import NO_RULE, Action
+from proxy.settings import ProxySettings, parent_address
+
+
+class Bypass:
+    """Has tunnels passed on unread."""
+
+    def __init__(
+        self,
+        settings: ProxySettings,
+        live: LiveRules,
+        passed_through: DomainList,
+        *,
+        clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+    ) -> None:
+        self.settings = settings
+        self.passed_through = passed_through
+        self._live = live
+        self._clock = clock
+
+    def next_layer(self, asked: layer.NextLayer) -> None:
+        context = asked.context
+        if context.server.address is None or not begins_tunnel(asked):
+            return
+        if self._is_passed(context.server.address[0], context.client.peername[0]):
+            pass_on(asked, parent_address(self.settings.parent) if self.settings.parent else None)
+
+    def tls_clienthello(self, hello: ClientHelloData) -> None:
+        client, name = hello.context.client, hello.client_hello.sni
+        if client.proxy_mode.type_name == "transparent" and name:
+            hello.ignore_connection = self._is_passed(name, client.peername[0])
+
+    def _is_passed(self, host: str, client: str) -> bool:
+        if self._live.book:
+            verdict = self._live.book.on_connect(host, client, self._clock())
+            if verdict is not NO_RULE:
+                return verdict.action is Action.BYPASS
+        return bool(self.passed_through.entry_for(normal_host(host)))

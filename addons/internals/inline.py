@@ -1,0 +1,73 @@
+"""Hooks that need not wait are run where they arise, instead of each in a task of its own.
+
+mitmproxy's handler of a connection makes a task for every hook, names it, and comes back through its lock when it is
+done: four times a request, for hooks that mostly look at a flow and go on. So between the handler and its layers
+stands an object that runs what can be run at once and tells the layers that it is done; all else the handler gets.
+It also leaves out the two topmost layers once they do nothing but hand on what passes, which is for ever.
+"""
+
+from collections import deque
+from collections.abc import Callable, Generator
+from typing import Any
+
+from mitmproxy.connection import Client
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import Layer, NextLayer
+from mitmproxy.proxy.layers import modes
+from mitmproxy.proxy.layers.http import HttpLayer
+from mitmproxy.proxy.server import ConnectionHandler
+
+from proxy.errors import StartError
+
+Begin = Callable[[commands.StartHook], bool]
+"""Runs what can be run at once of a hook; whether that was all."""
+
+
+class InlineHooks:
+    """Takes the place of a handler's topmost layer."""
+
+    def __init__(self, top: Layer, begin: Begin) -> None:
+        self._top = top
+        self._begin = begin
+        self._is_shortest = False
+
+    @property
+    def context(self) -> Context:
+        return self._top.context
+
+    def handle_event(self, event: events.Event) -> Generator[commands.Command, Any, None]:
+        if not self._is_shortest:
+            self._top = _shortened(self._top)
+            self._is_shortest = isinstance(self._top, HttpLayer)
+        waiting = deque((event,))
+        while waiting:
+            for command in self._top.handle_event(waiting.popleft()):
+                if not isinstance(command, commands.StartHook) or not self._begin(command):
+                    yield command
+                elif command.blocking:
+                    waiting.append(events.HookCompleted(command))
+
+
+def _shortened(top: Layer) -> Layer:
+    """The first layer that does anything: the proxy modes and the choice of a layer only hand on once it is made."""
+    while not top._paused:
+        if isinstance(top, NextLayer) and top.layer is not None and not top.events:
+            top = top.layer
+        elif isinstance(top, modes.HttpProxy | modes.HttpUpstreamProxy) and "_handle_event" in vars(top):
+            top = top._handle_event.__self__  # type: ignore[attr-defined]  # as they set it when they start
+        else:
+            break
+    return top
+
+
+def run_inline(handler: ConnectionHandler | None, client: Client, begin: Begin) -> None:
+    """From now on the hooks of this connection are begun where they arise."""
+    if handler is not None and handler.client is client:
+        handler.layer = InlineHooks(handler.layer, begin)  # type: ignore[assignment]
+
+
+def check() -> None:
+    """Raises StartError when mitmproxy's internals have changed."""
+    if not {"layer", "client"} <= ConnectionHandler.__annotations__.keys():
+        raise StartError("this mitmproxy is not supported: its ConnectionHandler has no layer")

@@ -1,0 +1,124 @@
+"""An HTTP layer that may answer a request before mitmproxy's own machinery has looked at it.
+
+While an HTTP/1 connection is idle, each piece of data is first shown to whoever answers (addons/quick.py). An answer
+is sent at once, and no flow comes into being; without one, the very same bytes go to mitmproxy's layer, and until the
+connection is idle again so does everything else. A request that arrives in pieces is therefore never answered here.
+
+mitmproxy builds its layers in many places; `quickened` turns those for HTTP into ours once the `next_layer` hook has
+chosen them. `check` looks at the internals this relies on.
+"""
+
+import logging
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from mitmproxy.connection import Client
+from mitmproxy.proxy import commands, events, layer, tunnel
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
+from mitmproxy.proxy.layers.http._http1 import Http1Server
+
+from proxy.errors import StartError
+
+log = logging.getLogger(__name__)
+
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_MODES = frozenset({"regular", "upstream"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """What requests on a connection are for: the site at `base`; with None, what each of them names itself.
+
+    `hosts` are the ways to write that site in a Host field; `ourselves` are those for this very proxy.
+    """
+
+    base: str | None
+    hosts: frozenset[str]
+    ourselves: frozenset[str]
+
+
+Answer = Callable[[Client, Place, bytes], bytes | None]
+"""The whole answer to what has just arrived, or None."""
+
+
+class QuickLayer(HttpLayer):
+    """mitmproxy's layer, which asks `answer` first. Made of one of mitmproxy's by `quickened`."""
+
+    answer: Answer
+    place: Place | None
+
+    def handle_event(self, event: events.Event) -> Generator[commands.Command, Any, None]:
+        if type(event) is events.DataReceived and self.place is not None and self._is_idle(event):
+            answered = self._answered(event.data)
+            if answered is not None:
+                return _send(event.connection, answered)
+        return super().handle_event(event)
+
+    def _is_idle(self, event: events.DataReceived) -> bool:
+        """Whether nothing is under way with the client, and nothing of a request has arrived before."""
+        server = self.connections.get(event.connection)
+        return (
+            type(server) is Http1Server
+            and not server.buf
+            and server.state == server.read_headers
+            and event.connection is self.context.client
+        )
+
+    def _answered(self, data: bytes) -> bytes | None:
+        try:
+            return self.answer(self.context.client, self.place, data)  # type: ignore[arg-type]
+        except Exception:  # whatever fails there, there is another way to answer
+            log.exception("no quick answer")
+            return None
+
+
+def _send(connection: Any, data: bytes) -> Generator[commands.Command, Any, None]:
+    yield commands.SendData(connection, data)
+
+
+def quickened(chosen: layer.Layer | None, answer: Answer) -> None:
+    """Give the HTTP layer of a stack that was just chosen, if there is one, to `answer`."""
+    while isinstance(chosen, tunnel.TunnelLayer):
+        chosen = chosen.child_layer
+    if type(chosen) is HttpLayer:
+        chosen.__class__ = QuickLayer
+        quick: Any = chosen
+        quick.answer = answer
+        quick.place = place_of(chosen.context, chosen.mode)
+
+
+def place_of(context: Context, mode: HTTPMode) -> Place | None:
+    """None where the site is not known for sure from the connection and the request line."""
+    client, server = context.client, context.server
+    if client.proxy_mode.type_name not in _MODES:
+        return None
+    host, port = client.sockname[:2]
+    ourselves = _written("http", host.removeprefix("::ffff:"), port)
+    if mode is not HTTPMode.transparent:
+        return Place(base=None, hosts=frozenset(), ourselves=ourselves)
+    if server.address is None or (client.sni is not None and client.sni != server.address[0]):
+        return None
+    scheme = "https" if server.tls else "http"
+    hosts = _written(scheme, *server.address[:2])
+    if scheme == "http" and hosts & ourselves:
+        return None
+    return Place(base=f"{scheme}://{min(hosts, key=len)}", hosts=hosts, ourselves=ourselves)
+
+
+def _written(scheme: str, host: str, port: int) -> frozenset[str]:
+    full = f"{host}:{port}"
+    return frozenset({full, host} if port == _DEFAULT_PORTS[scheme] else {full})
+
+
+def check() -> None:
+    """Raises StartError when mitmproxy's internals have changed."""
+    missing = [
+        name
+        for kind, names in ((HttpLayer, ("handle_event", "event_to_child")), (Http1Server, ("read_headers",)))
+        for name in names
+        if not callable(getattr(kind, name, None))
+    ]
+    if missing or not hasattr(HTTPMode, "transparent"):
+        raise StartError(f"this mitmproxy is not supported: its HTTP layer has no {', '.join(missing)}")

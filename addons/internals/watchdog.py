@@ -1,0 +1,48 @@
+"""A watch over idle connections that a clock which is set does not disturb.
+
+mitmproxy measures how long a connection has been idle by the time of day. Computers without a battery for their clock
+learn the time some minutes after they start, and every connection that is then open would be closed at once.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mitmproxy.proxy import server
+
+from proxy.errors import StartError
+
+_NEEDED = ("register_activity", "watch", "disarm")
+
+
+class SteadyWatchdog(server.TimeoutWatchdog):
+    """mitmproxy's watchdog; `last_activity` is of `time.monotonic()`."""
+
+    def __init__(self, timeout: int, callback: Callable[[], Awaitable[Any]]) -> None:
+        super().__init__(timeout, callback)
+        self.register_activity()
+
+    def register_activity(self) -> None:
+        self.last_activity = time.monotonic()
+
+    async def watch(self) -> None:
+        try:
+            while True:
+                await self.can_timeout.wait()
+                left_s = self.last_activity + self.timeout - time.monotonic()
+                if left_s <= 0:
+                    await self.callback()
+                    return
+                await asyncio.sleep(left_s)
+        except asyncio.CancelledError:
+            return
+
+
+def install() -> None:
+    """Have mitmproxy use our watchdog. Raises StartError when its internals have changed."""
+    watchdog = getattr(server, "TimeoutWatchdog", None)
+    missing = [name for name in _NEEDED if not callable(getattr(watchdog, name, None))]
+    if missing:
+        raise StartError(f"this mitmproxy is not supported: TimeoutWatchdog has no {', '.join(missing)}")
+    server.TimeoutWatchdog = SteadyWatchdog  # type: ignore[misc]

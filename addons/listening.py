@@ -1,0 +1,109 @@
+"""mitmproxy on a socket that is open already: all workers accept from the one that their supervisor holds.
+
+mitmproxy opens its own with `asyncio.start_server(callback, host, port)`, in a method that we take the place of.
+While a worker is replaced, the socket stays open in the supervisor: whoever connects meanwhile waits in its queue.
+"""
+
+import asyncio
+import inspect
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mitmproxy.proxy import mode_servers, mode_specs
+
+from proxy.errors import StartError
+
+_QUEUE = 1024
+_AT_ONCE = 1  # connections a worker takes at a time: a burst is shared among all
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Listening sockets, and the host and port they were asked for."""
+
+    host: str
+    port: int
+    sockets: tuple[socket.socket, ...]
+
+    def address(self) -> str:
+        """What browsers use, as HOST:PORT."""
+        host, port = self.sockets[0].getsockname()[:2]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def close(self) -> None:
+        for each in self.sockets:
+            each.close()
+
+
+def place_of(mode: str) -> tuple[str, int] | None:
+    """Host and port that a mode (`regular@HOST:PORT`) listens on; None when several processes cannot share that."""
+    try:
+        spec = mode_specs.ProxyMode.parse(mode)
+    except ValueError as error:
+        raise StartError(f"proxy.mode: {mode!r}: {error}") from error
+    port = spec.listen_port()
+    shared = isinstance(spec, _SHARED) and spec.transport_protocol == "tcp" and port is not None
+    return (spec.listen_host(), port) if shared and port is not None else None
+
+
+_SHARED = (
+    mode_specs.RegularMode,
+    mode_specs.UpstreamMode,
+    mode_specs.TransparentMode,
+    mode_specs.ReverseMode,
+    mode_specs.Socks5Mode,
+)
+
+
+def opened(host: str, port: int) -> Door:
+    """Listen on all addresses of a host, as asyncio would. Raises StartError."""
+    sockets: list[socket.socket] = []
+    try:
+        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        for family, kind, protocol, _, address in dict.fromkeys(found):
+            each = socket.socket(family, kind, protocol)
+            sockets.append(each)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            each.bind((address[0], sockets[0].getsockname()[1], *address[2:]) if sockets[1:] else address)
+            each.listen(_QUEUE)
+    except OSError as error:
+        for each in sockets:
+            each.close()
+        why = f"[Errno {error.errno}] {error.strerror}"
+        raise StartError(f"cannot listen on {host}:{port}: {why}") from error
+    return Door(host, port, tuple(sockets))
+
+
+class Listening:
+    """Has mitmproxy accept from open sockets, wherever it wants to listen on the address they were opened for."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    def install(self) -> None:
+        """Raises StartError when this mitmproxy listens in another way."""
+        own: Callable[..., Awaitable[list[Any]]] | None = getattr(
+            mode_servers.AsyncioServerInstance, "listen", None
+        )
+        if own is None or list(inspect.signature(own).parameters) != ["self", "host", "port"]:
+            raise StartError("this mitmproxy listens in a way linkmend does not know: use --workers 1")
+
+        async def listen(instance: Any, host: str, port: int) -> list[Any]:
+            if (host, port) != (self._door.host, self._door.port):
+                return await own(instance, host, port)
+            return await _accepting(instance.handle_stream, self._door.sockets)
+
+        mode_servers.AsyncioServerInstance.listen = listen  # type: ignore[method-assign, assignment]
+
+
+async def _accepting(handle: Any, sockets: Sequence[socket.socket]) -> list[asyncio.Server]:
+    servers = []
+    for each in sockets:
+        # asyncio takes as many connections at a time as may wait in the queue; ours may, but not for one worker.
+        servers.append(await asyncio.start_server(handle, sock=each.dup(), backlog=_AT_ONCE))
+        each.listen(_QUEUE)
+    return servers

@@ -1,0 +1,126 @@
+"""Keeps every connection that mitmproxy opens within reach (`proxy.reach`), whoever asked and whatever DNS said.
+
+What a client writes is looked at when it asks, so that it gets a page that says why. What counts is the address that
+is connected to: asyncio hands each one to the event loop's `sock_connect`, after names were resolved and past any
+check that a second look-up could get round, and `install` stands there. mitmproxy runs its `server_connect` hooks in
+the very task that then connects, which is how the two know of each other.
+
+Requests of our own (probes, archives, fetches) go through aiohttp and have their own guard (`repair.guard`).
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection
+from contextvars import ContextVar
+from typing import Any
+from urllib.parse import urlsplit
+
+from mitmproxy import http
+from mitmproxy.proxy.server_hooks import ServerConnectionHookData
+
+from addons.flows import ANSWERABLE, ORIGINAL_URL, request_of, url_of, write_page
+from proxy.language import choose
+from proxy.navigation import is_navigation
+from proxy.pages import out_of_reach_page
+from proxy.reach import OUT_OF_REACH, Reach
+from proxy.seldom import Seldom
+
+log = logging.getLogger(__name__)
+
+Place = tuple[str, int]
+
+_guarded: ContextVar[bool] = ContextVar("linkmend_guarded", default=False)
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_STATUS = ("Proxy-Status", "linkmend; error=destination_ip_prohibited")  # RFC 9209 2.3.5
+
+
+class Guard:
+    """Refuses what is out of reach; to be installed in the event loop. It stands before the cache."""
+
+    def __init__(
+        self,
+        reach: Callable[[], Reach],
+        *,
+        chosen: Callable[[], Collection[Place]],
+        portal: Callable[[], bool],
+        offline: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`chosen` are hosts and ports that linkmend itself sends requests to: the admin's choice, or our own."""
+        self._reach = reach
+        self._chosen = chosen
+        self._portal = portal
+        self._offline = offline
+        self._refused = Seldom(log)
+
+    def install(self, loop: asyncio.AbstractEventLoop) -> None:
+        connect = loop.sock_connect
+
+        async def sock_connect(sock: Any, address: Any) -> None:
+            if _guarded.get() and isinstance(address, tuple) and not self._reach().may_reach(*address[:2]):
+                self._refused.warn("refused to connect to %s port %d", *address[:2])
+                raise OSError(f"{OUT_OF_REACH}: {address[0]}")
+            await connect(sock, address)
+
+        loop.sock_connect = sock_connect  # type: ignore[method-assign]
+
+    def http_connect(self, flow: http.HTTPFlow) -> None:
+        """A port that is not the web's is refused here, an address inside the tunnel: there a page can be shown."""
+        if not self._reach().may_tunnel(flow.request.port) or self._is_chosen(flow):
+            self._refuse(flow)
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        if flow.request.stream and not self._may_ask(flow):  # it is on its way before its `request` hook
+            flow.request.stream = False
+            self._refuse(flow)
+
+    def request(self, flow: http.HTTPFlow) -> None:
+        if flow.response is None and not self._may_ask(flow):
+            self._refuse(flow)
+
+    def server_connect(self, data: ServerConnectionHookData) -> None:
+        _guarded.set(True)
+        address = data.server.address
+        target = getattr(data.client.proxy_mode, "address", None)  # of reverse and upstream mode
+        if address is not None and (address == target or address in self._chosen()):
+            _guarded.set(False)
+        elif self._offline():
+            data.server.error = "offline"  # a tunnel that nobody looks into
+        elif data.server.transport_protocol != "tcp":
+            data.server.error = f"{OUT_OF_REACH}: {data.server.transport_protocol}"
+
+    def error(self, flow: http.HTTPFlow) -> None:
+        if flow.error is not None and OUT_OF_REACH in flow.error.msg and flow.metadata.get(ANSWERABLE):
+            self._refuse(flow)
+
+    def may_ask_for(self, url: str) -> bool:
+        """Whether a client may ask for a URL in normal form, where it names the host itself."""
+        place = urlsplit(url)
+        host, port = place.hostname or "", place.port or _DEFAULT_PORTS[place.scheme]
+        return (
+            self._reach().may_name(host)
+            and self._reach().may_ask(port)
+            and (host, port) not in self._chosen()
+        )
+
+    def _may_ask(self, flow: http.HTTPFlow) -> bool:
+        mode = flow.client_conn.proxy_mode.type_name
+        if mode == "reverse" or ORIGINAL_URL in flow.metadata:
+            return True
+        named = self._reach().may_name(flow.request.host)
+        # What a firewall sends here has its ports chosen there.
+        return (
+            named
+            and (mode == "transparent" or self._reach().may_ask(flow.request.port))
+            and not self._is_chosen(flow)
+        )
+
+    def _is_chosen(self, flow: http.HTTPFlow) -> bool:
+        """Whether a client asks for what only linkmend may talk to: Squid would take it for this machine itself."""
+        return (flow.request.host.lower(), flow.request.port) in self._chosen()
+
+    def _refuse(self, flow: http.HTTPFlow) -> None:
+        request = request_of(flow)
+        texts = choose(flow.request.headers.get("accept-language"))
+        person = is_navigation(request.method, request.headers)
+        page = out_of_reach_page(url_of(flow), texts, person=person, portal=self._portal())
+        write_page(flow, page, ours="refused", also=(_STATUS, ("Connection", "close")))

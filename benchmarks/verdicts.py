@@ -1,0 +1,96 @@
+"""What one verdict of the rules costs, by the number of rules and of entries in their lists.
+
+    python -m benchmarks.verdicts
+
+Run from the root of the project, where `proxy` is the package and not the benchmark of that name.
+"""
+
+import json
+import tempfile
+import timeit
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+
+from proxy.rules.book import RuleBook
+from proxy.rules.folder import load
+from proxy.rules.model import Asked
+
+LIST = "list.txt"
+USUAL = """
+[[rule]]
+client = ["192.0.2.0/24", "198.51.100.0/24"]
+time = "08:00-12:30"
+weekday = ["mon", "tue", "wed", "thu", "fri"]
+action = "block"
+
+[[rule]]
+url_regex = ["/ads?/[0-9]+", "[?&]session=[0-9a-f]{32}"]
+action = "no-cache"
+
+[[rule]]
+url = "*.iso"
+action = "no-cache"
+
+[[rule]]
+content_type = "video/*"
+client = "192.0.2.0/24"
+action = "no-index"
+"""
+"""Rules as a school has them besides its lists."""
+
+_HOSTS = 500
+_ROUNDS = 20
+
+
+def write_rules(folder: Path, *, rules: int, entries: int) -> None:
+    """A folder of so many rules with a domain each, and one more with a list of so many domains."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = [f'[[rule]]\ndomain = ".rule{number}.test"\naction = "no-index"\n' for number in range(rules)]
+    if entries:
+        (folder / LIST).write_text("".join(f".entry{number}.test\n" for number in range(entries)))
+        texts.append(f'[[rule]]\ndomain_list = "{LIST}"\naction = "block"\n')
+    (folder / "10-many.toml").write_text("\n".join(texts))
+    (folder / "20-usual.toml").write_text(USUAL if rules or entries else "")
+
+
+def microseconds(book: RuleBook) -> dict[str, float]:
+    """The cost of a verdict with the request and with the response, for addresses that no rule matches."""
+    now = datetime.now().astimezone()
+    asked = [
+        Asked(
+            url=f"http://www.host{number}.test/a/{number}.html",
+            host=f"www.host{number}.test",
+            client="10.0.0.7",
+            at=now,
+        )
+        for number in range(_HOSTS)
+    ]
+    return {
+        "request_us": _each(lambda: [book.on_request(each) for each in asked]),
+        "response_us": _each(
+            lambda: [
+                book.on_response(each, miss=None, content_type="text/html; charset=utf-8") for each in asked
+            ]
+        ),
+    }
+
+
+def _each(ask_all: Callable[[], object]) -> float:
+    """The best of some rounds: what the machine does besides only ever adds to it."""
+    return min(timeit.repeat(ask_all, number=1, repeat=_ROUNDS)) / _HOSTS * 1e6
+
+
+def main() -> None:
+    for rules, entries in ((0, 0), (0, 100), (0, 10_000), (100, 0), (10_000, 0), (10_000, 10_000)):
+        with tempfile.TemporaryDirectory(prefix="linkmend-verdicts-") as place:
+            write_rules(Path(place), rules=rules, entries=entries)
+            begun = timeit.default_timer()
+            book = load(Path(place))
+            loaded_s = timeit.default_timer() - begun
+        told = {"rules": rules, "entries": entries, "load_s": round(loaded_s, 3), **microseconds(book)}
+        print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main()

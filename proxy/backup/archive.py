@@ -1,0 +1,183 @@
+"""The file that a backup is: written in one go, read with suspicion.
+
+Its last member tells the length and digest of all others, so that they can be written as they are read. A name that
+leads out of the folder, a link, a device or the same name twice is refused, whoever made the file.
+"""
+
+import hashlib
+import io
+import os
+import tarfile
+from contextlib import ExitStack
+from pathlib import Path, PurePosixPath
+from types import TracebackType
+from typing import IO, Self
+
+import msgspec
+import zstandard
+
+from proxy.backup.contents import is_ours
+from proxy.errors import BackupError
+
+FORMAT = 1
+"""Newer ones are refused; whoever changes what a backup holds or how, counts up."""
+ROOTS = ("data", "settings")
+
+_HEAD = "linkmend-backup.json"
+_MANIFEST = "manifest.json"
+_STEP = 1024**2
+_MAX_MANIFEST = 512 * 1024**2
+_MAX_WINDOW = 128 * 1024**2
+
+
+class Head(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands first: the format, when it was made, and what it holds."""
+
+    format: int
+    made_at: str
+    cache: bool
+    ca: bool
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    size: int
+    sha256: str
+
+
+class _Reading(io.RawIOBase):
+    """A file read piece by piece into a digest, never past a length."""
+
+    def __init__(self, file: IO[bytes], size: int) -> None:
+        self._file, self._left = file, size
+        self.digest = hashlib.sha256()
+
+    def read(self, size: int = -1) -> bytes:
+        piece = self._file.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(piece)
+        self.digest.update(piece)
+        return piece
+
+
+class BackupWriter:
+    """Members go in one after the other; the file is whole once the block has ended without an error."""
+
+    def __init__(self, file: IO[bytes], head: Head) -> None:
+        self.entries: dict[str, _Entry] = {}
+        self._stack = ExitStack()
+        compressed = zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
+        self._stack.enter_context(compressed)
+        self._tar = self._stack.enter_context(
+            tarfile.open(fileobj=compressed, mode="w|", format=tarfile.PAX_FORMAT)  # noqa: SIM115
+        )
+        self._add_bytes(_HEAD, msgspec.json.encode(head))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._add_bytes(_MANIFEST, msgspec.json.encode(self.entries))
+            self._stack.close()
+
+    def add(self, name: str, path: Path) -> None:
+        """Put a file in; it must not change meanwhile."""
+        with path.open("rb") as file:
+            about = os.fstat(file.fileno())
+            reading = _Reading(file, about.st_size)
+            self._tar.addfile(_member(name, about.st_size, int(about.st_mtime)), reading)
+            self.entries[name] = _Entry(about.st_size, reading.digest.hexdigest())
+
+    def _add_bytes(self, name: str, content: bytes) -> None:
+        self._tar.addfile(_member(name, len(content), 0), io.BytesIO(content))
+
+
+def _member(name: str, size: int, mtime: int) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.size, member.mtime, member.mode = size, mtime, 0o600
+    return member
+
+
+def unpack(file: Path, into: Path) -> Head:
+    """Lay out a whole backup in a new folder, every digest checked; BackupError leaves it half laid out."""
+    try:
+        with file.open("rb") as packed, ExitStack() as stack:
+            unzipped = stack.enter_context(
+                zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(packed)
+            )
+            return _unpacked(stack.enter_context(tarfile.open(fileobj=unzipped, mode="r|")), into)
+    except (tarfile.TarError, zstandard.ZstdError, EOFError, msgspec.DecodeError) as error:
+        raise BackupError(f"{file}: not a whole backup of linkmend: {error}") from error
+    except OSError as error:
+        raise BackupError(f"{file}: cannot be laid out: {error}") from error
+    except BackupError as error:
+        raise BackupError(f"{file}: {error}") from error.__cause__
+
+
+def _unpacked(tar: tarfile.TarFile, into: Path) -> Head:
+    members = iter(tar)
+    first = next(members, None)
+    if first is None or first.name != _HEAD:
+        raise BackupError("not a backup of linkmend")
+    head = _head(_content(tar, first))
+    found: dict[str, _Entry] = {}
+    for member in members:
+        if member.name == _MANIFEST:
+            _compare(found, msgspec.json.decode(_content(tar, member), type=dict[str, _Entry]))
+            return head
+        if member.name in found:
+            raise BackupError(f"{member.name!r} is in it twice")
+        found[member.name] = _laid_out(tar, member, into / _safe(member))
+    raise BackupError("it was cut short")
+
+
+def _head(content: bytes) -> Head:
+    number = msgspec.json.decode(content, type=dict[str, object]).get("format")
+    if number != FORMAT:
+        raise BackupError(
+            f"its format is {number!r}, this linkmend reads {FORMAT}: use the linkmend that made it"
+        )
+    return msgspec.json.decode(content, type=Head)
+
+
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(member) if member.isreg() and member.size <= _MAX_MANIFEST else None
+    if file is None:
+        raise BackupError(f"{member.name!r} is not a file of a backup")
+    return file.read()
+
+
+def _safe(member: tarfile.TarInfo) -> PurePosixPath:
+    """Where a member goes, inside the folder; raises BackupError for any other place."""
+    name = member.name
+    steps = name.split("/")
+    if (
+        not member.isreg()
+        or len(steps) < 2
+        or steps[0] not in ROOTS
+        or any(step in ("", ".", "..") for step in steps)
+        or any(mark in name for mark in "\\\0")
+        or is_ours(steps[1])
+    ):
+        raise BackupError(f"{name[:200]!r} does not belong into a backup")
+    return PurePosixPath(name)
+
+
+def _laid_out(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> _Entry:
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    source = tar.extractfile(member)
+    if source is None:
+        raise BackupError(f"{member.name!r} has no content")
+    digest = hashlib.sha256()
+    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        while piece := source.read(_STEP):
+            digest.update(piece)
+            file.write(piece)
+    return _Entry(target.stat().st_size, digest.hexdigest())
+
+
+def _compare(found: dict[str, _Entry], told: dict[str, _Entry]) -> None:
+    for name in sorted(found.keys() | told.keys()):
+        if found.get(name) != told.get(name):
+            raise BackupError(f"{name!r} is not what it was when the backup was made")

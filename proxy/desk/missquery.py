@@ -1,0 +1,79 @@
+"""What a list of missed pages may be narrowed by, as it stands in an address of the desk (pure)."""
+
+from datetime import date, datetime, time, timedelta, tzinfo
+from typing import Annotated, Literal
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Meta, Struct
+
+from proxy.review.wanted import Outcome, Shown, Wanted
+from repair.model import MissKind
+
+DAYS = 30
+"""How far back lists go unless told otherwise."""
+
+Url = Annotated[str, Meta(min_length=1, max_length=4_000)]
+_Text = Annotated[str, Meta(max_length=4_000)]
+_EARLIEST, _LATEST = date(1971, 1, 1), date(9000, 1, 1)
+
+
+class MissQuery(Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """Which misses: `days` back from now (0: all), or from `since` up to and with `until`, in the school's time."""
+
+    kind: MissKind | None = None
+    outcome: Outcome | None = None
+    site: Annotated[str, Meta(max_length=300)] = ""
+    source: _Text = ""
+    url: _Text = ""
+    text: Annotated[str, Meta(max_length=300)] = ""
+    days: Annotated[int, Meta(ge=0, le=3_660)] = DAYS
+    since: date | None = None
+    until: date | None = None
+    shown: Shown = Shown.HEEDED
+
+
+class PagedQuery(MissQuery, kw_only=True, frozen=True, omit_defaults=True):
+    """The same, a page at a time."""
+
+    limit: Annotated[int, Meta(ge=1, le=500)] = 50
+    offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
+
+
+class ListQuery(PagedQuery, kw_only=True, frozen=True, omit_defaults=True):
+    """What the page for people knows besides: by what it lists, and in which order."""
+
+    by: Literal["address", "source", "site", "choice", "record"] = "address"
+    order: Literal["times", "latest"] = "times"
+
+
+def wanted(query: MissQuery, now: datetime) -> Wanted:
+    """What a query asks for; `now` is in the school's own time."""
+    zone = now.tzinfo
+    since = _begins(query.since, zone) if query.since else None
+    until = _begins(query.until, zone, days=1) if query.until else None
+    if since is None and until is None and query.days:
+        since = now - timedelta(days=query.days)
+    return Wanted(
+        kind=query.kind,
+        outcome=query.outcome,
+        site=query.site.strip().lower().removeprefix("www."),
+        source=query.source,
+        url=query.url,
+        text=query.text.strip(),
+        since=since,
+        until=until,
+        shown=query.shown,
+    )
+
+
+def address_of(path: str, query: MissQuery, **changed: object) -> str:
+    """An address of the desk with this query in it, some of it changed; what is as usual is left out."""
+    values = msgspec.to_builtins(msgspec.structs.replace(query, **changed))
+    text = urlencode({name: str(value) for name, value in values.items() if value not in (None, "")})
+    return f"{path}?{text}" if text else path
+
+
+def _begins(day: date, zone: tzinfo | None, *, days: int = 0) -> datetime:
+    bounded = min(max(day, _EARLIEST), _LATEST)
+    return datetime.combine(bounded, time(), zone) + timedelta(days=days)

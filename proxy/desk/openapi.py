@@ -1,0 +1,116 @@
+"""The OpenAPI 3.1 document of the desk's calls, made out of what they declare (pure)."""
+
+import inspect
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from proxy.desk.api import PROBLEM_TYPE, ProblemDocument
+from proxy.desk.frame import Call
+
+_REF = "#/components/schemas/{name}"
+_OF_ALL = (401, 403, 408, 421, 500, 503)
+
+
+def document(calls: Iterable[Call], *, version: str) -> dict[str, Any]:
+    """The whole document, ready to be written as JSON."""
+    listed = sorted(calls, key=lambda call: (call.path, call.method))
+    types = [each for call in listed for each in (call.answer, call.body) if each is not None]
+    schemas, components = msgspec.json.schema_components([*types, ProblemDocument], ref_template=_REF)
+    schema_of = dict(zip((repr(each) for each in types), schemas, strict=False))
+    paths: dict[str, dict[str, Any]] = {}
+    for call in listed:
+        paths.setdefault(call.path, {})[call.method.lower()] = _operation(call, schema_of)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "The desk of linkmend",
+            "version": version,
+            "description": inspect.cleandoc(_ABOUT),
+        },
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "session": {"type": "apiKey", "in": "cookie", "name": "linkmend-desk"},
+            },
+        },
+        "security": [{"token": []}, {"session": []}],
+    }
+
+
+_ABOUT = """
+    Programs show a token made with `linkmend desk token NAME`. A script on a page of the desk has the session's
+    cookie and sends, with every change, the session's own token in the header Linkmend-CSRF.
+"""
+
+
+def _operation(call: Call, schema_of: dict[str, Any]) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": _name(call),
+        "summary": call.summary,
+        "responses": {str(call.status): _answer(call, schema_of), **_problems(call)},
+    }
+    parameters = [*_parameters(call.names, "path"), *_parameters(call.query, "query")]
+    if parameters:
+        operation["parameters"] = parameters
+    if call.body is not None:
+        operation["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": schema_of[repr(call.body)]}},
+        }
+    return operation
+
+
+def _answer(call: Call, schema_of: dict[str, Any]) -> dict[str, Any]:
+    said: dict[str, Any] = {"description": HTTPStatus(call.status).phrase}
+    if call.answer is not None:
+        said["content"] = {call.media_type: {"schema": schema_of[repr(call.answer)]}}
+    return said
+
+
+def _problems(call: Call) -> dict[str, Any]:
+    statuses = {*_OF_ALL, *call.problems, 400}  # a query may always hold what the call does not know
+    if call.body is not None:
+        statuses |= {413, 415}
+    content = {PROBLEM_TYPE: {"schema": {"$ref": _REF.format(name="ProblemDocument")}}}
+    return {
+        str(status): {"description": HTTPStatus(status).phrase, "content": content}
+        for status in sorted(statuses)
+    }
+
+
+def _parameters(declared: type[msgspec.Struct] | None, place: str) -> list[dict[str, Any]]:
+    if declared is None:
+        return []
+    (_,), components = msgspec.json.schema_components([declared], ref_template=_REF)
+    schema = components[declared.__name__]
+    return [
+        {
+            "name": name,
+            "in": place,
+            "required": place == "path" or name in schema.get("required", ()),
+            "schema": _resolved(about, components),
+        }
+        for name, about in schema["properties"].items()
+    ]
+
+
+def _resolved(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    """A parameter's schema in one piece: an enum would stand among components that are not written out."""
+    name = schema.get("$ref", "").rpartition("/")[2]
+    if name:
+        return dict(components[name])
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [_resolved(each, components) for each in schema["anyOf"]]}
+    return schema
+
+
+def _name(call: Call) -> str:
+    words = (
+        call.path.removeprefix("/admin/api/").replace("{", "").replace("}", "").replace(".", "/").split("/")
+    )
+    return "_".join([call.method.lower(), *words])

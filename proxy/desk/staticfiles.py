@@ -1,0 +1,32 @@
+"""The style sheets and scripts of the desk: a few files, read once at the start."""
+
+from pathlib import Path
+
+from aiohttp import web
+
+from proxy.desk.frame import Handler
+
+_FOLDER = Path(__file__).parents[1] / "static"
+_FILES = {
+    "page.css": "text/css",
+    "desk.css": "text/css",
+    "live.js": "text/javascript",
+    "queue.js": "text/javascript",
+}
+
+
+def handlers() -> list[tuple[str, Handler]]:
+    """Their paths, and who answers there; a page without a login needs them too."""
+    return [
+        (f"/admin/static/{name}", _handler((_FOLDER / name).read_bytes(), media_type))
+        for name, media_type in _FILES.items()
+    ]
+
+
+def _handler(body: bytes, media_type: str) -> Handler:
+    async def send(request: web.Request) -> web.StreamResponse:
+        response = web.Response(body=body, content_type=media_type, charset="utf-8")
+        response.headers["Cache-Control"] = "private, max-age=300"
+        return response
+
+    return send

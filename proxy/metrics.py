@@ -1,0 +1,188 @@
+"""What linkmend counts while it runs: plain numbers, so that counting costs nothing and processes can be added up.
+
+A process that serves readers counts in a `Metrics`; its `snapshot()` is a value that may be sent elsewhere, and
+`merged()` adds several. Only whoever is asked by a monitoring system turns one into Prometheus's text.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+REPAIR_BOUNDS_MS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+OUTCOMES = ("hit", "miss", "passed", "blocked", "error", "own")
+"""Answers by where they came from: the cache; a site, and kept or keepable; a site, past the cache; a rule or a
+limit; a failure; linkmend itself. Repaired ones are counted by kind besides."""
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """All numbers of one moment; sums of processes are of the same form."""
+
+    requests: dict[str, int] = {}
+    repaired: dict[str, int] = {}
+    cache_bytes: int = 0
+    origin_bytes: int = 0
+    repair_counts: list[int] = field(default_factory=lambda: [0] * (len(REPAIR_BOUNDS_MS) + 1))
+    """Repairs by duration: up to each bound and no lower one, then those past the last."""
+    repair_ms: float = 0.0
+    lost_records: int = 0
+    queues: dict[str, int] = {}
+    open_connections: int = 0
+    resident_bytes: int = 0
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """Of what could have come from the cache, what did; None before anything was asked."""
+        hits, misses = self.requests.get("hit", 0), self.requests.get("miss", 0)
+        return hits / (hits + misses) if hits + misses else None
+
+
+class Metrics:
+    """The counters of one process. They are added to as attributes; `gauges` are asked when somebody looks."""
+
+    __slots__ = (
+        "_gauges",
+        "_queues",
+        "_repair_counts",
+        "_repair_ms",
+        "blocked",
+        "cache_bytes",
+        "error",
+        "hit",
+        "miss",
+        "origin_bytes",
+        "own",
+        "passed",
+        "repaired",
+    )
+
+    def __init__(self) -> None:
+        self.hit = self.miss = self.passed = self.blocked = self.error = self.own = 0
+        self.cache_bytes = self.origin_bytes = 0
+        self.repaired: dict[str, int] = {}
+        self._repair_counts = [0] * (len(REPAIR_BOUNDS_MS) + 1)
+        self._repair_ms = 0.0
+        self._gauges: dict[str, Callable[[], int]] = {}
+        self._queues: dict[str, Callable[[], int]] = {}
+
+    def repair_took(self, ms: float) -> None:
+        self._repair_counts[bisect_left(REPAIR_BOUNDS_MS, ms)] += 1
+        self._repair_ms += ms
+
+    def watch(
+        self,
+        *,
+        queues: Mapping[str, Callable[[], int]] | None = None,
+        lost_records: Callable[[], int] | None = None,
+        open_connections: Callable[[], int] | None = None,
+    ) -> None:
+        """Who knows a number that is not counted but looked up."""
+        self._queues.update(queues or {})
+        if lost_records is not None:
+            self._gauges["lost_records"] = lost_records
+        if open_connections is not None:
+            self._gauges["open_connections"] = open_connections
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot(
+            requests={name: getattr(self, name) for name in OUTCOMES},
+            repaired=dict(self.repaired),
+            cache_bytes=self.cache_bytes,
+            origin_bytes=self.origin_bytes,
+            repair_counts=list(self._repair_counts),
+            repair_ms=self._repair_ms,
+            queues={name: length() for name, length in self._queues.items()},
+            resident_bytes=resident_bytes(),
+            **{name: value() for name, value in self._gauges.items()},
+        )
+
+
+def merged(snapshots: Iterable[Snapshot]) -> Snapshot:
+    """The sum of what several processes count."""
+    total: dict[str, Any] = {}
+    for snapshot in snapshots:
+        for name in snapshot.__struct_fields__:
+            value = getattr(snapshot, name)
+            total[name] = _sum(total[name], value) if name in total else value
+    return Snapshot(**total)
+
+
+def _sum(one: Any, other: Any) -> Any:
+    if isinstance(one, dict):
+        return {name: one.get(name, 0) + other.get(name, 0) for name in {**one, **other}}
+    if isinstance(one, list):
+        return [each + more for each, more in zip(one, other, strict=True)]
+    return one + other
+
+
+def resident_bytes() -> int:
+    """Memory of this process; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+    return pages * 4096
+
+
+def exposition(snapshot: Snapshot) -> bytes:
+    """The numbers as Prometheus reads them."""
+    registry = CollectorRegistry()
+    registry.register(_Families(snapshot))
+    return generate_latest(registry)
+
+
+class _Families(Collector):
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+
+    def collect(self) -> Iterable[Metric]:
+        now = self._snapshot
+        yield _labelled(
+            CounterMetricFamily("linkmend_requests", "Answers by where they came from", labels=["outcome"]),
+            now.requests,
+        )
+        yield _labelled(
+            CounterMetricFamily("linkmend_repaired", "Repair pages by kind of miss", labels=["kind"]),
+            now.repaired,
+        )
+        sent = CounterMetricFamily(
+            "linkmend_bytes", "Bytes of answers by where they came from", labels=["source"]
+        )
+        yield _labelled(sent, {"cache": now.cache_bytes, "origin": now.origin_bytes})
+        yield _repairs(now)
+        lost = "Misses that could not be written down"
+        yield CounterMetricFamily("linkmend_lost_records", lost, value=now.lost_records)
+        queues = GaugeMetricFamily("linkmend_queue_length", "What waits to be done", labels=["queue"])
+        yield _labelled(queues, now.queues)
+        connections = "Connections of readers"
+        yield GaugeMetricFamily("linkmend_open_connections", connections, value=now.open_connections)
+        yield GaugeMetricFamily("linkmend_resident_bytes", "Memory in use", value=now.resident_bytes)
+
+
+def _labelled(
+    family: CounterMetricFamily | GaugeMetricFamily, values: Mapping[str, int]
+) -> CounterMetricFamily | GaugeMetricFamily:
+    for name, value in values.items():
+        family.add_metric([name], value)
+    return family
+
+
+def _repairs(now: Snapshot) -> HistogramMetricFamily:
+    """Prometheus wants seconds, and each bound with all below it."""
+    buckets, total = [], 0
+    for bound, count in zip(
+        (*(str(ms / 1000) for ms in REPAIR_BOUNDS_MS), "+Inf"), now.repair_counts, strict=True
+    ):
+        total += count
+        buckets.append((bound, total))
+    return HistogramMetricFamily(
+        "linkmend_repair_seconds",
+        "Time that a repair page took",
+        buckets=buckets,
+        sum_value=now.repair_ms / 1000,
+    )

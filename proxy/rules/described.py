@@ -1,0 +1,80 @@
+"""Rules told in words, for the desk: what each asks for, and what it does."""
+
+from collections.abc import Iterable
+from heapq import nsmallest
+
+from msgspec import Struct
+
+from proxy.rules.hours import DAYS
+from proxy.rules.model import Action, Matchers, Rule
+
+_ENTRIES_SHOWN = 4
+
+
+class DescribedRule(Struct, kw_only=True, frozen=True):
+    """One rule in force."""
+
+    number: int
+    """Its place in the order, from 1."""
+    name: str
+    file: str
+    line: int
+    when: tuple[str, ...]
+    """What must hold, all of it; empty for everything."""
+    action: Action
+    does: tuple[str, ...]
+    """Where it leads and what else it sets."""
+    reason: str
+
+
+def described(number: int, rule: Rule) -> DescribedRule:
+    """A rule in words; `number` is its place in the order."""
+    return DescribedRule(
+        number=number,
+        name=rule.name,
+        file=rule.file,
+        line=rule.line,
+        when=_conditions(rule.when),
+        action=rule.action,
+        does=_effects(rule),
+        reason=rule.reason,
+    )
+
+
+def _conditions(when: Matchers) -> tuple[str, ...]:
+    found = []
+    if when.domains is not None:
+        first = nsmallest(_ENTRIES_SHOWN, when.domains.entries)  # of lists that may hold a million
+        found.append(f"domain {_listed(first, len(when.domains.entries))}")
+    if when.url is not None:
+        found.append(f"address {_listed(pattern.source for pattern in when.url)}")
+    if when.clients is not None:
+        found.append(f"client {_listed(network.text for network in when.clients.networks)}")
+    if when.schedule is not None:
+        if when.schedule.hours:
+            found.append(f"time {_listed(hours.text for hours in when.schedule.hours)}")
+        if when.schedule.days:
+            found.append(f"on {', '.join(DAYS[day] for day in sorted(when.schedule.days))}")
+    if when.misses is not None:
+        found.append(f"miss {', '.join(sorted(when.misses))}")
+    if when.content_types is not None:
+        found.append(f"content type {_listed(source for source, _ in when.content_types.globs)}")
+    return tuple(found)
+
+
+def _effects(rule: Rule) -> tuple[str, ...]:
+    effects = {
+        "to": rule.to or None,
+        "archive": rule.archive,
+        "auto_follow": rule.auto_follow,
+        "budget_s": rule.budget_s,
+    }
+    return tuple(f"{key} {value}" for key, value in effects.items() if value is not None)
+
+
+def _listed(entries: Iterable[str], total: int | None = None) -> str:
+    """The first entries, and how many more there are; `total` when not all of them are given."""
+    listed = list(entries)
+    more = (len(listed) if total is None else total) - _ENTRIES_SHOWN
+    shown = ", ".join(listed[:_ENTRIES_SHOWN]) or "(an empty list)"
+    return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,0 +1,147 @@
+"""Patterns of addresses and content types, matched in time that grows only with the length of the text.
+
+Regular expressions run on RE2, an automaton that never goes back: no pattern, however it is written, can be made
+slow by an address somebody thought up. It knows no look-around and no back references, which are what makes other
+engines slow. In globs `*` alone is special, since `?` begins a query.
+
+Addresses are compared in normal form (repair.urls): lower-case host, no default port, no fragment.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import re2
+
+from repair import urls
+
+MAX_EXPRESSION = 1000
+# Bounds what one look costs: at worst RE2 steps through its whole program for each character.
+_MAX_PROGRAM_BYTES = 1024**2
+_MAX_UNION_BYTES = 32 * 1024**2
+_MAX_TYPE = 200
+_ANY_SCHEME = re.compile(r"http\*://")
+_TYPE = re.compile(r"[a-z0-9!#$&^_.+*-]+/[a-z0-9!#$&^_.+*-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """Text in which `*` stands for anything, cut at its stars."""
+
+    parts: tuple[str, ...]
+
+    def matches(self, text: str) -> bool:
+        """Whether it covers the whole text; each part is looked for once, from left to right."""
+        if len(self.parts) == 1:
+            return text == self.parts[0]
+        first, *middle, last = self.parts
+        end = len(text) - len(last)
+        if end < len(first) or not text.startswith(first) or not text.endswith(last):
+            return False
+        at = len(first)
+        for part in middle:
+            at = text.find(part, at, end)
+            if at == -1:
+                return False
+            at += len(part)
+        return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlPattern:
+    """A glob or regular expression over addresses in normal form."""
+
+    source: str
+    matches: Callable[[str], bool]
+    host: str = ""
+    """The only host it can match, without port; "" for any."""
+    exact: tuple[str, ...] = ()
+    """The only addresses it can match; empty for any."""
+    expression: str = ""
+    """What it is as a regular expression; "" for globs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContentTypes:
+    """Media types, wildcards among them: `image/*`, `application/*xml`."""
+
+    globs: tuple[tuple[str, Glob], ...]
+
+    def entry_for(self, content_type: str) -> str:
+        """The entry that covers a Content-Type header's value; "" for none."""
+        kind = content_type[:_MAX_TYPE].partition(";")[0].strip().lower()
+        return next((source for source, glob in self.globs if glob.matches(kind)), "")
+
+
+def regular(source: str) -> UrlPattern:
+    """A regular expression, found anywhere in the address; ValueError, with the reason, when it cannot be used."""
+    _check_length(source, MAX_EXPRESSION)
+    return UrlPattern(source=source, matches=_searcher(source, _MAX_PROGRAM_BYTES), expression=source)
+
+
+def any_of(expressions: Iterable[str]) -> Callable[[str], bool]:
+    """Whether any of some good expressions is found in an address, with one look for all of them.
+
+    True also where they are too many for one look.
+    """
+    try:
+        return _searcher("|".join(f"(?:{each})" for each in expressions), _MAX_UNION_BYTES)
+    except ValueError:
+        return lambda _: True
+
+
+def _searcher(expression: str, most_bytes: int) -> Callable[[str], bool]:
+    options = re2.Options()
+    options.max_mem = most_bytes
+    options.log_errors = False
+    options.never_capture = True
+    try:
+        search = re2.compile(expression, options=options).search
+    except re2.error as error:
+        reason = error.args[0]
+        shown = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
+        raise ValueError(f"cannot be used as a regular expression (RE2's syntax): {shown}") from error
+    return lambda url: search(url) is not None
+
+
+def glob(source: str) -> UrlPattern:
+    """A glob over the whole address; ValueError, with the reason, when it is none.
+
+    `example.org/old/*` is meant for http and https alike; a leading `*` stands for anything, `*.pdf` ends so.
+    """
+    _check_length(source, urls.MAX_URL)
+    if source.startswith("*"):
+        return UrlPattern(source=source, matches=Glob(tuple(source.split("*"))).matches)
+    bare = _ANY_SCHEME.sub("", source, count=1)
+    forms = tuple(_normal(scheme + bare) for scheme in (("",) if "://" in bare else ("http://", "https://")))
+    host = urls.parse(forms[0]).host.strip("[]")
+    globs = [Glob(tuple(form.split("*"))) for form in forms]
+    return UrlPattern(
+        source=source,
+        matches=lambda url: any(each.matches(url) for each in globs),
+        host="" if "*" in host else host,
+        exact=() if "*" in source else forms,
+    )
+
+
+def content_types(sources: Iterable[str]) -> ContentTypes:
+    """Media types as written in rules; ValueError, with the reason, when one is none."""
+    found = []
+    for source in sources:
+        kind = source.strip().lower()
+        if len(kind) > _MAX_TYPE or not _TYPE.fullmatch(kind):
+            raise ValueError(f"{source[:80]!r} is not a content type such as text/html or image/*")
+        found.append((kind, Glob(tuple(kind.split("*")))))
+    return ContentTypes(tuple(found))
+
+
+def _normal(address: str) -> str:
+    try:
+        return urls.normal(address)
+    except ValueError as error:
+        raise ValueError(f"cannot match any address: {error}") from error
+
+
+def _check_length(source: str, most: int) -> None:
+    if len(source) > most:
+        raise ValueError(f"expected at most {most} characters, got {len(source)}")

@@ -1,0 +1,25 @@
+"""Rules as text: a `[[rule]]` that says what was asked for, whatever is in an address or a reason."""
+
+import re
+
+_ESCAPED = re.compile(r'["\\\x00-\x1f\x7f-\x9f\ud800-\udfff]')
+
+
+def rule_text(**values: str) -> str:
+    """A `[[rule]]` of the keys given, in TOML; empty values are left out.
+
+    >>> print(rule_text(url="http://a.test/x", action="redirect", to="http://b.test/", reason=""), end="")
+    [[rule]]
+    url = "http://a.test/x"
+    action = "redirect"
+    to = "http://b.test/"
+    """
+    lines = [f'{key} = "{_ESCAPED.sub(_escape, value)}"' for key, value in values.items() if value]
+    return "\n".join(("[[rule]]", *lines, ""))
+
+
+def _escape(found: re.Match[str]) -> str:
+    character = found[0]
+    if character in '"\\':
+        return f"\\{character}"
+    return "\\uFFFD" if "\ud800" <= character <= "\udfff" else f"\\u{ord(character):04X}"

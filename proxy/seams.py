@@ -1,0 +1,116 @@
+"""What the addons need of linkmend's stores, whoever stands behind it: the stores themselves or the office's line.
+
+With one worker everything is in one process, and the classes of `repair` and `proxy` stand here themselves. With
+more, the stores are in the office, and a worker has stand-ins of the same shape (proxy.office.standins).
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+
+from proxy.findings import Findings
+from proxy.helper import Mementos
+from proxy.language import Catalogue
+from proxy.missrecord import MissRecord
+from proxy.render import RenderedPage
+from repair.model import Alternative, BrokenLink, HeldCopy, HeldPage, Link, Page, RankedAlternatives
+from repair.versions import HeldVersions
+
+if TYPE_CHECKING:
+    from proxy.watching import Watching  # which knows of the desk, which knows of us
+
+
+class Repairer(Protocol):
+    """Finds what to offer in the place of a lost page."""
+
+    async def repair(self, link: BrokenLink, *, within_s: float | None = None) -> RankedAlternatives: ...
+
+    async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
+
+    async def infer_source(
+        self, url: str, *, referrer: str | None, recent: Sequence[str] = ()
+    ) -> tuple[str | None, Link | None]: ...
+
+
+class Reader(Protocol):
+    """Knows what is held."""
+
+    async def copy(self, url: str) -> HeldCopy | None: ...
+
+    async def versions(self, url: str) -> HeldVersions | None: ...
+
+    async def version(self, url: str, moment: datetime) -> HeldCopy | None: ...
+
+    async def page(self, url: str) -> HeldPage | None: ...
+
+    async def count(self) -> int: ...
+
+
+class MissLog(Protocol):
+    """Takes note of what was missed, and of what was opened instead; never waits."""
+
+    def record(self, record: MissRecord) -> None: ...
+
+    def chosen(self, miss_id: str, choice: str | int) -> None: ...
+
+
+class Harvester(Protocol):
+    """Reads pages behind the reader's back; never waits."""
+
+    def offer(self, page: Page) -> bool: ...
+
+    def later(self, work: Callable[[], None]) -> bool: ...
+
+
+class Hints(Protocol):
+    """Learns where pages went."""
+
+    def note_redirect(self, old: str, new: str) -> None: ...
+
+
+class Shown(Protocol):
+    """What the settings add to what readers see of archives."""
+
+    @property
+    def search_template(self) -> str: ...
+
+
+class Archives(Protocol):
+    """Knows the archived versions of lost pages."""
+
+    @property
+    def shown(self) -> Shown: ...
+
+    @property
+    def asked(self) -> bool: ...
+
+    def note(self, miss_id: str, client: str, link: BrokenLink, *, ask: bool = True) -> None: ...
+
+    async def remembered(self, link: BrokenLink, *, ask: bool = True) -> Findings: ...
+
+    async def answer(self, call: Mementos, texts: Catalogue, client: str) -> RenderedPage | None: ...
+
+
+class Office(Protocol):
+    """All of them."""
+
+    @property
+    def repairer(self) -> Repairer: ...
+
+    @property
+    def reader(self) -> Reader: ...
+
+    @property
+    def misses(self) -> MissLog: ...
+
+    @property
+    def harvester(self) -> Harvester: ...
+
+    @property
+    def hints(self) -> Hints: ...
+
+    @property
+    def archives(self) -> Archives: ...
+
+    @property
+    def watching(self) -> "Watching": ...

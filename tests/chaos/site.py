@@ -1,0 +1,168 @@
+"""The origin: it serves the lessons over http and https, edits them, and remembers what it said when."""
+
+import asyncio
+import contextlib
+import gzip
+import random
+import ssl
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from tests.chaos.lessons import PAGES, lesson
+
+KINDS = ("page", "picture", "large", "own", "lost")
+EVIL = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nCache-Control: max-age=600\r\n\r\nEVIL SMUGGLE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request as the site got it."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: bytes
+    writer: asyncio.StreamWriter
+
+    @property
+    def url(self) -> str:
+        scheme = "https" if self.writer.get_extra_info("ssl_object") else "http"
+        return f"{scheme}://{self.headers.get('host', '')}{self.path}"
+
+    async def send(self, data: bytes) -> None:
+        if self.writer.is_closing():
+            raise ConnectionResetError
+        self.writer.write(data)
+        await self.writer.drain()
+
+
+Answering = Callable[["Site", Asked, bytes, bytes], Awaitable[None]]
+"""Sends a head and a body, well or badly."""
+
+
+async def well(site: "Site", asked: Asked, head: bytes, body: bytes) -> None:
+    await asked.send(head + body)
+
+
+@dataclass(slots=True, kw_only=True)
+class Site:
+    """Several ports that serve the same pages. `badly` is how some requests are answered just now."""
+
+    luck: random.Random
+    is_shared_with_squid: bool
+    versions: dict[str, int] = field(default_factory=lambda: defaultdict(lambda: 1))
+    said_at: dict[tuple[str, int], float] = field(default_factory=dict)
+    """When the site last sent or confirmed a version of a page."""
+    troubled_at: dict[str, float] = field(default_factory=dict)
+    """When a page was last served badly."""
+    badly: tuple[Answering, float] | None = None
+    forbidden: list[str] = field(default_factory=list)
+    _servers: list[asyncio.Server] = field(default_factory=list)
+    _places: list[tuple[int, ssl.SSLContext | None]] = field(default_factory=list)
+    _writers: set[asyncio.StreamWriter] = field(default_factory=set)
+
+    async def listen(self, tls: ssl.SSLContext | None = None, port: int = 0) -> int:
+        server = await asyncio.start_server(self._serve, "127.0.0.1", port, ssl=tls)
+        port = server.sockets[0].getsockname()[1]
+        self._servers.append(server)
+        self._places.append((port, tls))
+        return port
+
+    async def refuse(self) -> None:
+        """Take no connections, and drop those there are."""
+        for server in self._servers:
+            server.close()
+        self._servers.clear()
+        for writer in tuple(self._writers):
+            writer.close()
+
+    async def accept(self) -> None:
+        """Take connections again, where they were taken."""
+        places, self._places = self._places, []
+        for port, tls in places:
+            await self.listen(tls, port)
+
+    def edit(self) -> None:
+        """A page has another text from now on."""
+        self.versions[f"/{self.luck.choice(KINDS)}/{self.luck.randrange(PAGES)}"] += 1
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        with contextlib.suppress(OSError, EOFError, ValueError, asyncio.CancelledError):
+            while not writer.is_closing() and (asked := await _asked(reader, writer)):
+                await self._answer(asked)
+        self._writers.discard(writer)
+        writer.close()
+
+    async def _answer(self, asked: Asked) -> None:
+        head, body = self._said(asked)
+        answering: Answering = well
+        # Only what has a body: after half of nothing the answer is whole, and whoever asks next would have to wait.
+        # Nor what was sent by POST: a browser does not repeat that, so nobody could tell.
+        may_fail = asked.method == "GET" and body
+        if self.badly is not None and may_fail and self.luck.random() < self.badly[1]:
+            answering = self.badly[0]
+            self.troubled_at[asked.url] = time.monotonic()
+        await answering(self, asked, head, b"" if asked.method == "HEAD" else body)
+
+    def _said(self, asked: Asked) -> tuple[bytes, bytes]:
+        _, kind, number, *_ = (asked.path + "//").split("/")
+        if kind == "loop":
+            return head("302 Found", 0, Location=f"/loop/{int(number) + 1}"), b""
+        if kind == "echo":
+            return head("200 OK", len(asked.body), Cache_Control="no-store"), asked.body
+        if kind not in KINDS:
+            self.forbidden += [asked.path] if kind == "forbidden" else []
+            return head("404 Not Found", 0), b""
+        return self._page(asked, kind)
+
+    def _page(self, asked: Asked, kind: str) -> tuple[bytes, bytes]:
+        version = self.versions[asked.path]
+        who = asked.headers.get("cookie", "").removeprefix("who=") if kind == "own" else ""
+        self.said_at[asked.url, version] = time.monotonic()
+        tag = f'"{version}{who}"'
+        fields = {"ETag": tag, **self._policy(asked, kind, who)}
+        if asked.headers.get("if-none-match") == tag and asked.method in ("GET", "HEAD"):
+            return head("304 Not Modified", None, **fields), b""
+        body = lesson(asked.url, version, who)
+        if kind == "picture":
+            fields["Vary"] = "Accept-Encoding"
+            if "gzip" in asked.headers.get("accept-encoding", ""):
+                fields["ETag"] = f'"{version}z"'
+                fields["Content-Encoding"] = "gzip"
+                body = gzip.compress(body, 1, mtime=0)
+        status = "404 Not Found" if kind == "lost" else "200 OK"
+        media = "image/x-chaos" if kind == "picture" else "text/html; charset=utf-8"
+        return head(status, len(body), Content_Type=media, **fields), body
+
+    def _policy(self, asked: Asked, kind: str, who: str) -> dict[str, str]:
+        number = int(asked.path.split("/")[2])
+        if kind != "own":
+            return {"Cache-Control": f"public, max-age={(2, 8, 60, 600)[number % 4]}"}
+        # Squid stores what sets a cookie; linkmend does not, and so it is asked to keep that only when it is alone.
+        own = "private, max-age=60" if self.is_shared_with_squid else "max-age=60"
+        return (
+            {"Cache-Control": "private, max-age=60"},
+            {"Cache-Control": "no-store"},
+            {"Cache-Control": own, "Set-Cookie": f"seen={who}"},
+            {"Cache-Control": "max-age=60", "Vary": "Cookie"},
+            {"Cache-Control": own},
+        )[number % 5]
+
+
+def head(status: str, length: int | None, **fields: str) -> bytes:
+    """Header names may be written with underscores."""
+    lines = [f"HTTP/1.1 {status}", *(f"{name.replace('_', '-')}: {value}" for name, value in fields.items())]
+    lines += [f"Content-Length: {length}"] if length is not None else []
+    return "\r\n".join(lines).encode() + b"\r\n\r\n"
+
+
+async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Asked | None:
+    lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+    method, path, _ = lines[0].split(" ", 2)
+    fields = (line.partition(":") for line in lines[1:] if line)
+    headers = {name.strip().lower(): value.strip() for name, _, value in fields}
+    body = await reader.readexactly(int(headers.get("content-length", 0)))
+    return Asked(method=method, path=path, headers=headers, body=body, writer=writer)

@@ -1,0 +1,115 @@
+"""A desk over real stores in a folder, and a client that is logged in, for the tests of its pages and calls."""
+
+import contextlib
+import re
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from aiohttp import CookieJar
+from aiohttp.test_utils import TestClient, TestServer
+
+from proxy.archives import client_from
+from proxy.desk.app import DeskApp
+from proxy.desk.door import Door
+from proxy.desk.frame import Desk
+from proxy.misses import MissStore
+from proxy.missrecord import MissRecord, new_miss_id
+from proxy.settings import Settings
+from proxy.store.responses import ResponseStore
+from repair.collection import Collection
+from repair.harvest import Harvester
+from repair.model import MissKind
+from repair.pipeline import Repairer
+from repair.reader import Reader
+
+PASSWORD = "correct horse battery"
+DOOR = Door(secret="the-secret-of-the-tests")
+
+
+def a_miss(url="http://school.test/gone", **known):
+    dull = {"id": new_miss_id(), "at": datetime(2026, 5, 3, 12, tzinfo=UTC), "kind": MissKind.NOT_FOUND}
+    return MissRecord(url=url, **{**dull, **known})
+
+
+@contextlib.asynccontextmanager
+async def a_desk(folder, *, settings=None, **further):
+    """The desk's own value; `further` are the fields a test is about (review, pins, fetches, rules, ...)."""
+    settings = settings or Settings()
+    threads = ThreadPoolExecutor(2)
+    collection = Collection.open(folder / "collection", settings.collection)
+    harvester = Harvester(collection, settings.collection)
+    misses = MissStore(folder / "misses", settings.misses)
+    responses = ResponseStore.open(folder / "cache", settings.cache)
+    known = {
+        "data": folder,
+        "settings": lambda: settings,
+        "misses": misses,
+        "responses": responses,
+        "collection": collection,
+        "reader": Reader(collection, threads),
+        "repairer": Repairer(collection, settings.repair, threads),
+        "harvester": harvester,
+        "mementos": client_from(settings, folder),
+    }
+    try:
+        yield Desk(**{**known, **further})
+    finally:
+        misses.close()
+        harvester.close()
+        await responses.close()
+        threads.shutdown()
+        collection.close()
+
+
+class Browser:
+    """What an admin's browser does: keeps the cookie, sends Origin, and the token of the form that it fills in."""
+
+    def __init__(self, client):
+        self.client = client
+        self.origin = str(client.make_url("")).rstrip("/")
+
+    async def get(self, path, **more):
+        return await self.client.get(path, allow_redirects=False, **more)
+
+    async def text(self, path):
+        response = await self.get(path)
+        assert response.status == 200, (path, response.status, await response.text())
+        return await response.text()
+
+    async def post(self, path, form=None, *, headers=None, token=None, on="/admin"):
+        """Send a form; its token is read from the page `on`, as a person would have it."""
+        fields = dict(form or {})
+        if token is None:
+            token = await self.token(on)
+        if token:
+            fields["csrf"] = token
+        sent = {"Origin": self.origin, **(headers or {})}
+        return await self.client.post(path, data=fields, headers=sent, allow_redirects=False)
+
+    async def token(self, on="/admin"):
+        found = re.search(r'name="csrf" value="([^"]+)"', await (await self.get(on)).text())
+        return found[1] if found else ""
+
+    async def call(self, method, path, json=None, **more):
+        """A call as a script on the desk makes it."""
+        headers = {"Origin": self.origin, "Linkmend-CSRF": await self.token()}
+        return await self.client.request(method, path, json=json, headers=headers, **more)
+
+
+@contextlib.asynccontextmanager
+async def a_browser(desk):
+    """A browser that nobody has logged in with yet, before a desk or its application."""
+    app = desk if isinstance(desk, DeskApp) else DeskApp(desk, DOOR)
+    server = TestServer(app.web)
+    async with TestClient(server, cookie_jar=CookieJar(unsafe=True)) as client:
+        yield Browser(client)
+
+
+@contextlib.asynccontextmanager
+async def an_admin(desk):
+    """A browser in which the admin is logged in."""
+    async with a_browser(desk) as browser:
+        fields = {"password": PASSWORD, "again": PASSWORD}
+        response = await browser.post("/admin/first-password", fields, token="")
+        assert response.status == 303, await response.text()
+        yield browser

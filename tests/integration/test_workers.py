@@ -1,0 +1,336 @@
+"""`linkmend serve --workers 2`: several processes that behave as one, and go on when one of them is killed."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.integration.client import Client
+from tests.integration.origin import reply
+from tests.integration.processes import eventually, linkmend
+
+SETTINGS = '[log]\nlevel = "debug"\n[collection]\ncommit_every_s = 0.2\n'
+MEGABYTE = 1024 * 1024
+ERROR_PAGE = (
+    "<html><head><title>Page not found | Riverbend School</title></head><body><nav><a href='/'>Home</a></nav>"
+    "<main><h1>404</h1><p>Sorry, the page you are looking for does not exist.</p></main></body></html>"
+)
+
+
+class Crew:
+    """The processes of one running linkmend, by what they do."""
+
+    def __init__(self, running):
+        self.running = running
+
+    def pid(self, role):
+        """Of the process that has a role now."""
+        return int(re.findall(rf"\b{role} is process (\d+)", self.running.output)[-1])
+
+    def kill(self, role):
+        os.kill(self.pid(role), signal.SIGKILL)
+
+    @contextlib.contextmanager
+    def only(self, number):
+        """Have one worker answer, while the others are held still."""
+        others = [self.pid(f"worker {other}") for other in (1, 2) if other != number]
+        for pid in others:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            yield Client(self.running.url)
+        finally:
+            for pid in others:
+                os.kill(pid, signal.SIGCONT)
+
+    def resident_bytes(self, role):
+        status = Path(f"/proc/{self.pid(role)}/status").read_text(encoding="ascii")
+        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmRSS"))
+
+
+@pytest.fixture
+def crew(start_linkmend):
+    return Crew(start_linkmend("--workers", "2", settings=SETTINGS))
+
+
+def is_running(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def misses(running):
+    """All that is written down, oldest first."""
+    done = linkmend("misses", "export", "--data", running.data, "--format", "jsonl")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def read(origin, client, *names):
+    """Have pages of these names opened, and wait until they can be found."""
+    for name in names:
+        page = f"<title>{name}</title><p>All about {name}, and nothing else in the whole world.</p>"
+        origin.pages[f"/{name}"] = reply(page, Cache_Control="max-age=60")
+        assert client.open_page(f"{origin.url}/{name}").status == 200
+    for name in names:
+        place = f'data-url="{origin.url}/{name}"'
+        eventually(lambda place=place, name=name: place in client.search(name).text, f"{name} was not read")
+
+
+def test_what_one_worker_has_stored_the_other_serves(origin, crew):
+    origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
+    for number in (1, 2, 1):
+        with crew.only(number) as client:
+            assert client.get(origin.url + "/page").text == "hello"
+    assert origin.asked["/page"] == 1
+
+
+def test_what_was_not_there_for_one_worker_is_seen_once_another_has_it(origin, crew):
+    for number in (1, 2):
+        with crew.only(number) as client:
+            assert client.get(origin.url + "/page").status == 404
+    origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
+    with crew.only(1) as client:
+        client.get(origin.url + "/page", Cache_Control="no-cache")
+    with crew.only(2) as client:
+        assert "hit" in client.get(origin.url + "/page").headers["Cache-Status"]
+
+
+def test_what_one_worker_fetches_anew_the_other_no_longer_serves_from_memory(origin, crew):
+    origin.pages["/page"] = reply("old", Cache_Control="max-age=60")
+    for number in (1, 2, 1, 2):
+        with crew.only(number) as client:
+            assert client.get(origin.url + "/page").text == "old"
+    origin.pages["/page"] = reply("new", Cache_Control="max-age=60")
+    with crew.only(1) as client:
+        assert client.get(origin.url + "/page", Cache_Control="no-cache").text == "new"
+    with crew.only(2) as client:
+        assert client.get(origin.url + "/page").text == "new"
+    assert origin.asked["/page"] == 2
+
+
+def test_what_one_worker_invalidates_the_other_fetches_again(origin, crew):
+    origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
+    for number in (1, 2):
+        with crew.only(number) as client:
+            client.get(origin.url + "/page")
+    with crew.only(1) as client:
+        client.get(origin.url + "/page", method="POST")
+    asked = origin.asked["/page"]
+    with crew.only(2) as client:
+        client.get(origin.url + "/page")
+    assert origin.asked["/page"] == asked + 1
+
+
+def test_a_worker_that_is_killed_is_replaced_and_no_connection_refused(origin, crew):
+    origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
+    client = Client(crew.running.url)
+    for _ in range(2):
+        before = crew.pid("worker 1")
+        crew.kill("worker 1")
+        assert [client.get(origin.url + "/page").status for _ in range(20)] == [200] * 20
+        eventually(lambda before=before: crew.pid("worker 1") != before, "it was not replaced")
+    with crew.only(1) as alone:
+        assert alone.get(origin.url + "/page").status == 200
+
+
+def test_with_all_workers_killed_whoever_connects_waits_for_the_next(origin, crew):
+    origin.pages["/page"] = reply("hello")
+    for role in ("worker 1", "worker 2"):
+        crew.kill(role)
+    assert Client(crew.running.url).get(origin.url + "/page").text == "hello"
+
+
+def test_without_the_office_pages_pass_and_misses_are_answered_until_it_is_back(origin, crew):
+    client = Client(crew.running.url)
+    read(origin, client, "marmots", "ocelots")
+    before = crew.pid("office")
+    crew.kill("office")
+    assert client.open_page(origin.url + "/marmots").status == 200
+    assert client.open_page(origin.url + "/lost-marmots").miss == "not_found"
+    assert client.open_page("http://linkmend.internal/").status == 200
+    eventually(lambda: crew.pid("office") != before, "it was not replaced")
+    offered = eventually(
+        lambda: client.repair(origin.url + "/old/marmots").told["alternatives"], "nothing is offered again"
+    )
+    assert offered[0]["url"] == origin.url + "/marmots"
+
+
+def test_an_office_that_hangs_holds_up_nobody(origin, start_linkmend):
+    settings = SETTINGS + "[repair]\ndeadline_s = 0.5\n"
+    crew = Crew(start_linkmend("--workers", "2", settings=settings))
+    client = Client(crew.running.url)
+    origin.pages["/page"] = reply("<title>hello</title>")
+    os.kill(crew.pid("office"), signal.SIGSTOP)
+    try:
+        assert client.open_page(origin.url + "/page", timeout_s=15).status == 200
+        assert client.open_page(origin.url + "/lost", timeout_s=15).miss == "not_found"
+    finally:
+        os.kill(crew.pid("office"), signal.SIGCONT)
+    eventually(lambda: len(misses(crew.running)) == 1, "the miss was not written down in the end")
+
+
+def test_when_the_supervisor_is_killed_the_others_end_and_the_port_is_free(origin, crew, start_linkmend):
+    origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
+    assert Client(crew.running.url).get(origin.url + "/page").status == 200
+    others = [crew.pid(role) for role in ("office", "worker 1", "worker 2")]
+    os.kill(crew.running.process.pid, signal.SIGKILL)
+
+    def is_free():
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", crew.running.port)) != 0
+
+    eventually(is_free, "somebody still listens", timeout_s=5)
+    eventually(lambda: not any(map(is_running, others)), "somebody still runs")
+    again = start_linkmend("--workers", "2", settings=SETTINGS, port=crew.running.port)
+    assert "hit" in Client(again.url).get(origin.url + "/page").headers["Cache-Status"]
+
+
+def test_a_stop_reaches_all_and_nothing_is_left(origin, crew):
+    client = Client(crew.running.url)
+    assert client.open_page(origin.url + "/lost").miss == "not_found"
+    others = [crew.pid(role) for role in ("office", "worker 1", "worker 2")]
+    assert crew.running.stop() == 0
+    assert not any(map(is_running, others))
+    assert [record["url"] for record in misses(crew.running)] == [origin.url + "/lost"]
+    assert not list(Path("/tmp").glob(f"linkmend-{crew.running.process.pid}-*"))
+
+
+def test_ctrl_c_in_a_terminal_stops_all(crew):
+    os.killpg(crew.running.process.pid, signal.SIGINT)  # it goes to every process of the group
+    assert crew.running.process.wait(20) == 0
+
+
+def test_a_reload_reaches_all(origin, crew):
+    origin.pages["/page"] = reply("<title>hello</title>", Cache_Control="no-store")
+    crew.running.config.write_text(SETTINGS + "[proxy]\noffline = true\n", encoding="utf-8")
+    crew.running.process.send_signal(signal.SIGHUP)
+    eventually(lambda: crew.running.output.count("settings reloaded") == 3, "not all have reloaded")
+    for number in (1, 2):
+        with crew.only(number) as client:
+            assert client.open_page(origin.url + "/page").miss == "offline"
+    crew.kill("worker 1")
+    eventually(lambda: crew.running.output.count("worker 1 is process") == 2, "it was not replaced")
+    with crew.only(1) as client:
+        assert client.open_page(origin.url + "/page").miss == "offline"
+
+
+def test_what_a_worker_logs_is_seen_at_the_desk(crew):
+    desk = crew.running.wait_for_line("linkmend desk on ").split()[-1]
+    token = linkmend("desk", "token", "test", "--data", crew.running.data).stdout.split()[-1]
+
+    def sources():
+        asked = urllib.request.Request(
+            desk + "/admin/api/health", headers={"Authorization": f"Bearer {token}"}
+        )
+        with urllib.request.urlopen(asked, timeout=10) as answer:
+            return [problem["source"] for problem in json.load(answer)["problems"]]
+
+    crew.running.config.write_text("[proxy]\noffline = 'perhaps'\n", encoding="utf-8")
+    os.kill(crew.pid("worker 2"), signal.SIGHUP)
+    eventually(lambda: "worker 2: proxy.commands.serve" in sources(), "nothing is seen of it")
+
+
+def test_a_bad_file_changes_nothing(origin, crew):
+    origin.pages["/page"] = reply("hello")
+    crew.running.config.write_text("[proxy]\noffline = 'perhaps'\n", encoding="utf-8")
+    crew.running.process.send_signal(signal.SIGHUP)
+    assert "proxy.offline: expected bool, got 'perhaps'" in crew.running.wait_for_line(
+        "settings not reloaded"
+    )
+    assert Client(crew.running.url).get(origin.url + "/page").status == 200
+
+
+def test_what_workers_would_not_start_with_is_not_kept_for_the_next(origin, crew):
+    origin.pages["/page"] = reply("hello")
+    bad = '[proxy]\npass_through = ["/nowhere/list.txt"]\n'
+    crew.running.config.write_text(SETTINGS + bad, encoding="utf-8")
+    crew.running.process.send_signal(signal.SIGHUP)
+    crew.running.wait_for_line("settings not reloaded")
+    crew.kill("worker 1")
+    eventually(lambda: crew.running.output.count("worker 1 is process") == 2, "it was not replaced")
+    with crew.only(1) as client:
+        assert client.get(origin.url + "/page").status == 200
+
+
+def test_what_a_reader_chose_is_known_whichever_worker_is_asked(origin, crew):
+    read(origin, Client(crew.running.url), "marmots", "ocelots")
+    with crew.only(1) as client:
+        offered = client.repair(origin.url + "/old/marmots").told["alternatives"]
+    assert offered[0]["url"] == origin.url + "/marmots"
+    with crew.only(2) as client:
+        assert client.open_page(origin.url + "/marmots").status == 200
+    eventually(
+        lambda: [record["chosen"] for record in misses(crew.running)] == [origin.url + "/marmots"],
+        "the choice was not noted",
+    )
+
+
+def test_a_page_that_was_withheld_by_one_worker_is_shown_anyway_by_another(origin, crew):
+    origin.pages["/lesson"] = reply(ERROR_PAGE)
+    with crew.only(1) as client:
+        page = client.open_page(origin.url + "/lesson")
+    assert page.miss == "soft_404"
+    anyway = re.search(r'href="([^"]*/anyway[^"]*)"', page.text)[1]
+    with crew.only(2) as client:
+        shown = client.open_page(origin.url + anyway)
+        assert shown.headers["Location"] == origin.url + "/lesson"
+        assert client.open_page(origin.url + "/lesson").miss is None
+    with crew.only(1) as client:
+        assert client.open_page(origin.url + "/lesson").miss is None
+
+
+def test_a_crowd_of_misses_is_answered_to_the_last_while_ordinary_pages_pass(origin, start_linkmend):
+    settings = SETTINGS + "[repair]\nat_once = 5\ndeadline_s = 20.0\n"
+    crew = Crew(start_linkmend("--workers", "2", settings=settings))
+    client = Client(crew.running.url)
+    read(origin, client, "marmots", "ocelots")
+    with ThreadPoolExecutor(54) as readers:
+        lost = [readers.submit(client.repair, f"{origin.url}/old{n}/marmots") for n in range(50)]
+        pages = [readers.submit(client.open_page, f"{origin.url}/ocelots") for _ in range(20)]
+        assert {answer.result().status for answer in pages} == {200}
+        told = [answer.result().told for answer in lost]
+    assert len(told) == 50
+    assert any(each["alternatives"] for each in told)
+    eventually(lambda: len(misses(crew.running)) == 50, "not every miss was written down")
+
+
+def test_a_worker_does_not_grow_with_what_it_has_carried(origin, crew):
+    origin.pages["/page"] = reply("<title>hello</title>" + "words " * 3000, Cache_Control="max-age=60")
+    for path in map(str, range(40)):
+        origin.pages["/" + path] = reply("words " * 3000, Cache_Control="no-store")
+    with crew.only(1) as client:
+
+        def carry(times):
+            for number in range(times):
+                client.get(f"{origin.url}/{number % 40}")
+                client.get(f"{origin.url}/page")
+
+        carry(300)
+        before = crew.resident_bytes("worker 1")
+        carry(1000)
+        assert crew.resident_bytes("worker 1") - before < 8 * MEGABYTE
+
+
+def test_a_large_download_does_not_grow_a_worker(origin, crew):
+    piece = os.urandom(MEGABYTE)
+
+    async def large(exchange):
+        await exchange.send(
+            b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: %d\r\n\r\n" % (300 * MEGABYTE)
+        )
+        for _ in range(300):
+            await exchange.send(piece)
+
+    origin.pages["/large"] = large
+    for _ in range(2):  # from the origin, then from the disk if that has kept up
+        with crew.only(1) as client:
+            before = crew.resident_bytes("worker 1")
+            assert client.download(origin.url + "/large", timeout_s=120).size == 300 * MEGABYTE
+            assert crew.resident_bytes("worker 1") - before < 60 * MEGABYTE

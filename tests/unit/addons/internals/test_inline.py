@@ -1,0 +1,143 @@
+"""addons.internals.inline and LeanAddons.begin: hooks that need not wait are run where they arise."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from mitmproxy import options
+from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import modes
+from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpRequestHook
+
+from addons.internals.inline import InlineHooks, run_inline
+from addons.master import LeanAddons, LeanMaster
+from proxy.settings import ProxySettings
+
+
+class Waiting(layer.Layer):
+    """Has a hook called and says something when that is done."""
+
+    def __init__(self):
+        self._paused, self._paused_event_queue = None, []
+        self.context = SimpleNamespace(client="client")
+
+    def _handle_event(self, event):
+        yield HttpRequestHook("flow")
+        yield commands.Log("done")
+
+
+def what_comes_of(begin):
+    return [type(command) for command in InlineHooks(Waiting(), begin).handle_event(events.Start())]
+
+
+def test_a_hook_that_is_done_at_once_never_leaves_the_layers():
+    assert what_comes_of(lambda hook: True) == [commands.Log]
+
+
+def test_a_hook_that_has_to_wait_goes_to_the_handler():
+    assert what_comes_of(lambda hook: False) == [HttpRequestHook]
+
+
+def test_only_the_clients_own_connection_is_changed():
+    top = Waiting()
+    handler = SimpleNamespace(client="somebody", layer=top)
+    run_inline(handler, "another", lambda hook: True)
+    assert handler.layer is top
+    run_inline(handler, "somebody", lambda hook: True)
+    assert isinstance(handler.layer, InlineHooks)
+    assert handler.layer.context is top.context
+
+
+class Prompt:
+    def __init__(self, told, name):
+        self._told, self._name = told, name
+
+    def request(self, flow):
+        self._told.append(self._name)
+
+
+class Failing(Prompt):
+    def request(self, flow):
+        raise ValueError("a bug")
+
+
+class Late(Prompt):
+    async def request(self, flow):
+        await asyncio.sleep(0)
+        self._told.append(self._name)
+
+
+class Seldom(Late):
+    """Waits only when it has to."""
+
+    has_to = False
+
+    def request_now(self, flow):
+        return not self.has_to
+
+
+@pytest.fixture
+def told():
+    return []
+
+
+def called(tmp_path, told, *addons):
+    """Whether all of a hook was done at once; then the rest of it is done."""
+
+    async def within():
+        master = LeanMaster(ProxySettings(), str(tmp_path), [])
+        lean = LeanAddons(master)
+        lean.chain = list(addons)
+        hook = HttpRequestHook("flow")
+        at_once = lean.begin(hook)
+        before = list(told)
+        if not at_once:
+            await lean.trigger_event(hook)
+        return at_once, before
+
+    return asyncio.run(within())
+
+
+def test_handlers_are_called_up_to_the_first_that_waits_and_each_once(tmp_path, told):
+    addons = [Prompt(told, "a"), Late(told, "b"), Prompt(told, "c")]
+    assert called(tmp_path, told, *addons) == (False, ["a"])
+    assert told == ["a", "b", "c"]
+
+
+def test_who_need_not_wait_this_time_does_not(tmp_path, told):
+    assert called(tmp_path, told, Prompt(told, "a"), Seldom(told, "b"), Prompt(told, "c")) == (
+        True,
+        ["a", "c"],
+    )
+
+
+def test_who_has_to_wait_this_time_is_called_as_ever(tmp_path, told):
+    waiting = Seldom(told, "b")
+    waiting.has_to = True
+    assert called(tmp_path, told, waiting, Prompt(told, "c")) == (False, [])
+    assert told == ["b", "c"]
+
+
+def test_one_that_fails_does_not_keep_the_others_from_being_called(tmp_path, told, caplog):
+    assert called(tmp_path, told, Failing(told, "a"), Prompt(told, "b")) == (True, ["b"])
+    assert "request failed in Failing.request" in caplog.text
+
+
+def test_layers_that_only_hand_on_are_left_out_once_the_next_one_is_chosen():
+    client = Client(peername=("10.0.0.9", 1), sockname=("10.0.0.1", 8080), state=ConnectionState.OPEN)
+    context = Context(client, options.Options())
+
+    def choose(hook):
+        hook.data.layer = HttpLayer(hook.data.context, HTTPMode.regular)
+        return True
+
+    top = InlineHooks(modes.HttpProxy(context), choose)
+    for event in (
+        events.Start(),
+        *(events.DataReceived(client, part) for part in (b"GET http", b"://a", b"/")),
+    ):
+        assert list(top.handle_event(event)) == []
+    assert isinstance(top._top, HttpLayer)
+    assert bytes(top._top.connections[client].buf) == b"GET http://a/"

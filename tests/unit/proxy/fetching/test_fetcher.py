@@ -1,0 +1,166 @@
+import asyncio
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import pytest
+
+from proxy.fetching.door import Limits
+from proxy.fetching.entries import FetchTrouble, Lasting, NoLine, Passing, Refusal
+from proxy.fetching.fetcher import Fetcher
+from proxy.fetching.pace import Turns
+from proxy.fetching.robots import Robots
+from proxy.fetching.rulings import Rulings
+from tests.make import a_page
+
+SITE = "http://school.test"
+ALLOWED = Rulings().check
+LIMITS = Limits(max_bytes=1_000, timeout_s=1.0)
+
+
+class Site:
+    """A door behind which there is one site: answers by path, everything else is a 404."""
+
+    def __init__(self, **answers):
+        self.answers = {f"{SITE}/{name}": answer for name, answer in answers.items()}
+        self.asked = []
+
+    async def get(self, url, *, limits, accept, on_bytes):
+        self.asked.append(url)
+        answer = self.answers.get(url, (404, ()))
+        if isinstance(answer, FetchTrouble):
+            raise answer
+        status, headers = answer
+        return a_page(url, status=status, headers=headers, body=b"text")
+
+
+def fetched(site, path="page", *, behind_parent=False):
+    fetcher = Fetcher(site, Turns(), check=ALLOWED, pause_s=lambda: 0.0, behind_parent=lambda: behind_parent)
+    return asyncio.run(fetcher.fetch(f"{SITE}/{path}", limits=LIMITS))
+
+
+def location(url):
+    return (302, (("Location", url),))
+
+
+def test_a_page_comes_with_the_redirects_to_it():
+    got = fetched(Site(page=location("/b"), b=location("c"), c=(200, ())))
+    assert got.page.url == f"{SITE}/c"
+    assert [hop.url for hop in got.redirects] == [f"{SITE}/page", f"{SITE}/b"]
+
+
+def test_five_redirects_are_followed_and_no_more():
+    ring = {f"p{number}": location(f"/p{number + 1}") for number in range(6)}
+    assert fetched(Site(**{**ring, "p5": (200, ())}), "p0").page.url == f"{SITE}/p5"
+    site = Site(**ring)
+    with pytest.raises(Lasting, match="redirects"):
+        fetched(site, "p0")
+    assert f"{SITE}/p6" not in site.asked
+
+
+def test_a_redirect_to_a_personal_address_is_not_followed():
+    site = Site(page=location("/b?token=0123456789abcdef"))
+    with pytest.raises(Refusal, match="personal"):
+        fetched(site)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [(404, Lasting), (403, Lasting), (204, Lasting), (429, Passing), (408, Passing), (503, Passing)],
+)
+def test_a_status_says_whether_it_is_worth_another_try(status, kind):
+    with pytest.raises(kind, match=str(status)):
+        fetched(Site(page=(status, ())))
+
+
+@pytest.mark.parametrize(
+    ("said", "least", "most"),
+    [
+        ("120", 120, 120),
+        ("99999999", 86_400, 86_400),
+        (format_datetime(datetime(2001, 1, 1, tzinfo=UTC)), 0, 0),
+        ("soon", 0, 0),
+        ("-5", 0, 0),
+    ],
+)
+def test_retry_after_is_heeded_as_seconds_or_date_for_a_day_at_most(said, least, most):
+    with pytest.raises(Passing) as raised:
+        fetched(Site(page=(503, (("Retry-After", said),))))
+    assert least <= raised.value.after_s <= most
+
+
+def test_a_date_in_retry_after_is_heeded():
+    in_an_hour = format_datetime(datetime.now(UTC) + timedelta(seconds=3_600))
+    with pytest.raises(Passing) as raised:
+        fetched(Site(page=(503, (("Retry-After", in_an_hour),))))
+    assert 3_500 <= raised.value.after_s <= 3_600
+
+
+def test_an_error_of_the_parent_is_the_lines_unless_the_site_refused():
+    dns = (503, (("X-Squid-Error", "ERR_DNS_FAIL 0"),))
+    refused = (503, (("X-Squid-Error", "ERR_CONNECT_FAIL 111"),))
+    with pytest.raises(NoLine):
+        fetched(Site(page=dns), behind_parent=True)
+    with pytest.raises(Passing):
+        fetched(Site(page=refused), behind_parent=True)
+    with pytest.raises(Passing):
+        fetched(Site(page=dns))
+
+
+def robots(text):
+    """A robots.txt, by way of a body that is not `text`."""
+
+    class WithRobots(Site):
+        async def get(self, url, **more):
+            page = await super().get(url, **more)
+            if url.endswith("/robots.txt"):
+                return a_page(url, content_type="text/plain", body=text.encode())
+            return page
+
+    return WithRobots(page=(200, ()), other=(200, ()))
+
+
+def test_robots_txt_is_asked_for_once_and_obeyed():
+    site = robots("User-agent: linkmend\nDisallow: /other\n\nUser-agent: *\nDisallow: /")
+    fetcher = Fetcher(site, Turns(), check=ALLOWED, pause_s=lambda: 0.0, behind_parent=lambda: False)
+
+    async def both():
+        await fetcher.fetch(f"{SITE}/page", limits=LIMITS)
+        await fetcher.fetch(f"{SITE}/other", limits=LIMITS)
+
+    with pytest.raises(Refusal, match="robots.txt"):
+        asyncio.run(both())
+    assert site.asked == [f"{SITE}/robots.txt", f"{SITE}/page"]
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 410])
+def test_a_site_without_robots_txt_allows_everything(status):
+    assert fetched(Site(**{"robots.txt": (status, ()), "page": (200, ())})).page.status == 200
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_site_that_cannot_say_is_asked_again_later(status):
+    site = Site(**{"robots.txt": (status, ()), "page": (200, ())})
+    with pytest.raises(Passing) as raised:
+        fetched(site)
+    assert raised.value.after_s >= 600
+    assert site.asked == [f"{SITE}/robots.txt"]
+
+
+def test_a_crawl_delay_is_kept_but_not_for_ever():
+    async def asked(url, limits):
+        return a_page(url, content_type="text/plain", body=b"User-agent: *\nCrawl-delay: 100000")
+
+    assert asyncio.run(Robots(asked).check(f"{SITE}/page")) == 30.0
+
+
+def test_rules_are_forgotten_before_they_fill_the_memory():
+    async def asked(url, limits):
+        return a_page(url, content_type="text/plain", body=b"# " + b"x" * 500_000)
+
+    async def many():
+        rules = Robots(asked)
+        for number in range(20):
+            await rules.check(f"http://{number}.test/")
+        return len(rules._known)
+
+    assert asyncio.run(many()) <= 4
