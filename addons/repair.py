@@ -13,17 +13,20 @@ from datetime import UTC, datetime
 
 from mitmproxy import http
 
-from addons.flows import FAILURE, OURS, is_navigation_of, page_of, request_of, url_of, write_page
+from addons.detour import has_been_round, missed_before
+from addons.flows import FAILURE, OURS, header_list, is_navigation_of, page_of, request_of, url_of, write_page
 from addons.rules import Rules, is_left_alone, verdict_of
 from addons.soft404 import withheld_of
 from proxy.cache.entry import Headers
 from proxy.clients import ClientHasher
 from proxy.copies import copy_page
+from proxy.detour import Detours, Missed
 from proxy.failures import Failure, proxy_status
 from proxy.findings import Findings
 from proxy.language import Catalogue, choose
 from proxy.missrecord import MissRecord, new_miss_id
-from proxy.navigation import asks_for_repair, wants_json
+from proxy.navigation import asks_for_repair, may_be_script, wants_json
+from proxy.pages import redirect
 from proxy.privacy import is_personal_url, shareable_url
 from proxy.repairpage import PageContext, auto_follow_target, render
 from proxy.rulepages import led_elsewhere
@@ -40,6 +43,7 @@ log = logging.getLogger(__name__)
 
 # What the reader's browser would have got from the origin beside the page, and still gets.
 _KEPT = frozenset({"cache-status", "connection", "date", "retry-after", "set-cookie", "via", "age"})
+_TAKEN_ROUND = _KEPT - {"connection", "date", "set-cookie"}
 _REMEMBER_S = 0.5  # what was remembered is worth no longer wait; the script asks for it again
 
 
@@ -60,6 +64,7 @@ class Repair:
         withheld: WithheldPages,
         archives: Archives,
         rules: Rules,
+        detours: Detours,
     ) -> None:
         self.deadline_s = deadline_s
         self._repairer = repairer
@@ -72,6 +77,7 @@ class Repair:
         self._withheld = withheld
         self._archives = archives
         self._rules = rules
+        self._detours = detours
 
     def request(self, flow: http.HTTPFlow) -> None:
         """A person who opens what was offered on a repair page has chosen it."""
@@ -97,19 +103,52 @@ class Repair:
             write_page(flow, instead, ours="rule", keep=_KEPT, also=(("Linkmend-Miss", kind.value),))
         if instead is not None or is_left_alone(flow):
             return
+        if self._may_be_script(flow):
+            self._send_round(flow, kind)
+            return
         started = time.perf_counter()
         texts = choose(flow.request.headers.get("accept-language"))
         if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
             return
         found = await self._found(flow, kind, verdict)
         record = self._record(flow, found, texts, (time.perf_counter() - started) * 1000)
-        if (page := withheld_of(flow)) is not None:
-            self._withheld.note(record.id, record.client, page)
+        self._withhold(flow, record.id)
         if not await self._led(flow, found, verdict):
             findings = await self._archived(found.link, record, verdict)
             self._write(flow, found, record.id, texts, findings)
         self._misses.record(record)
         self._visitors.offered(record.client, record.id, record.offered)
+
+    def _may_be_script(self, flow: http.HTTPFlow) -> bool:
+        """Whether a script of the site may be asking; in transparent and reverse mode there is no way to find out."""
+        request = request_of(flow)
+        may_be = request.method == "GET" and may_be_script(request.headers)
+        return may_be and missed_before(flow) is None and self._portal()
+
+    def _send_round(self, flow: http.HTTPFlow, kind: MissKind) -> None:
+        """By way of the portal, where no script can follow and read. Who came from there in vain, or cannot be sent
+        for the length of the address, has the answer as it came."""
+        if has_been_round(flow) or flow.response is None:
+            return
+        page, failure, miss_id = withheld_of(flow), flow.metadata.get(FAILURE), new_miss_id()
+        headers = header_list(flow.response.headers)
+        missed = Missed(
+            kind=kind,
+            status=flow.response.status_code,
+            miss_id=miss_id,
+            headers=tuple((name, value) for name, value in headers if name.lower() in _TAKEN_ROUND),
+            referrer=flow.request.headers.get("referer", ""),
+            missed=page.missed if page is not None else "",
+            failure=failure if isinstance(failure, Failure) else None,
+        )
+        way = self._detours.way(url_of(flow), self._client(flow), missed)
+        if way is not None:
+            self._withhold(flow, miss_id)
+            write_page(flow, redirect(way), ours="detour", keep=_KEPT)
+
+    def _withhold(self, flow: http.HTTPFlow, miss_id: str) -> None:
+        if (page := withheld_of(flow)) is not None:
+            self._withheld.note(miss_id, self._client(flow), page)
 
     async def _led(self, flow: http.HTTPFlow, found: RankedAlternatives, verdict: Verdict) -> bool:
         """Lead the reader straight to the best page where a rule wants that, and whether it was done.
@@ -138,9 +177,9 @@ class Repair:
         return True
 
     async def _found(self, flow: http.HTTPFlow, kind: MissKind, verdict: Verdict) -> RankedAlternatives:
-        page = withheld_of(flow)
+        page = withheld_of(flow) or missed_before(flow)
         deadline_s = self.deadline_s if verdict.budget_s is None else verdict.budget_s
-        link = BrokenLink(url=url_of(flow) if page is None else page.missed, kind=kind)
+        link = BrokenLink(url=(page.missed if page is not None else "") or url_of(flow), kind=kind)
         try:
             async with asyncio.timeout(deadline_s):
                 link = await self._placed(flow, link)
@@ -165,8 +204,9 @@ class Repair:
     def _record(
         self, flow: http.HTTPFlow, found: RankedAlternatives, texts: Catalogue, latency_ms: float
     ) -> MissRecord:
+        before = missed_before(flow)
         return MissRecord(
-            id=new_miss_id(),
+            id=before.miss_id if before is not None else new_miss_id(),
             at=datetime.now(UTC),
             url=shareable_url(found.link.url),
             kind=found.link.kind,
@@ -202,7 +242,7 @@ class Repair:
         texts: Catalogue,
         findings: Findings | None,
     ) -> None:
-        failure = flow.metadata.get(FAILURE)
+        failure, before = flow.metadata.get(FAILURE), missed_before(flow)
         context = PageContext(
             texts=texts,
             status=flow.response.status_code if flow.response else 502,
@@ -212,7 +252,7 @@ class Repair:
             error_detail=failure.error if isinstance(failure, Failure) else "",
             fault=failure.fault if isinstance(failure, Failure) else "",
             portal=self._portal(),
-            anyway=withheld_of(flow) is not None,
+            anyway=withheld_of(flow) is not None or bool(before is not None and before.missed),
             findings=findings,
             search_template=self._archives.shown.search_template,
         )
@@ -229,6 +269,8 @@ def miss_of(flow: http.HTTPFlow) -> MissKind | None:
         return None
     if (page := withheld_of(flow)) is not None:
         return page.kind
+    if flow.metadata.get(OURS) == "back" and (before := missed_before(flow)) is not None:
+        return before.kind
     failure = flow.metadata.get(FAILURE)
     if isinstance(failure, Failure) and flow.metadata.get(OURS) in (None, "failure"):
         return failure.kind

@@ -25,6 +25,7 @@ from addons.parts import Parts
 from addons.premises import Premises
 from proxy import logs
 from proxy.commands.serve import carry_traffic
+from proxy.detour import Detours
 from proxy.errors import LinkmendError, StartError
 from proxy.loops import end_quietly
 from proxy.office.messages import Welcome
@@ -82,6 +83,7 @@ class _Crew:
         self._read_settings = read_settings
         self._count = count
         self._changes = SharedChanges()
+        self._detours = Detours()
         self.door = _door(settings.proxy)
         try:
             self._run = RunDirectory()
@@ -132,7 +134,7 @@ class _Crew:
         _watch(station, self.door.close)
         Listening(self.door).install()
         office = DistantOffice(self._settings, self._run.path, name=name)
-        parts = Parts(self._settings, self._data, office=office, changes=self._changes)
+        parts = Parts(self._settings, self._data, office=office, changes=self._changes, detours=self._detours)
         await carry_traffic(parts, self._data, self._read_settings, lambda _: station.ready(), process=name)
 
     def _be_office(self, station: Station) -> None:
