@@ -24,6 +24,7 @@ from addons.office import Office
 from addons.parts import Parts
 from addons.premises import Premises
 from proxy import logs
+from proxy.ballast import Ballast
 from proxy.commands.serve import carry_traffic
 from proxy.detour import Detours
 from proxy.errors import LinkmendError, StartError
@@ -36,7 +37,7 @@ from proxy.passthrough import passthrough_domains
 from proxy.settings import ProxySettings, Settings
 from proxy.store.changes import SharedChanges
 from proxy.trust import origin_context
-from proxy.workers import Role, Station, Stopped, Supervisor, are_possible
+from proxy.workers import BEAT_EVERY_S, Role, Station, Stopped, Supervisor, are_possible
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,13 @@ def serve(settings: Settings, data: Path, read_settings: Callable[[], Settings],
     logs.set_up(settings.log, process="supervisor")
     crew = _Crew(settings, data, read_settings, count)
     try:
-        supervisor = Supervisor(crew.office(), crew.workers(), grace_s=settings.proxy.stop_grace_s)
+        supervisor = Supervisor(
+            crew.office(),
+            crew.workers(),
+            grace_s=settings.proxy.stop_grace_s,
+            hang_timeout_s=settings.proxy.hang_timeout_s,
+            room=Ballast(data),
+        )
         with contextlib.suppress(Stopped):
             supervisor.start()
             sys.stdout.write(f"linkmend ready on http://{crew.door.address()}\n")
@@ -198,8 +205,13 @@ def _door(settings: ProxySettings) -> Door:
 
 
 def _watch(station: Station, leave: Callable[[], None]) -> None:
-    """When the supervisor is gone, `leave` and stop: another linkmend is to find the port free."""
+    """When the supervisor is gone, `leave` and stop: another linkmend is to find the port free. Beat as long as the
+    loop turns."""
     loop = asyncio.get_running_loop()
+
+    def beat() -> None:
+        station.beat()
+        loop.call_later(BEAT_EVERY_S, beat)
 
     def orphaned() -> None:
         loop.remove_reader(station.lifeline)
@@ -208,3 +220,4 @@ def _watch(station: Station, leave: Callable[[], None]) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     loop.add_reader(station.lifeline, orphaned)
+    beat()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxy import logs
+from proxy.ballast import Ballast
 from proxy.commands.options import Config, Data, data_from, settings_from
 from proxy.descriptors import raise_limit
 from proxy.errors import LinkmendError
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from addons.parts import Parts
 
 log = logging.getLogger(__name__)
+
+_LOOK_AT_DISK_S = 5.0
 
 
 def serve(
@@ -83,13 +86,27 @@ def _without_asserts() -> None:
 async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Settings]) -> None:
     from addons.parts import Parts
 
+    ballast = Ballast(data)
+    ballast.release()
     parts = Parts(settings, data)
+    keeping: list[asyncio.Task[None]] = []
 
     def ready(address: str) -> None:
+        keeping.append(asyncio.create_task(_keep_room(ballast)))
         sys.stdout.write(f"linkmend ready on http://{address}\n{parts.desk.told() if parts.desk else ''}")
         sys.stdout.flush()
 
-    await carry_traffic(parts, data, read_settings, ready)
+    try:
+        await carry_traffic(parts, data, read_settings, ready)
+    finally:
+        for task in keeping:
+            task.cancel()
+
+
+async def _keep_room(ballast: Ballast) -> None:
+    while True:
+        await asyncio.to_thread(ballast.hold)
+        await asyncio.sleep(_LOOK_AT_DISK_S)
 
 
 async def carry_traffic(
