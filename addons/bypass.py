@@ -8,6 +8,7 @@ mode, where the host is a bare address, that name is all there is.
 from collections.abc import Callable
 from datetime import datetime
 
+from mitmproxy import connection
 from mitmproxy.proxy import layer
 from mitmproxy.tls import ClientHelloData
 
@@ -27,11 +28,14 @@ class Bypass:
         live: LiveRules,
         passed_through: DomainList,
         *,
+        spoke: Callable[[connection.Client], None] = lambda client: None,
         clock: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
+        """`spoke` hears of clients whose bytes are passed on from now on: no request of theirs will be seen."""
         self.settings = settings
         self.passed_through = passed_through
         self._live = live
+        self._spoke = spoke
         self._clock = clock
 
     def next_layer(self, asked: layer.NextLayer) -> None:
@@ -40,11 +44,14 @@ class Bypass:
             return
         if self._is_passed(context.server.address[0], context.client.peername[0]):
             pass_on(asked, parent_address(self.settings.parent) if self.settings.parent else None)
+            self._spoke(context.client)
 
     def tls_clienthello(self, hello: ClientHelloData) -> None:
         client, name = hello.context.client, hello.client_hello.sni
         if client.proxy_mode.type_name == "transparent" and name:
             hello.ignore_connection = self._is_passed(name, client.peername[0])
+            if hello.ignore_connection:
+                self._spoke(client)
 
     def _is_passed(self, host: str, client: str) -> bool:
         if self._live.book:

@@ -1,7 +1,8 @@
 """Who is served, and how much of the proxy one client may take: linkmend is not an open proxy, and has room for all.
 
 A client from elsewhere, or with too many connections, is let go before a byte of it is read; so is one that does
-not come to its first request. Connections to origins are counted as well, since one client's may lead to many.
+not come to its first request, or to the first inside a tunnel it asked for. Connections to origins are counted as
+well, since one client's may lead to many.
 """
 
 import asyncio
@@ -56,9 +57,7 @@ class Clients:
         else:
             self._open[client.id] = address
             self._by_address[address] += 1
-            self._speechless[client.id] = asyncio.get_running_loop().call_later(
-                self._request_timeout_s, self._hang_up, client
-            )
+            self._await_request(client)
 
     def client_disconnected(self, client: connection.Client) -> None:
         self.has_spoken(client)
@@ -70,7 +69,9 @@ class Clients:
                 del self._by_address[address]
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
+        """A tunnel is no request yet: what is to come through it is waited for no longer than anything else."""
         self.has_spoken(flow.client_conn)
+        self._await_request(flow.client_conn)
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         self.has_spoken(flow.client_conn)
@@ -105,8 +106,13 @@ class Clients:
         if not origins:
             self._origins.pop(data.client.id, None)
 
+    def _await_request(self, client: connection.Client) -> None:
+        self._speechless[client.id] = asyncio.get_running_loop().call_later(
+            self._request_timeout_s, self._hang_up, client
+        )
+
     def has_spoken(self, client: connection.Client) -> None:
-        """The client has come to its first request."""
+        """The client has come to its first request, or to what nobody looks into."""
         timer = self._speechless.pop(client.id, None)
         if timer is not None:
             timer.cancel()

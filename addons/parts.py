@@ -107,7 +107,9 @@ class Parts:
         self._admin = Admin(lambda: desk.door_address, lambda: desk.door, portal=portal)
         self._verdicts = RememberedVerdicts(premises.rules)
         self._rules = Rules(self._verdicts, portal=portal)
-        self._bypass = Bypass(settings.proxy, premises.rules, _passed_through(settings))
+        self._bypass = Bypass(
+            settings.proxy, premises.rules, _passed_through(settings), spoke=self._clients.has_spoken
+        )
         self._guard = Guard(
             lambda: premises.reach,
             chosen=self._chosen_places,

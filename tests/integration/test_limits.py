@@ -123,6 +123,40 @@ def test_a_client_that_does_not_finish_its_request_is_let_go(start_linkmend):
         assert client.recv(100) == b""
 
 
+def tunnel_to(running, port):
+    client = socket.create_connection(("127.0.0.1", running.port), timeout=20)
+    client.sendall(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+    assert client.recv(1000).startswith(b"HTTP/1.1 200")
+    return client
+
+
+@pytest.mark.parametrize("said", [b"", b"\x16\x03\x01\x02\x00", b"GET / HT"], ids=["nothing", "tls", "http"])
+def test_a_client_that_sends_nothing_whole_through_its_tunnel_is_let_go(secure_origin, start_linkmend, said):
+    running = start_linkmend(settings="[proxy]\nrequest_timeout_s = 1.0\n")
+    with tunnel_to(running, secure_origin.port) as client:
+        client.sendall(said)
+        client.settimeout(15)
+        assert client.recv(100) == b""
+
+
+def test_a_tunnel_that_is_passed_on_unread_may_be_silent(start_linkmend, tmp_path):
+    """Nobody knows what is spoken there, and when."""
+    rules = tmp_path / "rules"
+    rules.mkdir()
+    (rules / "a.toml").write_text('[[rule]]\ndomain = "127.0.0.1"\naction = "bypass"\n', encoding="utf-8")
+    settings = f'[proxy]\nrequest_timeout_s = 1.0\n[rules]\nfolder = "{rules}"\n'
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        running = start_linkmend(settings=settings)
+        with tunnel_to(running, server.getsockname()[1]) as client:
+            client.sendall(b"hello")
+            there, _ = server.accept()
+            with there:
+                assert there.recv(5) == b"hello"
+                time.sleep(2)  # past the limit for requests
+                there.sendall(b"good day")
+                assert client.recv(8) == b"good day"
+
+
 def test_one_address_cannot_take_every_connection(origin, start_linkmend):
     origin.pages["/page"] = reply("hello", Cache_Control="no-store")
     running = start_linkmend(settings="[proxy]\nconnections_per_client = 20\n")

@@ -130,10 +130,14 @@ class Connected:
         return self.ended
 
 
+def test_a_client_that_asks_for_a_tunnel_and_says_nothing_is_let_go(monkeypatch):
+    assert Connected(monkeypatch).after_a_while("http_connect") == ["no request in time"]
+
+
 def test_a_client_that_says_nothing_is_let_go(monkeypatch):
     assert Connected(monkeypatch).after_a_while() == ["no request in time"]
 
 
-@pytest.mark.parametrize("hook", ["requestheaders", "http_connect", "tcp_start"])
+@pytest.mark.parametrize("hook", ["requestheaders", "tcp_start"])
 def test_a_client_that_has_asked_may_stay(monkeypatch, hook):
     assert Connected(monkeypatch).after_a_while(hook) == []
