@@ -24,7 +24,7 @@ from proxy.errors import StoreError
 from proxy.misserasure import Erasure, erase
 from proxy.misslines import Line, MissLines
 from proxy.missrecord import COLUMNS, MissRecord, event_of, iso, new_miss_id, record_of
-from proxy.misstallies import prepare
+from proxy.misstallies import catch_up, prepare
 from proxy.settings import MissesSettings
 from repair.files import is_damage, set_aside
 from repair.model import MissKind
@@ -45,6 +45,8 @@ CREATE INDEX IF NOT EXISTS misses_site ON misses (site, at);
 _TOP_COLUMNS = {"url": "url", "site": "site", "kind": "kind", "source": "source_url"}
 _BATCH = 500
 _LOOK_AT_CLOCK_S = 900.0
+_BETWEEN_STEPS_S = 0.02  # for those who read
+_TELL_EVERY = 50_000
 _PURGE_EVERY = timedelta(days=1)
 _MAX_TOLD = 20_000
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
@@ -88,6 +90,7 @@ class MissStore:
         self._queue: queue.Queue[_Job | None] = queue.Queue(queue_length)
         self._next_purge = self._clock()
         self._closed = False
+        self._counted = 0
         self.lost = 0
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -118,7 +121,11 @@ class MissStore:
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute("PRAGMA secure_delete=ON")
         database.executescript(_SCHEMA)
-        prepare(database)
+        self._behind = not prepare(database)
+        if self._behind:
+            log.warning(
+                "the miss log is of an earlier version: it is counted anew, lists are short until then"
+            )
         return database
 
     def record(self, record: MissRecord) -> None:
@@ -249,12 +256,29 @@ class MissStore:
             self._write(batch)
             if stop:
                 return
+            if self._behind:
+                self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Count some more of an earlier version's log; what waits to be written goes before."""
+        try:
+            counted = catch_up(self._database)
+        except (OSError, sqlite3.Error) as error:
+            self._behind = False
+            log.error("%s: counting stops until the next start: %s", self._path, error)
+            return
+        self._behind = counted is not None
+        before, self._counted = self._counted, self._counted + (counted or 0)
+        if not self._behind:
+            log.warning("the miss log is counted: %d records", self._counted)
+        elif before // _TELL_EVERY != self._counted // _TELL_EVERY:
+            log.info("the miss log is being counted: %d records so far", self._counted)
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
         """All that waits, up to a limit; empty when it is only time to look at the clock; True when closing."""
         batch: list[_Job] = []
         try:
-            job = self._queue.get(timeout=_LOOK_AT_CLOCK_S)
+            job = self._queue.get(timeout=_BETWEEN_STEPS_S if self._behind else _LOOK_AT_CLOCK_S)
             while job is not None:
                 batch.append(job)
                 if len(batch) == _BATCH:

@@ -13,7 +13,8 @@ NOTHING, OFFERED, OPENED = 0, 1, 2
 """Outcomes: nothing could be offered; something was; a reader opened some of it."""
 
 _VERSION = 1
-_ROOM_KB, _USUAL_KB = 256 * 1024, 2 * 1024  # a long log of an earlier version is counted in memory
+AT_ONCE = 5_000
+"""Records of an earlier version's log that are counted in one go: some tenths of a second."""
 _TABLES = """
 CREATE TABLE addresses (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, site TEXT NOT NULL);
 CREATE TABLE sources (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE);
@@ -24,10 +25,10 @@ CREATE TABLE tallies (
 CREATE TABLE marks (
     url TEXT NOT NULL, mark TEXT NOT NULL, by TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (mark, url)
 ) WITHOUT ROWID;
-CREATE INDEX misses_url_at ON misses (url, at);
-DROP INDEX IF EXISTS misses_url;
+CREATE TABLE filling (passed TEXT NOT NULL);
 """
 _INDEXES = """
+CREATE INDEX misses_url_at ON misses (url, at);
 CREATE INDEX addresses_site ON addresses (site);
 CREATE INDEX tallies_slot ON tallies (slot, kind, outcome, times);
 CREATE INDEX tallies_source ON tallies (source, address, times) WHERE source != 0;
@@ -75,35 +76,111 @@ _FORGET = """
     DELETE FROM addresses WHERE url = old.url
         AND NOT EXISTS (SELECT 1 FROM tallies WHERE address = addresses.id);
 """
+_NOT_YET = "id <= (SELECT passed FROM filling)"
 _TRIGGERS = (
-    f"CREATE TRIGGER miss_noted AFTER INSERT ON misses BEGIN {_ADD} END",
-    f"CREATE TRIGGER miss_changed AFTER UPDATE ON misses BEGIN {_TAKE} {_ADD} {_FORGET} END",
-    f"CREATE TRIGGER miss_gone AFTER DELETE ON misses BEGIN {_TAKE} {_FORGET} END",
+    ("miss_noted", "INSERT", "new", _ADD),
+    ("miss_changed", "UPDATE", "old", f"{_TAKE} {_ADD} {_FORGET}"),
+    ("miss_gone", "DELETE", "old", f"{_TAKE} {_FORGET}"),
 )
-_FILL = f"""
-INSERT INTO addresses (url, site) SELECT url, min(site) FROM misses GROUP BY url;
-INSERT INTO sources (url) SELECT DISTINCT source_url FROM misses WHERE source_url IS NOT NULL;
-INSERT INTO tallies SELECT addresses.id, CAST(misses.at / {SLOT_S} AS INTEGER), coalesce(sources.id, 0), kind,
-    {outcome("misses")}, count(*) FROM misses JOIN addresses ON addresses.url = misses.url
-    LEFT JOIN sources ON sources.url = misses.source_url GROUP BY 1, 2, 3, 4, 5;
-"""  # noqa: S608
+_PART = "misses.id > ? AND misses.id <= ?"
+_FILL = (
+    f"INSERT INTO addresses (url, site) SELECT url, min(site) FROM misses WHERE {_PART}"  # noqa: S608  (as above)
+    " AND NOT EXISTS (SELECT 1 FROM addresses WHERE addresses.url = misses.url) GROUP BY url",
+    f"INSERT INTO sources (url) SELECT DISTINCT source_url FROM misses WHERE {_PART}"  # noqa: S608
+    " AND source_url IS NOT NULL AND NOT EXISTS (SELECT 1 FROM sources WHERE sources.url = misses.source_url)",
+    # CROSS JOIN keeps SQLite from walking through all addresses each time.
+    f"INSERT INTO tallies SELECT addresses.id, CAST(misses.at / {SLOT_S} AS INTEGER),"  # noqa: S608
+    f" coalesce(sources.id, 0), kind, {outcome('misses')}, count(*)"
+    " FROM misses CROSS JOIN addresses ON addresses.url = misses.url"
+    f" LEFT JOIN sources ON sources.url = misses.source_url WHERE {_PART} GROUP BY 1, 2, 3, 4, 5"
+    " ON CONFLICT DO UPDATE SET times = times + excluded.times",
+)
 
 
-def prepare(database: sqlite3.Connection) -> None:
-    """Bring a database with a table of misses, of this version or an earlier one, to this version, all or nothing."""
+def prepare(database: sqlite3.Connection) -> bool:
+    """Bring a database with a table of misses, of this version or an earlier one, to this version.
+
+    Whether that was all. A long log is only begun with, so that nobody waits for it; the rest is done by `catch_up`.
+    """
     if _version(database) >= _VERSION:
-        return
-    database.execute(f"PRAGMA cache_size = -{_ROOM_KB}")
+        return True
+    with database:
+        database.execute("BEGIN IMMEDIATE")
+        if _version(database) < _VERSION and "filling" not in _names(database, "table"):
+            _begin(database)
+    while is_short(database):
+        if catch_up(database) is None:
+            return True
+    return False
+
+
+def catch_up(database: sqlite3.Connection) -> int | None:
+    """Do one more step, all or nothing: how many records it counted, None when there is nothing left to do.
+
+    Records are counted in the order of their ids, and `filling` has the last. The triggers count only those up to
+    it: whatever is noted, changed or erased behind it is counted when its turn comes, as it is then.
+    """
     with database:
         database.execute("BEGIN IMMEDIATE")
         if _version(database) >= _VERSION:
-            return  # another process was quicker
-        if "copy" not in {row[1] for row in database.execute("PRAGMA table_info(misses)")}:
-            database.execute("ALTER TABLE misses ADD COLUMN copy INTEGER NOT NULL DEFAULT 0")
-        for statement in (*_statements(_TABLES + _FILL + _INDEXES), *_TRIGGERS):
+            return None  # another process has done it
+        (passed,) = database.execute("SELECT passed FROM filling").fetchone()
+        following = "SELECT id FROM misses WHERE id > ? ORDER BY id LIMIT ?"
+        count, last = database.execute(
+            f"SELECT count(*), max(id) FROM ({following})",  # noqa: S608
+            (passed, AT_ONCE),
+        ).fetchone()
+        if count:
+            for statement in _FILL:
+                database.execute(statement, (passed, last))
+            database.execute("UPDATE filling SET passed = ?", (last,))
+        if count == AT_ONCE:
+            return int(count)
+        if _has_made_index(database):
+            return int(count)
+        _finish(database)
+        return None
+
+
+def is_short(database: sqlite3.Connection) -> bool:
+    """Whether all of a log is counted in a moment."""
+    (count,) = database.execute("SELECT count(*) FROM (SELECT 1 FROM misses LIMIT ?)", (AT_ONCE,)).fetchone()
+    return int(count) < AT_ONCE
+
+
+def _begin(database: sqlite3.Connection) -> None:
+    if "copy" not in {row[1] for row in database.execute("PRAGMA table_info(misses)")}:
+        database.execute("ALTER TABLE misses ADD COLUMN copy INTEGER NOT NULL DEFAULT 0")
+    for statement in _statements(_TABLES):
+        database.execute(statement)
+    database.execute("INSERT INTO filling VALUES ('')")
+    for name, deed, row, then in _TRIGGERS:
+        database.execute(
+            f"CREATE TRIGGER {name} AFTER {deed} ON misses WHEN {row}.{_NOT_YET} BEGIN {then} END"
+        )
+
+
+def _has_made_index(database: sqlite3.Connection) -> bool:
+    """Make one more index, each of which takes seconds in a long log; False when all are there."""
+    known = _names(database, "index")
+    for statement in _statements(_INDEXES):
+        if statement.split()[2] not in known:
             database.execute(statement)
-        database.execute(f"PRAGMA user_version = {_VERSION}")
-    database.execute(f"PRAGMA cache_size = -{_USUAL_KB}")
+            return True
+    return False
+
+
+def _finish(database: sqlite3.Connection) -> None:
+    for name, deed, _, then in _TRIGGERS:
+        database.execute(f"DROP TRIGGER {name}")
+        database.execute(f"CREATE TRIGGER {name} AFTER {deed} ON misses BEGIN {then} END")
+    database.execute("DROP TABLE filling")
+    database.execute("DROP INDEX IF EXISTS misses_url")
+    database.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _names(database: sqlite3.Connection, kind: str) -> set[str]:
+    return {str(row[0]) for row in database.execute("SELECT name FROM sqlite_master WHERE type = ?", (kind,))}
 
 
 def _version(database: sqlite3.Connection) -> int:

@@ -1,6 +1,7 @@
 """Tallies stay in step with the records, whatever happens to these."""
 
 import sqlite3
+import time
 from contextlib import closing
 from datetime import timedelta
 
@@ -9,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxy.misses import MissStore
-from proxy.misstallies import SLOT_S, outcome
+from proxy.misstallies import AT_ONCE, SLOT_S, catch_up, outcome, prepare
 from proxy.settings import MissesSettings
 from tests.make import A_MOMENT
 from tests.missed import HOUR, a_miss, note
@@ -86,8 +87,9 @@ def test_what_grows_old_leaves_the_tallies_too(tmp_path):
     assert in_step(tmp_path) == 1
 
 
-def test_a_log_of_an_earlier_version_is_counted_when_it_is_opened(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "misses.sqlite")) as old:
+def an_earlier_log(folder, rows):
+    """A log as the first version wrote it; each row is (id, source, offered, chosen)."""
+    with closing(sqlite3.connect(folder / "misses.sqlite")) as old:
         old.execute(
             "CREATE TABLE misses (id TEXT PRIMARY KEY, at REAL NOT NULL, url TEXT NOT NULL, site TEXT NOT NULL,"
             " kind TEXT NOT NULL, source_url TEXT, rule TEXT NOT NULL, client TEXT NOT NULL, offered TEXT NOT NULL,"
@@ -95,15 +97,26 @@ def test_a_log_of_an_earlier_version_is_counted_when_it_is_opened(tmp_path):
             " language TEXT NOT NULL) WITHOUT ROWID"
         )
         old.execute("CREATE INDEX misses_url ON misses (url)")
-        for number, (source, offered, chosen) in enumerate(
-            ((None, "[]", None), ("http://s.test/", '["http://b.test/"]', "http://b.test/"))
-        ):
-            row = (f"id{number}", A_MOMENT.timestamp(), "http://a.test/", "a.test", "gone", source)
-            old.execute(
-                f"INSERT INTO misses VALUES ({', '.join('?' * 14)})",
-                (*row, "", "me", offered, chosen, 410, 1.0, "", "en"),
-            )
+        old.executemany(
+            "INSERT INTO misses VALUES (?, ?, ?, 'a.test', 'gone', ?, '', 'me', ?, ?, 410, 1.0, '', 'en')",
+            (
+                (
+                    name,
+                    A_MOMENT.timestamp() + 7 * place,
+                    f"http://a.test/{place % 9}",
+                    source,
+                    offered,
+                    chosen,
+                )
+                for place, (name, source, offered, chosen) in enumerate(rows)
+            ),
+        )
         old.commit()
+
+
+def test_a_log_of_an_earlier_version_is_counted_when_it_is_opened(tmp_path):
+    chosen = ("http://s.test/", '["http://b.test/"]', "http://b.test/")
+    an_earlier_log(tmp_path, [("id0", None, "[]", None), ("id1", *chosen)])
     store = MissStore(tmp_path, ALL_TIME)
     assert [miss.copy for miss in store.recent()] == [False, False]
     note(store, a_miss(3))
@@ -111,6 +124,67 @@ def test_a_log_of_an_earlier_version_is_counted_when_it_is_opened(tmp_path):
     assert in_step(tmp_path) == 3
     MissStore(tmp_path, ALL_TIME).close()
     assert in_step(tmp_path) == 3
+
+
+LONG = 2 * AT_ONCE + 700
+
+
+@pytest.fixture
+def a_long_log(tmp_path):
+    offered = '["http://b.test/"]'
+    sources = (None, "http://s.test/", "http://t.test/")
+    an_earlier_log(tmp_path, ((f"{place:06}", sources[place % 3], offered, None) for place in range(LONG)))
+    return tmp_path
+
+
+def test_a_long_log_of_an_earlier_version_is_counted_behind_the_start(a_long_log):
+    store = MissStore(a_long_log, ALL_TIME)
+    note(store, a_miss(3))
+    assert store.count() == LONG + 1
+    end = time.monotonic() + 60
+    while store.read("PRAGMA user_version", ())[0][0] == 0:
+        assert time.monotonic() < end, "never counted"
+        time.sleep(0.05)
+    store.close()
+    assert in_step(a_long_log) == LONG + 1
+
+
+def test_whatever_is_done_to_a_log_that_is_half_counted_the_tallies_come_out_right(a_long_log):
+    """And whenever it is killed: after each step somebody else goes on."""
+    changes = (
+        "UPDATE misses SET chosen = 'http://b.test/' WHERE id IN ('000001', '000002', '009999', '010600')",
+        "DELETE FROM misses WHERE id IN ('000003', '010000', '010500')",
+        "UPDATE misses SET url = 'http://new.test/', source_url = NULL WHERE id IN ('000004', '010400')",
+        "INSERT INTO misses SELECT 'x' || id, at, url, site, kind, source_url, rule, client, offered, chosen,"
+        " status, latency_ms, query, language, copy FROM misses WHERE id IN ('000005', '010300')",
+        "INSERT INTO misses SELECT '000005' || id, at, url, site, kind, source_url, rule, client, offered, chosen,"
+        " status, latency_ms, query, language, copy FROM misses WHERE id IN ('000006', '010301')",
+    )
+    steps = 0
+    while True:
+        with closing(sqlite3.connect(a_long_log / "misses.sqlite")) as database:
+            assert not prepare(database) or steps
+            if steps < len(changes):
+                database.execute(changes[steps])
+                database.commit()
+            steps += 1
+            if catch_up(database) is None:
+                break
+    assert steps > len(changes)
+    assert in_step(a_long_log) == LONG - 3 + 4
+
+
+def test_a_step_that_is_cut_off_leaves_nothing_behind(a_long_log):
+    with closing(sqlite3.connect(a_long_log / "misses.sqlite")) as database:
+        prepare(database)
+        database.set_progress_handler(lambda: 1, 20_000)  # as if it were killed in the middle
+        with pytest.raises(sqlite3.OperationalError):
+            catch_up(database)
+    with closing(sqlite3.connect(a_long_log / "misses.sqlite")) as database:
+        assert database.execute("SELECT count(*) FROM tallies").fetchone() == (0,)
+        while catch_up(database) is not None:
+            pass
+    assert in_step(a_long_log) == LONG
 
 
 def test_the_same_miss_told_twice_counts_once(tmp_path):
