@@ -18,8 +18,6 @@ from pathlib import Path
 log = logging.getLogger(__name__)
 
 NAME = "ballast"
-SIZE_BYTES = 24 * 1024**2
-"""What opening every store of several workers takes, with something to spare."""
 FULL_BYTES = 1024**2
 """With less than this a disk is called full: SQLite gives up earlier than the last byte."""
 _PIECE = 1024**2
@@ -29,7 +27,8 @@ _SHARE = 4  # of the free room no more than this part is set aside
 class Ballast:
     """The file in a data folder. Blocking; of several processes one uses it."""
 
-    def __init__(self, data: Path, *, size: int = SIZE_BYTES) -> None:
+    def __init__(self, data: Path, *, size: int) -> None:
+        """`size` in bytes: what opening every store of several workers takes, with something to spare."""
         self._data = data
         self._path = data / NAME
         self._size = size

@@ -75,6 +75,8 @@ class ProxySettings:
     """How long answers under way may take to finish when linkmend is stopped."""
     hang_timeout_s: float = 60.0
     """With several workers, a process that stands still for so long is replaced; 0 for never."""
+    ballast_bytes: int = 24 * 1024 * 1024
+    """Room set aside in the data folder, so that linkmend can start on a full disk; 0 for none."""
     pass_through: tuple[str, ...] = ("shipped",)
     """Files of sites whose secure connections are passed through unseen; shipped is the list that comes along."""
     public: str = ""

@@ -67,7 +67,7 @@ def serve(settings: Settings, data: Path, read_settings: Callable[[], Settings],
             crew.workers(),
             grace_s=settings.proxy.stop_grace_s,
             hang_timeout_s=settings.proxy.hang_timeout_s,
-            room=Ballast(data),
+            room=Ballast(data, size=settings.proxy.ballast_bytes),
         )
         with contextlib.suppress(Stopped):
             supervisor.start()

@@ -86,7 +86,7 @@ def _without_asserts() -> None:
 async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Settings]) -> None:
     from addons.parts import Parts
 
-    ballast = Ballast(data)
+    ballast = Ballast(data, size=settings.proxy.ballast_bytes)
     ballast.release()
     parts = Parts(settings, data)
     keeping: list[asyncio.Task[None]] = []

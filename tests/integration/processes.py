@@ -176,6 +176,8 @@ class Linkmend(Running):
             # One process, unless a test asks for more.
             env={
                 "LINKMEND_PROXY_WORKERS": "1",
+                # Hundreds of data folders would set it aside.
+                "LINKMEND_PROXY_BALLAST_BYTES": "0",
                 **surroundings(settings),
                 "NAMES": str(names or ""),
                 **(also or {}),

@@ -3,6 +3,7 @@
 import pytest
 
 from proxy.ballast import NAME
+from proxy.settings import ProxySettings
 from tests.chaos.school import small_disk
 from tests.integration.client import Client
 from tests.integration.origin import reply
@@ -26,6 +27,9 @@ def fill(disk):
             return
 
 
+WITH_BALLAST = {"LINKMEND_PROXY_BALLAST_BYTES": str(ProxySettings().ballast_bytes)}
+
+
 def from_the_cache(client, url):
     client.open_page(url)
     return "hit" in client.open_page(url).headers["Cache-Status"]
@@ -37,13 +41,13 @@ def test_linkmend_starts_on_a_full_disk_again_and_again_and_stores_once_there_is
 ):
     for name in ("before", "full", "later"):
         origin.pages[f"/{name}"] = reply(f"<title>{name}</title>", Cache_Control="max-age=600")
-    first = start_linkmend("--workers", workers, data=disk / "data")
+    first = start_linkmend("--workers", workers, data=disk / "data", also=WITH_BALLAST)
     eventually((disk / "data" / NAME).exists, "no room is set aside")
     assert from_the_cache(Client(first.url), f"{origin.url}/before")
     first.stop()
     for _ in range(2):
         fill(disk)
-        running = start_linkmend("--workers", workers, data=disk / "data")
+        running = start_linkmend("--workers", workers, data=disk / "data", also=WITH_BALLAST)
         client = Client(running.url)
         assert client.open_page(f"{origin.url}/full").status == 200
         running.wait_for_line("is full: pages are passed on")
