@@ -8,6 +8,9 @@ byte was sent to the client, sends what the `error` hook left in `flow.response`
 
 It also tries once more, on a new connection, when a kept-alive one was closed just as we asked: mitmproxy would
 call that a failure of the origin, and the reader would see a repair page for a page that is there.
+
+And it runs the hooks that need not wait itself (addons/internals/inline.py): four times a request, a hook would
+otherwise climb through all layers above, and its completion back down again.
 """
 
 import time
@@ -16,12 +19,14 @@ from typing import Any
 
 from mitmproxy import flow as mitm_flow
 from mitmproxy import http
-from mitmproxy.net.http.validate import validate_headers
-from mitmproxy.proxy import commands
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.layer import Paused
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
 
 from addons.flows import ANSWERABLE, KEPT, KEPT_BYTES, Kept
+from addons.internals.inline import BEGIN, Begin
+from addons.internals.shortcuts import validate_headers
 from proxy.errors import StartError
 
 _NEEDED = (
@@ -49,6 +54,28 @@ class AnsweringStream(HttpStream):
 
     _tried_again = False
     _held_since: float | None = None  # by a clock that nobody sets
+
+    def handle_event(self, event: events.Event) -> Generator[Any, Any, None]:
+        begin = vars(self.context).get(BEGIN)
+        if begin is None or self._paused:
+            return super().handle_event(event)
+        return self._handle_inline(event, begin)
+
+    def _handle_inline(self, event: events.Event, begin: Begin) -> Generator[Any, Any, None]:
+        """As mitmproxy's layers handle an event, but for hooks that are done at once."""
+        steps = self._handle_event(event)
+        for command in steps:
+            while command.blocking is True:
+                if not isinstance(command, commands.StartHook) or not begin(command):
+                    command.blocking = self
+                    self._paused = Paused(command, steps)
+                    yield command
+                    return
+                try:
+                    command = steps.send(None)
+                except StopIteration:
+                    return
+            yield command
 
     def handle_protocol_error(self, event: Any) -> Generator[Any, Any, None]:
         if self._may_try_again(event):
