@@ -1,6 +1,16 @@
 """What leans on mitmproxy's internals: kept small, in one place, checked at start-up, tried on 11 and 12."""
 
-from addons.internals import draining, inline, interim, limits, quicklayer, shortcuts, streams, tunnels, watchdog
+from addons.internals import (
+    draining,
+    inline,
+    interim,
+    limits,
+    quicklayer,
+    shortcuts,
+    streams,
+    tunnels,
+    watchdog,
+)
 
 
 def install() -> None:

@@ -36,6 +36,7 @@ _NEEDED = (
     "check_invalid",
     "check_body_size",
     "check_killed",
+    "flow_done",
     "state_done",
     "state_errored",
     "state_wait_for_response_headers",
@@ -76,6 +77,19 @@ class AnsweringStream(HttpStream):
                 except StopIteration:
                     return
             yield command
+
+    def flow_done(self) -> Generator[Any, Any, None]:
+        yield from super().flow_done()
+        if self.child_layer is None and self.client_state == self.state_done:
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """Hold on to itself no longer: what is done is then freed at once, and not searched for from time to time.
+
+        That search took a tenth of the processor's time, and kept the last pages in memory until it came.
+        """
+        self.client_state = self.server_state = _gone
+        self.context.layers.remove(self)
 
     def handle_protocol_error(self, event: Any) -> Generator[Any, Any, None]:
         if self._may_try_again(event):
@@ -189,6 +203,11 @@ class AnsweringStream(HttpStream):
             self.server_state = self.state_errored  # what else it sends is nobody's
             return True
         return False
+
+
+def _gone(event: events.Event) -> Generator[Any, Any, None]:
+    """The state of a stream that is done; mitmproxy hands it no event any more."""
+    yield from ()
 
 
 def _protocol_error(stream_id: int, message: str, status: int, name: str) -> ResponseProtocolError:
