@@ -16,6 +16,7 @@ from proxy.desk.door import Door
 from proxy.findings import Findings
 from proxy.helper import Mementos
 from proxy.language import Catalogue
+from proxy.mending import REMEMBER_S, Mended, Miss
 from proxy.metrics import Metrics
 from proxy.missrecord import MissRecord
 from proxy.office import messages
@@ -25,7 +26,7 @@ from proxy.recent import RecentProblems
 from proxy.render import RenderedPage
 from proxy.seldom import Seldom
 from proxy.settings import Settings
-from repair.model import Alternative, BrokenLink, HeldCopy, HeldPage, Link, Page, RankedAlternatives
+from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
 from repair.versions import HeldVersions
 
 log = logging.getLogger(__name__)
@@ -53,6 +54,19 @@ class _Missing:
             return nothing
 
 
+class DistantMender:
+    """The making of repair pages, in the office."""
+
+    def __init__(self, line: OfficeLine) -> None:
+        self._line = line
+
+    async def mend(self, miss: Miss, *, within_s: float) -> Mended:
+        """Raises NoAnswer."""
+        question = messages.Mend(miss=miss, within_s=within_s)
+        # The office has a page with what is known after `within_s`; who asks allows it the time to send that.
+        return await self._line.ask(question, messages.MENDED, within_s=within_s + 2 * REMEMBER_S)
+
+
 class DistantRepairer:
     """Ranking, in the office."""
 
@@ -61,9 +75,11 @@ class DistantRepairer:
         self._missing = missing
         self.deadline_s = deadline_s
 
-    async def repair(self, link: BrokenLink, *, within_s: float | None = None) -> RankedAlternatives:
+    async def repair(
+        self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
+    ) -> RankedAlternatives:
         patience_s = self.deadline_s if within_s is None else within_s
-        asking = self._line.ask(messages.Repair(link=link), messages.RANKED, within_s=patience_s)
+        asking = self._line.ask(messages.Repair(link=link, click=click), messages.RANKED, within_s=patience_s)
         return await self._missing.without(asking, RankedAlternatives(link=link))
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]:
@@ -260,6 +276,7 @@ class DistantOffice:
         self._knowledge = SharedKnowledge(self._line.share)
         missing = _Missing()
         self.repairer = DistantRepairer(self._line, missing, deadline_s=settings.repair.deadline_s)
+        self.mender = DistantMender(self._line)
         self.reader = DistantReader(self._line, missing)
         self.misses = DistantMisses(self._line)
         self.hints = DistantHints(self._line)
