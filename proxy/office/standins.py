@@ -21,7 +21,7 @@ from proxy.metrics import Metrics
 from proxy.missrecord import MissRecord
 from proxy.office import messages
 from proxy.office.line import NoAnswer, OfficeLine
-from proxy.office.shared import SharedKnowledge
+from proxy.office.shared import KnowledgeAlone, SharedKnowledge
 from proxy.recent import RecentProblems
 from proxy.render import RenderedPage
 from proxy.seldom import Seldom
@@ -266,14 +266,17 @@ class DistantDesk:
 class DistantOffice:
     """The office as a worker sees it, and what it knows of clients together with the other workers."""
 
-    def __init__(self, settings: Settings, socket: Path, *, name: str = "worker") -> None:
+    def __init__(
+        self, settings: Settings, socket: Path, *, name: str = "worker", alone: bool = False
+    ) -> None:
+        """`alone` when there are no other workers to be told what this one knows of clients."""
         self._line = OfficeLine(
             socket,
             on_news=lambda news: self._knowledge.hear(news),
             on_welcome=lambda said: self.desk.welcomed(said),
         )
         self.desk = DistantDesk(self._line, name)
-        self._knowledge = SharedKnowledge(self._line.share)
+        self._knowledge = KnowledgeAlone() if alone else SharedKnowledge(self._line.share)
         missing = _Missing()
         self.repairer = DistantRepairer(self._line, missing, deadline_s=settings.repair.deadline_s)
         self.mender = DistantMender(self._line)
