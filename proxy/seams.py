@@ -1,7 +1,7 @@
 """What the addons need of linkmend's stores, whoever stands behind it: the stores themselves or the office's line.
 
 The stores are in the office, a process of its own, and a worker has stand-ins of the same shape
-(proxy.office.standins). Where there can be only one process, the classes of `repair` and `proxy` stand here themselves.
+(proxy.office.standins). Where there can be only one process, the classes of `repair` and `proxy` stand here.
 """
 
 from collections.abc import Callable, Sequence
