@@ -66,6 +66,8 @@ def serve(
     count = crew.size(settings.proxy)
     if count > 1:
         crew.serve(settings, data_from(data), read_settings, count)
+    elif count == 1:
+        crew.serve_alone(settings, data_from(data), read_settings)
     else:
         asyncio.run(_serve(settings, data_from(data), read_settings))
 
@@ -99,8 +101,12 @@ async def carry_traffic(
     ready: Callable[[str], None],
     *,
     process: str = "",
+    on_reload: Callable[[], None] = lambda: None,
 ) -> None:
-    """Run mitmproxy over open parts until SIGTERM or SIGINT, and close them; `ready` is told where it listens."""
+    """Run mitmproxy over open parts until SIGTERM or SIGINT, and close them; `ready` is told where it listens.
+
+    `on_reload` is called when settings were read again and found good.
+    """
     from addons.master import LeanMaster
 
     end_quietly(asyncio.get_running_loop())
@@ -117,7 +123,7 @@ async def carry_traffic(
                 parts.desk.unready = lambda: _unready(master)
             ready(master.listening_on())
 
-        reload = _Reload(master, parts, read_settings, process)
+        reload = _Reload(master, parts, read_settings, process, on_reload)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
         grace_s = parts.settings.proxy.stop_grace_s
         await master.serve(ready=is_ready, in_flight=lambda: len(parts.under_way), grace_s=grace_s)
@@ -137,9 +143,15 @@ class _Reload:
     """Reads the settings again and takes them over, one call after the other; what cannot be done changes nothing."""
 
     def __init__(
-        self, master: "LeanMaster", parts: "Parts", read_settings: Callable[[], Settings], process: str
+        self,
+        master: "LeanMaster",
+        parts: "Parts",
+        read_settings: Callable[[], Settings],
+        process: str,
+        on_reload: Callable[[], None],
     ) -> None:
         self._master, self._parts, self._read_settings = master, parts, read_settings
+        self._on_reload = on_reload
         self._process = process
         self._one_at_a_time = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -160,5 +172,6 @@ class _Reload:
                 return
             logs.set_up(fresh.log, process=self._process)
             self._parts.apply(fresh)
+            self._on_reload()
             await asyncio.to_thread(self._parts.premises.rules.reload)
             log.info("settings reloaded")
