@@ -167,6 +167,7 @@ class DeskSide:
                 model=model_beside(premises.data / "collection"),
                 workers=watching.processes,
                 started_at=watching.started_at,
+                data=premises.data,
             ),
             missing_now=watching.missing_now,
         )

@@ -11,6 +11,7 @@ from addons.flows import header_list, url_of, write_page
 from proxy import pages, portal
 from proxy.clients import ClientHasher
 from proxy.copies import copy_page
+from proxy.detour import Detours
 from proxy.devicecertificate import certificate, fingerprint
 from proxy.devices import CertificateForm
 from proxy.helper import (
@@ -19,6 +20,7 @@ from proxy.helper import (
     PREFIX,
     Anyway,
     Archived,
+    Back,
     Certificate,
     Chose,
     Copy,
@@ -64,6 +66,7 @@ class Helper:
         hasher: ClientHasher,
         show_anyway: Callable[[str, str], Awaitable[str | None]],
         archives: Archives,
+        detours: Detours,
     ) -> None:
         self._repairer = repairer
         self._reader = reader
@@ -74,6 +77,7 @@ class Helper:
         self._hasher = hasher
         self._show_anyway = show_anyway
         self._archives = archives
+        self._detours = detours
         self._told = told
         self.deadline_s = deadline_s
 
@@ -166,6 +170,10 @@ class Helper:
                 return pages.static_page(name) or pages.refused_page(404, texts, portal=self._portal())
             case ToPortal(url=url):
                 return pages.redirect(url)
+            case Back(url=url):
+                if self._detours.leads_back(url, client):
+                    return pages.redirect(url)
+                return pages.refused_page(404, texts, portal=self._portal())
             case Refused(status=status):
                 return pages.refused_page(status, texts, portal=self._portal())
 

@@ -104,8 +104,8 @@ class Office:
             threads.shutdown(wait=True, cancel_futures=True)
         self.collection.close()
 
-    def _note_choice(self, url: str, chosen: str, at: datetime) -> None:
-        self.harvester.later(partial(self.hints.note_choice, url, chosen, at))
+    def _note_choice(self, url: str, chosen: str, unfit: str | None, at: datetime) -> None:
+        self.harvester.later(partial(self.hints.note_choice, url, chosen, at, unfit=unfit))
 
     def _note_move(self, move: Move) -> None:
         self.harvester.later(partial(self.hints.note_redirect, move.old, move.new))

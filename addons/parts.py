@@ -14,6 +14,7 @@ from addons.cache import Cache
 from addons.clients import Clients
 from addons.deadlines import Deadlines
 from addons.desk import DeskSide
+from addons.detour import Arrival, Detour
 from addons.failures import Failures
 from addons.follow import Follow
 from addons.harvest import Harvest
@@ -34,6 +35,7 @@ from addons.underway import UnderWay
 from addons.uploads import Uploads
 from proxy.cache.flights import Flights
 from proxy.clients import ClientHasher
+from proxy.detour import Detours
 from proxy.office.standins import DistantOffice
 from proxy.ownarchive import OwnArchive
 from proxy.passthrough import passthrough_domains
@@ -59,11 +61,12 @@ class Parts:
         *,
         office: DistantOffice | None = None,
         changes: Changes | None = None,
+        detours: Detours | None = None,
         authority: Path | None = None,
     ) -> None:
         """Open everything; raises LinkmendError or RepairError when a store cannot be opened.
 
-        `office` and `changes` are what a worker has in common with others; without them it is the only one.
+        `office`, `changes` and `detours` are what a worker shares with others; without them it is the only one.
         `authority` is the folder of mitmproxy's certificate authority, when it is not our own.
         """
         install()
@@ -77,6 +80,7 @@ class Parts:
         else:
             self.office = office
         self._bodies = BodyServer()
+        self._detours = detours or Detours()
         self.under_way = UnderWay()
         self._build()
 
@@ -122,6 +126,7 @@ class Parts:
             hasher=hasher,
             show_anyway=self._soft404.show_anyway,
             archives=office.archives,
+            detours=self._detours,
         )
         self._cache = Cache(settings.cache, premises.responses, Flights(), self._bodies, offline=offline)
         self._quick = Quick(
@@ -160,6 +165,7 @@ class Parts:
             withheld=office.withheld,
             archives=office.archives,
             rules=self._rules,
+            detours=self._detours,
         )
         self._follow = Follow(office.visitors, hasher)
 
@@ -169,7 +175,9 @@ class Parts:
             self._clients,
             self._bypass,
             Tunnels(self.premises.rules),
+            Detour(self._detours, self._hasher),
             self._rules,
+            Arrival(),
             Uploads(self.premises.is_offline),
             self._admin,
             self._helper,

@@ -12,17 +12,20 @@ from datetime import UTC, datetime
 
 from mitmproxy import http
 
-from addons.flows import FAILURE, OURS, is_navigation_of, page_of, request_of, url_of, write_page
+from addons.detour import has_been_round, missed_before
+from addons.flows import FAILURE, OURS, header_list, is_navigation_of, page_of, request_of, url_of, write_page
 from addons.rules import Rules, is_left_alone, verdict_of
 from addons.soft404 import withheld_of
 from proxy.cache.entry import Headers
 from proxy.clients import ClientHasher
 from proxy.copies import copy_page
+from proxy.detour import Detours, Missed
 from proxy.failures import Failure, proxy_status
 from proxy.language import Catalogue, choose
 from proxy.mending import Mended, Miss, bare
 from proxy.missrecord import MissRecord, new_miss_id
-from proxy.navigation import asks_for_repair, wants_json
+from proxy.navigation import asks_for_repair, may_be_script, wants_json
+from proxy.pages import redirect
 from proxy.privacy import is_personal_url, shareable_url
 from proxy.repairpage import PageContext, auto_follow_target
 from proxy.rulepages import led_elsewhere
@@ -38,6 +41,7 @@ log = logging.getLogger(__name__)
 
 # What the reader's browser would have got from the origin beside the page, and still gets.
 _KEPT = frozenset({"cache-status", "connection", "date", "retry-after", "set-cookie", "via", "age"})
+_TAKEN_ROUND = _KEPT - {"connection", "date", "set-cookie"}
 
 
 class Repair:
@@ -57,6 +61,7 @@ class Repair:
         withheld: WithheldPages,
         archives: Archives,
         rules: Rules,
+        detours: Detours,
     ) -> None:
         self.deadline_s = deadline_s
         self._mender = mender
@@ -70,6 +75,7 @@ class Repair:
         self._archives = archives
         self._rules = rules
         self._without = Seldom(log)
+        self._detours = detours
 
     def request(self, flow: http.HTTPFlow) -> None:
         """A person who opens what was offered on a repair page has chosen it."""
@@ -95,6 +101,9 @@ class Repair:
             write_page(flow, instead, ours="rule", keep=_KEPT, also=(("Linkmend-Miss", kind.value),))
         if instead is not None or is_left_alone(flow):
             return
+        if self._may_be_script(flow):
+            self._send_round(flow, kind)
+            return
         started = time.perf_counter()
         texts = choose(flow.request.headers.get("accept-language"))
         if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
@@ -102,12 +111,42 @@ class Repair:
         miss = self._miss(flow, kind, verdict, texts)
         mended = await self._mended(miss, verdict)
         record = self._record(flow, miss, mended.found, (time.perf_counter() - started) * 1000)
-        if (page := withheld_of(flow)) is not None:
-            self._withheld.note(record.id, record.client, page)
+        self._withhold(flow, record.id)
         if not await self._led(flow, mended.found, verdict):
             self._write(flow, mended)
         self._misses.record(record)
         self._visitors.offered(record.client, record.id, record.offered)
+
+    def _may_be_script(self, flow: http.HTTPFlow) -> bool:
+        """Whether a script of the site may be asking; in transparent and reverse mode there is no way to find out."""
+        request = request_of(flow)
+        may_be = request.method == "GET" and may_be_script(request.headers)
+        return may_be and missed_before(flow) is None and self._portal()
+
+    def _send_round(self, flow: http.HTTPFlow, kind: MissKind) -> None:
+        """By way of the portal, where no script can follow and read. Who came from there in vain, or cannot be sent
+        for the length of the address, has the answer as it came."""
+        if has_been_round(flow) or flow.response is None:
+            return
+        page, failure, miss_id = withheld_of(flow), flow.metadata.get(FAILURE), new_miss_id()
+        headers = header_list(flow.response.headers)
+        missed = Missed(
+            kind=kind,
+            status=flow.response.status_code,
+            miss_id=miss_id,
+            headers=tuple((name, value) for name, value in headers if name.lower() in _TAKEN_ROUND),
+            referrer=flow.request.headers.get("referer", ""),
+            missed=page.missed if page is not None else "",
+            failure=failure if isinstance(failure, Failure) else None,
+        )
+        way = self._detours.way(url_of(flow), self._client(flow), missed)
+        if way is not None:
+            self._withhold(flow, miss_id)
+            write_page(flow, redirect(way), ours="detour", keep=_KEPT)
+
+    def _withhold(self, flow: http.HTTPFlow, miss_id: str) -> None:
+        if (page := withheld_of(flow)) is not None:
+            self._withheld.note(miss_id, self._client(flow), page)
 
     async def _led(self, flow: http.HTTPFlow, found: RankedAlternatives, verdict: Verdict) -> bool:
         """Lead the reader straight to the best page where a rule wants that, and whether it was done.
@@ -136,19 +175,21 @@ class Repair:
         return True
 
     def _miss(self, flow: http.HTTPFlow, kind: MissKind, verdict: Verdict, texts: Catalogue) -> Miss:
-        page, failure = withheld_of(flow), flow.metadata.get(FAILURE)
-        url = url_of(flow) if page is None else page.missed
+        before, failure = missed_before(flow), flow.metadata.get(FAILURE)
+        page = withheld_of(flow) or before
+        withheld = page.missed if page is not None else ""
+        url = withheld or url_of(flow)
         client = self._client(flow)
         context = PageContext(
             language=texts.code,
             status=flow.response.status_code if flow.response else 502,
             as_json=wants_json(request_of(flow).headers),
-            miss_id=new_miss_id(),
+            miss_id=before.miss_id if before is not None else new_miss_id(),
             offline=self._offline(),
             error_detail=failure.error if isinstance(failure, Failure) else "",
             fault=failure.fault if isinstance(failure, Failure) else "",
             portal=self._portal(),
-            anyway=page is not None,
+            anyway=bool(withheld),
             search_template=self._archives.shown.search_template,
         )
         click = Click(
@@ -207,6 +248,8 @@ def miss_of(flow: http.HTTPFlow) -> MissKind | None:
         return None
     if (page := withheld_of(flow)) is not None:
         return page.kind
+    if flow.metadata.get(OURS) == "back" and (before := missed_before(flow)) is not None:
+        return before.kind
     failure = flow.metadata.get(FAILURE)
     if isinstance(failure, Failure) and flow.metadata.get(OURS) in (None, "failure"):
         return failure.kind

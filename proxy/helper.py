@@ -30,11 +30,13 @@ CHOSE_PATH = PREFIX + "chose"
 ANYWAY_PATH = PREFIX + "anyway"
 MEMENTOS_PATH = PREFIX + "mementos"
 PRIVACY_PATH = PREFIX + "privacy"
+DETOUR_PATH = PREFIX + "detour"
 PAC_PATHS = ("/proxy.pac", "/wpad.dat")
 
 _MAX_QUERY = 200
 _MAX_URL = 4_000
 _MAX_CHOICE = 99
+_MAX_DETOUR = 10_000
 _LOCAL_WPAD = re.compile(r"wpad\.(?:.+\.)?(?:lan|local|internal|intranet|private|corp|home|test|home\.arpa)")
 _ARCHIVE_PATH = re.compile(r"/(?:timemap|timegate|memento)/")
 _MISS_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -137,6 +139,13 @@ class ToPortal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Back:
+    """Half way round (`proxy.detour`): to be sent back to `url`, if we sent the reader here."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
     """Ours, but not like this: 400 malformed, 403 not a person's navigation, 404 no such page, 405 wrong method."""
 
@@ -146,7 +155,18 @@ class Refused:
 DeviceCall = Portal | Pac
 """What depends on where the visitor reached us, or with what."""
 HelperCall = (
-    Certificate | Trusted | Privacy | Search | Copy | Chose | Anyway | Mementos | Static | ToPortal | Refused
+    Certificate
+    | Trusted
+    | Privacy
+    | Search
+    | Copy
+    | Chose
+    | Anyway
+    | Mementos
+    | Static
+    | ToPortal
+    | Back
+    | Refused
 )
 
 
@@ -199,6 +219,8 @@ def route(
         return wanted
     if method not in (("POST",) if isinstance(wanted, Chose) else ("GET", "HEAD")):
         return Refused(status=405)
+    if isinstance(wanted, Back) and not at_portal:
+        return Refused(status=404)
     if isinstance(wanted, Trusted) and parts.scheme != "https":
         return ToPortal(url=f"https://{PORTAL_HOST}{PREFIX}trusted")  # only https proves anything
     if isinstance(wanted, Anyway) and navigation(headers) is False:
@@ -235,6 +257,9 @@ def _call(name: str, query: str) -> HelperCall | DeviceCall:
     if name == "anyway":
         miss_id = _first(fields, "miss")
         return Anyway(miss_id=miss_id) if _MISS_ID.fullmatch(miss_id) else Refused(status=400)
+    if name == "detour":
+        back = _first(fields, "to")
+        return Back(url=back) if 0 < len(back) <= _MAX_DETOUR else Refused(status=400)
     if name == "mementos":
         return _mementos({key: values[0] for key, values in fields.items()})
     return Refused(status=404)

@@ -22,10 +22,14 @@ _READY = b"\0"
 class Keeper:
     """Keeps an office. To be started before there is a thread."""
 
-    def __init__(self, office: Role, on_hangup: Callable[[], None]) -> None:
-        """On SIGHUP `on_hangup` is called in the keeper, then the office hears of it; it may raise LinkmendError."""
+    def __init__(self, office: Role, on_hangup: Callable[[], None], *, hang_timeout_s: float = 0.0) -> None:
+        """On SIGHUP `on_hangup` is called in the keeper, then the office hears of it; it may raise LinkmendError.
+
+        An office that does not beat for `hang_timeout_s` is replaced (0: never).
+        """
         self._office = office
         self._on_hangup = on_hangup
+        self._hang_timeout_s = hang_timeout_s
         self._pid = 0
         self.lifeline = -1
         """Can be read once the keeper is gone."""
@@ -62,10 +66,9 @@ class Keeper:
     def _keep(self, parent: int, saying: int) -> NoReturn:
         code = 1
         try:
-            os.setpgid(
-                0, 0
-            )  # a terminal's SIGINT is not for us: who carries traffic says when it has finished
-            supervisor = Supervisor(self._office, (), grace_s=0.0)
+            # A terminal's SIGINT is not for us: who carries traffic says when it has finished.
+            os.setpgid(0, 0)
+            supervisor = Supervisor(self._office, (), grace_s=0.0, hang_timeout_s=self._hang_timeout_s)
             with contextlib.suppress(Stopped):
                 supervisor.start()
                 os.write(saying, _READY)

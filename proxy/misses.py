@@ -50,8 +50,12 @@ _MAX_TOLD = 20_000
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 _LOOK_EVERY = 10_000  # steps of SQLite's machine, about a millisecond
 
-OnChoice = Callable[[str, str, datetime], None]
-"""Who is told of a choice as it is written: the missing URL, what was opened, when. It neither waits nor raises.
+_READ = timedelta(seconds=10)  # who opens another sooner opens several at once
+_COMES_BACK = timedelta(minutes=30)
+
+OnChoice = Callable[[str, str, str | None, datetime], None]
+"""Who is told of a choice as it is written: the missing URL, what was opened, what the reader had opened before and
+came back from (None: nothing), when. It neither waits nor raises.
 
 It hears of the same choice of the same client once: whoever goes to and fro does not count as many readers.
 """
@@ -80,7 +84,7 @@ class MissStore:
         self._on_choice = on_choice
         self._on_record = on_record
         # By clients' codes, which change every day: on another day it is another choice.
-        self._told: OrderedDict[tuple[str, str, str], None] = OrderedDict()
+        self._told: OrderedDict[tuple[str, str, str], datetime] = OrderedDict()
         self._queue: queue.Queue[_Job | None] = queue.Queue(queue_length)
         self._next_purge = self._clock()
         self._closed = False
@@ -133,9 +137,10 @@ class MissStore:
             told = _choose(database, miss_id, choice)
             if told is None:
                 return None
-            missed, url, client = told
-            if self._on_choice is not None and self._is_news((client, missed, url)):
-                self._on_choice(missed, url, at)
+            missed, url, client, before = told
+            unfit = before if self._came_back((client, missed, before or ""), at) else None
+            if self._is_news((client, missed, url), at) and self._on_choice is not None:
+                self._on_choice(missed, url, unfit, at)
             return {"event": "chosen", "id": miss_id, "at": iso(at), "url": url}
 
         self._enqueue(choose)
@@ -225,9 +230,14 @@ class MissStore:
         if wait:
             done.result()
 
-    def _is_news(self, choice: tuple[str, str, str]) -> bool:
+    def _came_back(self, choice: tuple[str, str, str], at: datetime) -> bool:
+        """Whether a reader looked at what they chose before they choose again: it was not what they wanted."""
+        earlier = self._told.get(choice)
+        return earlier is not None and _READ <= at - earlier <= _COMES_BACK
+
+    def _is_news(self, choice: tuple[str, str, str], at: datetime) -> bool:
         known = choice in self._told
-        self._told[choice] = None
+        self._told[choice] = at
         self._told.move_to_end(choice)
         if len(self._told) > _MAX_TOLD:
             self._told.popitem(last=False)
@@ -323,8 +333,11 @@ def _insert(database: sqlite3.Connection, record: MissRecord) -> Line:
     return {"event": "miss", **event}
 
 
-def _choose(database: sqlite3.Connection, miss_id: str, choice: str | int) -> tuple[str, str, str] | None:
-    """Write down what was opened; the missing URL, that one and the client, None when there is nothing new to it."""
+def _choose(
+    database: sqlite3.Connection, miss_id: str, choice: str | int
+) -> tuple[str, str, str, str | None] | None:
+    """Write down what was opened; the missing URL, that one, the client and what it opened before, None when there is
+    nothing new to it."""
     row = database.execute(
         "SELECT url, offered, chosen, client FROM misses WHERE id = ?", (miss_id,)
     ).fetchone()
@@ -338,4 +351,4 @@ def _choose(database: sqlite3.Connection, miss_id: str, choice: str | int) -> tu
     if url is None or url == row[2]:
         return None
     database.execute("UPDATE misses SET chosen = ? WHERE id = ?", (url, miss_id))
-    return str(row[0]), str(url), str(row[3])
+    return str(row[0]), str(url), str(row[3]), row[2]

@@ -3,6 +3,8 @@
 Browsers of today say so themselves (Fetch Metadata, `Sec-Fetch-Dest`). For others the Accept header decides: it must
 name HTML and rate nothing above it. `Accept: */*`, which curl, image loaders and updaters send, names nothing and is
 no navigation: a demonstration with curl adds `-H 'Accept: text/html'`. Programs that ask for JSON get it as JSON.
+
+A script of a site can send any Accept it likes: where Sec-Fetch-* is missing, it may be one (`may_be_script`).
 """
 
 from proxy.cache.entry import Headers, values
@@ -42,6 +44,19 @@ def asks_for_repair(method: str, headers: Headers) -> bool:
         return False
     _, json, best = _preferences(headers)
     return wants_json(headers) and json >= best
+
+
+def may_be_script(headers: Headers) -> bool:
+    """Whether a script in a browser may have sent this; False for programs, and where the browser tells.
+
+    By what browsers add to every request and let no script take away (tried with Chromium; the Fetch standard forbids
+    scripts Accept-Encoding, and Accept-Language can be changed but not left out). Programs have one of them at most,
+    unless told otherwise. A User-Agent says nothing: in Firefox a script may choose it.
+    """
+    if any(name.lower().startswith("sec-fetch-") for name, _ in headers):
+        return False
+    codings = ",".join(values(headers, "accept-encoding")).lower()
+    return "gzip" in codings and any(name.lower() == "accept-language" for name, _ in headers)
 
 
 def _may_be_document(method: str, headers: Headers) -> bool:

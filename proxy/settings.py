@@ -73,6 +73,8 @@ class ProxySettings:
     """How long a site may take to begin its answer."""
     stop_grace_s: float = 10.0
     """How long answers under way may take to finish when linkmend is stopped."""
+    hang_timeout_s: float = 60.0
+    """With several workers, a process that stands still for so long is replaced; 0 for never."""
     pass_through: tuple[str, ...] = ("shipped",)
     """Files of sites whose secure connections are passed through unseen; shipped is the list that comes along."""
     public: str = ""

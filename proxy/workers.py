@@ -3,6 +3,11 @@
 The supervisor carries no traffic and has no threads, so that it may fork whenever a process has to be replaced: the
 new one has everything imported and comes up in a moment. It holds the listening sockets and the end of a pipe whose
 other end every process watches: when the supervisor is gone, whatever the reason, the others end as well.
+
+Each process beats like a heart: its event loop writes a byte every few seconds. One whose loop stands still is worse
+than dead, since nobody takes its place; so after a generous while it is killed and replaced. Time is that of a clock
+which stands still while the machine sleeps, and when the supervisor itself came late (a paused virtual machine, a box
+that swaps) nobody is blamed for it.
 """
 
 import contextlib
@@ -15,6 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NoReturn
 
+from proxy.ballast import Ballast
 from proxy.errors import LinkmendError, StartError
 from repair.errors import RepairError
 
@@ -22,9 +28,12 @@ log = logging.getLogger(__name__)
 
 _SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD})
 _READY = b"\0"
+_BEAT = b"\1"
+BEAT_EVERY_S = 2.0
+_LOOK_AT_HEARTS_S = 5.0
+_LATE_S = 2.0  # by so much the supervisor may itself be late before that counts for all
 _START_S = 120.0  # a large store may have to be looked through first
 _LOOK_S = 0.02
-_PATIENCE_S = 60.0
 _WANTED_S = 1.0
 _SOUND_S = 10.0  # who lived as long did not fail at the start
 _PAUSE_S = 0.25
@@ -39,10 +48,12 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Station:
-    """What a process has of its supervisor. `lifeline` can be read once that is gone."""
+    """What a process has of its supervisor. `lifeline` can be read once that is gone; `beat` is to be called every
+    `BEAT_EVERY_S` from the loop that does the work."""
 
     lifeline: int
     ready: Callable[[], None]
+    beat: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +72,7 @@ class _Child:
     since: float = field(default_factory=time.monotonic)
     said: bytes = b""
     failures: int = 0
+    beat_at: float = field(default_factory=time.monotonic)
 
     def is_ready(self) -> bool:
         self._listen()
@@ -70,6 +82,12 @@ class _Child:
         self._listen()
         return self.said.removeprefix(_READY).decode("utf-8", "replace")
 
+    def silent_s(self, now: float) -> float:
+        """How long ago its heart was last heard; 0 while it is not ready."""
+        if not self.is_ready():
+            self.beat_at = now
+        return now - self.beat_at
+
     def close(self) -> None:
         self._listen()
         os.close(self.status)
@@ -78,7 +96,10 @@ class _Child:
     def _listen(self) -> None:
         if self.status >= 0:
             with contextlib.suppress(BlockingIOError):
-                self.said += os.read(self.status, 4096)
+                heard = os.read(self.status, 65_536)
+                if heard:
+                    self.beat_at = time.monotonic()
+                self.said += heard.replace(_BEAT, b"")
 
 
 def are_possible() -> bool:
@@ -89,7 +110,20 @@ def are_possible() -> bool:
 class Supervisor:
     """Runs one office and its workers until it is told to stop."""
 
-    def __init__(self, office: Role, workers: Sequence[Role], *, grace_s: float) -> None:
+    def __init__(
+        self,
+        office: Role,
+        workers: Sequence[Role],
+        *,
+        grace_s: float,
+        hang_timeout_s: float = 0.0,
+        room: Ballast | None = None,
+    ) -> None:
+        """Who does not beat for `hang_timeout_s` is replaced (0: never); `room` is let go before anybody starts."""
+        self._hang_timeout_s = hang_timeout_s
+        self._look_s = min(_LOOK_AT_HEARTS_S, hang_timeout_s / 4) if hang_timeout_s > 0 else _LOOK_AT_HEARTS_S
+        self._room = room
+        self._looked_at = time.monotonic()
         self._office_role = office
         self._worker_roles = tuple(workers)
         self._grace_s = grace_s
@@ -121,13 +155,15 @@ class Supervisor:
 
         On SIGHUP `on_hangup` says which workers take the place of those there are; None: they are told of it too.
         """
-        most_s = _PATIENCE_S if is_wanted is None else _WANTED_S
+        most_s = self._look_s if is_wanted is None else _WANTED_S
         with contextlib.suppress(Stopped):
             while is_wanted is None or is_wanted():
                 if _told(min(self._patience_s(), most_s)) == signal.SIGHUP:
                     self._hang_up(on_hangup)
                 self._reap()
                 self._begin_due()
+                self._end_hung()
+                self._hold_room()
         log.info("stopping: %d workers", len(self._workers))
 
     def stop(self) -> None:
@@ -139,8 +175,11 @@ class Supervisor:
     # Starting
 
     def _begin(self, role: Role, among: dict[int, _Child], *, failures: int = 0) -> _Child:
+        if self._room is not None:
+            self._room.release()
         status, saying = os.pipe()
         os.set_blocking(status, False)
+        os.set_blocking(saying, False)
         sys.stdout.flush()
         sys.stderr.flush()
         pid = os.fork()
@@ -162,7 +201,13 @@ class Supervisor:
                 signal.SIGINT, signal.SIG_IGN
             )  # a terminal's goes to all: the supervisor says who stops when
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            role.run(Station(lifeline=self._lifeline, ready=lambda: _say(saying, _READY)))
+            role.run(
+                Station(
+                    lifeline=self._lifeline,
+                    ready=lambda: _say(saying, _READY),
+                    beat=lambda: _say(saying, _BEAT),
+                )
+            )
             code = 0
         except (LinkmendError, RepairError) as error:
             _say(saying, str(error).encode("utf-8", "replace"))
@@ -191,10 +236,37 @@ class Supervisor:
 
     def _patience_s(self) -> float:
         moments = [moment for moment, *_ in self._due] + list(self._leaving.values())
-        return max(0.0, min(moments) - time.monotonic()) if moments else _PATIENCE_S
+        return min((self._look_s, *(max(0.0, moment - time.monotonic()) for moment in moments)))
+
+    def _children(self) -> tuple[_Child, ...]:
+        return (*self._office.values(), *self._workers.values())
+
+    def _end_hung(self) -> None:
+        """Kill who does not beat any more: `_reap` has somebody else in its place."""
+        now = time.monotonic()
+        late_s = now - self._looked_at - self._look_s
+        self._looked_at = now
+        for child in self._children():
+            if late_s > _LATE_S:
+                child.beat_at += late_s
+            if self._hang_timeout_s <= 0 or child.pid in self._leaving:
+                continue
+            if child.silent_s(now) > self._hang_timeout_s:
+                log.error(
+                    "%s (process %d) hangs: nothing heard of it for %.0f s",
+                    child.role.name,
+                    child.pid,
+                    now - child.beat_at,
+                )
+                _send(child.pid, signal.SIGKILL)
+                child.beat_at = now  # it takes a moment to die
+
+    def _hold_room(self) -> None:
+        if self._room is not None and not self._due and all(child.is_ready() for child in self._children()):
+            self._room.hold()
 
     def _reap(self) -> None:
-        for child in (*self._office.values(), *self._workers.values()):
+        for child in self._children():
             if _has_ended(child.pid):
                 self._forget(child)
                 if child.pid not in self._leaving:

@@ -65,11 +65,14 @@ class Hints:
         """A site says that a page has moved for good."""
         self._moves.note(Move(old=old, new=new))
 
-    def note_choice(self, url: str, chosen: str, at: datetime) -> None:
+    def note_choice(self, url: str, chosen: str, at: datetime, *, unfit: str | None = None) -> None:
         """A reader opened a page in the place of a missing one; chosen again, it teaches how the site has moved.
 
-        Going up to a directory of the site is no choice: it is what is left to do without one.
+        `unfit` is what they had opened before and came back from: that was not it. Going up to a directory of the
+        site is no choice: it is what is left to do without one.
         """
+        if unfit is not None:
+            self.choices.note((Choice(url=url, chosen=unfit, at=at, times=0, refused=1),))
         if chosen in urls.shortened(url) or not self.choices.note((Choice(url=url, chosen=chosen, at=at),)):
             return
         url, chosen = urls.normal(url), urls.normal(chosen)

@@ -27,7 +27,9 @@ from addons.office import Office
 from addons.parts import Parts
 from addons.premises import Premises
 from proxy import logs
+from proxy.ballast import Ballast
 from proxy.commands.serve import carry_traffic
+from proxy.detour import Detours
 from proxy.errors import LinkmendError, StartError
 from proxy.keeper import Keeper
 from proxy.loops import end_quietly
@@ -39,7 +41,7 @@ from proxy.passthrough import passthrough_domains
 from proxy.settings import ProxySettings, Settings
 from proxy.store.changes import SharedChanges
 from proxy.trust import origin_context
-from proxy.workers import Role, Station, Stopped, Supervisor, are_possible
+from proxy.workers import BEAT_EVERY_S, Role, Station, Stopped, Supervisor, are_possible
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +66,13 @@ def serve(settings: Settings, data: Path, read_settings: Callable[[], Settings],
     logs.set_up(settings.log, process="supervisor")
     crew = _Crew(settings, data, read_settings, count)
     try:
-        supervisor = Supervisor(crew.office(), crew.workers(), grace_s=settings.proxy.stop_grace_s)
+        supervisor = Supervisor(
+            crew.office(),
+            crew.workers(),
+            grace_s=settings.proxy.stop_grace_s,
+            hang_timeout_s=settings.proxy.hang_timeout_s,
+            room=Ballast(data),
+        )
         with contextlib.suppress(Stopped):
             supervisor.start()
             _tell_ready(crew.door.address())
@@ -91,6 +99,7 @@ class _Staff:
         self._data = data
         self._read_settings = read_settings
         self._changes = SharedChanges()
+        self._detours = Detours()
         try:
             self._run = RunDirectory()
         except OSError as error:
@@ -111,6 +120,7 @@ class _Staff:
         logs.set_up(self._settings.log, process="office")
         self._leave_door()
         _make_way()
+        Ballast(self._data).release()
         asyncio.run(self._keep_office(station))
 
     async def _keep_office(self, station: Station) -> None:
@@ -203,7 +213,7 @@ class _Crew(_Staff):
         _watch(station, self.door.close)
         Listening(self.door).install()
         office = DistantOffice(self._settings, self._run.path, name=name)
-        parts = Parts(self._settings, self._data, office=office, changes=self._changes)
+        parts = Parts(self._settings, self._data, office=office, changes=self._changes, detours=self._detours)
         await carry_traffic(parts, self._data, self._read_settings, lambda _: station.ready(), process=name)
 
     def _leave_door(self) -> None:
@@ -214,7 +224,8 @@ class _Pair(_Staff):
     """This process, which carries the traffic, and an office."""
 
     def serve(self) -> None:
-        self._keeper = Keeper(self.office(), self._reloaded)
+        hang_timeout_s = self._settings.proxy.hang_timeout_s
+        self._keeper = Keeper(self.office(), self._reloaded, hang_timeout_s=hang_timeout_s)
         self._keeper.start()
         try:
             self._run.listener.close()
@@ -229,9 +240,11 @@ class _Pair(_Staff):
     async def _carry_traffic(self) -> None:
         _watch(Station(lifeline=self._keeper.lifeline, ready=lambda: None), lambda: None)
         office = DistantOffice(self._settings, self._run.path, alone=True)
+        room = Ballast(self._data)
+        room.release()
         parts = Parts(self._settings, self._data, office=office, changes=self._changes)
         await carry_traffic(
-            parts, self._data, self._read_settings, _tell_ready, on_reload=self._keeper.hang_up
+            parts, self._data, self._read_settings, _tell_ready, on_reload=self._keeper.hang_up, room=room
         )
 
 
@@ -264,8 +277,15 @@ def _door(settings: ProxySettings) -> Door:
 
 
 def _watch(station: Station, leave: Callable[[], None]) -> None:
-    """When who watches over the office is gone, `leave` and stop: another linkmend is to find the port free."""
+    """When who watches over the office is gone, `leave` and stop: another linkmend is to find the port free.
+
+    Beat as long as the loop turns.
+    """
     loop = asyncio.get_running_loop()
+
+    def beat() -> None:
+        station.beat()
+        loop.call_later(BEAT_EVERY_S, beat)
 
     def orphaned() -> None:
         loop.remove_reader(station.lifeline)
@@ -274,3 +294,4 @@ def _watch(station: Station, leave: Callable[[], None]) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
 
     loop.add_reader(station.lifeline, orphaned)
+    beat()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxy import logs
+from proxy.ballast import Ballast
 from proxy.commands.options import Config, Data, data_from, settings_from
 from proxy.descriptors import raise_limit
 from proxy.errors import LinkmendError
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from addons.parts import Parts
 
 log = logging.getLogger(__name__)
+
+_LOOK_AT_DISK_S = 5.0
 
 
 def serve(
@@ -85,13 +88,21 @@ def _without_asserts() -> None:
 async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Settings]) -> None:
     from addons.parts import Parts
 
+    room = Ballast(data)
+    room.release()
     parts = Parts(settings, data)
 
     def ready(address: str) -> None:
         sys.stdout.write(f"linkmend ready on http://{address}\n{parts.desk.told() if parts.desk else ''}")
         sys.stdout.flush()
 
-    await carry_traffic(parts, data, read_settings, ready)
+    await carry_traffic(parts, data, read_settings, ready, room=room)
+
+
+async def _keep_room(room: Ballast) -> None:
+    while True:
+        await asyncio.to_thread(room.hold)
+        await asyncio.sleep(_LOOK_AT_DISK_S)
 
 
 async def carry_traffic(
@@ -102,14 +113,16 @@ async def carry_traffic(
     *,
     process: str = "",
     on_reload: Callable[[], None] = lambda: None,
+    room: Ballast | None = None,
 ) -> None:
     """Run mitmproxy over open parts until SIGTERM or SIGINT, and close them; `ready` is told where it listens.
 
-    `on_reload` is called when settings were read again and found good.
+    `on_reload` is called when settings were read again and found good; `room` is held once all is open.
     """
     from addons.master import LeanMaster
 
     end_quietly(asyncio.get_running_loop())
+    keeping: list[asyncio.Task[None]] = []
     open_files = raise_limit()
     try:
         master = LeanMaster(parts.settings.proxy, str(data / "ca"), parts.addons())
@@ -121,6 +134,8 @@ async def carry_traffic(
             log.info("up to %d files and connections may be open (the limit was %d)", *open_files)
             if parts.desk is not None:
                 parts.desk.unready = lambda: _unready(master)
+            if room is not None:
+                keeping.append(asyncio.create_task(_keep_room(room)))
             ready(master.listening_on())
 
         reload = _Reload(master, parts, read_settings, process, on_reload)
@@ -128,6 +143,8 @@ async def carry_traffic(
         grace_s = parts.settings.proxy.stop_grace_s
         await master.serve(ready=is_ready, in_flight=lambda: len(parts.under_way), grace_s=grace_s)
     finally:
+        for task in keeping:
+            task.cancel()
         await parts.close()
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from proxy.ballast import FULL_BYTES, free_bytes
 from proxy.fetching.line import Line
 from proxy.metrics import Snapshot
 from proxy.recent import Logged, RecentProblems
@@ -41,6 +42,7 @@ class HealthSources:
     model: OwnModel
     workers: Callable[[], list[Worker]]
     started_at: datetime
+    data: Path
 
 
 class ArchiveHealth(Struct, frozen=True, kw_only=True):
@@ -63,6 +65,13 @@ class CacheHealth(Struct, frozen=True, kw_only=True):
     max_bytes: int
 
 
+class DiskHealth(Struct, frozen=True, kw_only=True):
+    """The disk of the data folder. On a `full` one pages are passed on, and nothing new is kept."""
+
+    free_bytes: int
+    full: bool
+
+
 class ModelHealth(Struct, frozen=True, kw_only=True):
     """The ranking in use, and what it scored when it was learnt."""
 
@@ -79,6 +88,7 @@ class Health(Struct, frozen=True, kw_only=True):
     parent: str
     archives: list[ArchiveHealth]
     cache: CacheHealth
+    disk: DiskHealth
     queues: dict[str, int]
     lost_records: int
     open_connections: int
@@ -113,6 +123,7 @@ async def health_of(
             held_responses=await responses.count(),
             max_bytes=settings.cache.max_bytes,
         ),
+        disk=await asyncio.to_thread(_disk, sources.data),
         queues=counted.queues,
         lost_records=counted.lost_records,
         open_connections=counted.open_connections,
@@ -136,6 +147,11 @@ async def _archives(mementos: MementoClient, *, asked: bool) -> list[ArchiveHeal
         until = datetime.fromtimestamp(health.rests_until, UTC) if resting else None
         found.append(ArchiveHealth(name=name, state=state, failures=health.failures, rests_until=until))
     return found
+
+
+def _disk(data: Path) -> DiskHealth:
+    free = free_bytes(data)
+    return DiskHealth(free_bytes=free, full=free < FULL_BYTES)
 
 
 def _model(own: OwnModel, ranking: str) -> ModelHealth:

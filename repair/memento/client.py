@@ -145,7 +145,7 @@ class MementoClient:
         end = time.monotonic() + self._settings.deadline_s
         while time.monotonic() < end and (memento := search.next_look()) is not None:
             seen = await self._seen(memento, ask=ask)
-            said = Verdict.UNKNOWN if seen is None else await self._judged(memento, seen)
+            said = Verdict.UNKNOWN if seen is None else await self._judged(found.url, memento, seen)
             if seen is not None and said is Verdict.GOOD:
                 good[memento.url] = seen
             search.note(said)
@@ -244,12 +244,17 @@ class MementoClient:
             return await self._looker.remembered(memento)
         return await self._looker.look(archive, memento)
 
-    async def _judged(self, memento: Memento, seen: Seen) -> Verdict:
-        """The verdict on a page; moves that led to a good one are told."""
+    async def _judged(self, asked: str, memento: Memento, seen: Seen) -> Verdict:
+        """The verdict on a page; a move that led to a good one is told, of the address that was asked for only.
+
+        An archive may say what it likes of pages that nobody asked it about, and of what lies between.
+        """
         said = await asyncio.to_thread(verdict, memento.original, seen.page, self._is_bad)
         if said is Verdict.GOOD:
-            for old, new in (pair for pair in seen.moves if not any(map(self._is_personal, pair))):
-                self._on_move(Move(old=old, new=new, origin="archive"))
+            passed = [new for _, new in seen.moves]
+            of_that_site = urls.site(memento.original) == urls.site(asked)
+            if passed and of_that_site and not any(map(self._is_personal, (asked, *passed))):
+                self._on_move(Move(old=asked, new=passed[-1], origin="archive"))
         return said
 
     async def _copy(self, memento: Memento, seen: Seen) -> Copy:

@@ -132,6 +132,12 @@ READ = """async ([url, options]) => {
     try { return await (await fetch(url, options)).text() } catch (error) { return error.name }
 }"""
 
+LOOK_IN = """async (url) => {
+    const opened = window.open(url);
+    await new Promise((done) => setTimeout(done, 1500));
+    try { return opened.document.body.innerText } catch (error) { return error.name }
+}"""
+
 
 def test_a_script_of_a_site_cannot_read_what_is_held(page, site, running):
     page.goto(site.url + "/script")
@@ -146,18 +152,107 @@ def test_a_script_of_a_site_cannot_read_what_is_held(page, site, running):
         assert "quagga" not in seen, url
 
 
+@pytest.fixture(scope="module", params=["1", "2"], ids=["one process", "two workers"])
+def plain(request, tmp_path_factory):
+    """A site on plain http, to which browsers do not say who asks, and a page of another that is held."""
+    home = tmp_path_factory.mktemp("plain")
+    names = home / "names.json"
+    names.write_text(json.dumps({"school.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]}))
+    also = {"LINKMEND_PROXY_WORKERS": request.param}
+    with Origin() as site, serving(home / "data", settings=SETTINGS, names=names, also=also) as proxy:
+        site.proxy, site.plain = proxy, f"http://school.test:{site.port}"
+        site.pages["/script"] = reply("<!doctype html><title>a script</title>")
+        site.pages["/okapi1.html"] = planted(1, "harmless")
+        site.pages["/link"] = reply('<title>a link</title><a href="/gone/okapi1.html?page=2#top">okapi1</a>')
+        client = Client(proxy.url)
+        client.open_page(f"http://other.test:{site.port}/okapi1.html")
+        eventually(lambda: "okapi1.html" in client.search("okapi1").text, "the page is not held")
+        yield site
+
+
+def test_a_script_cannot_read_what_is_held_on_plain_http_either(plain, open_browser):
+    page = open_browser(plain.proxy)
+    page.goto(plain.plain + "/script")
+    marks = {
+        "Accept": "text/html",
+        "Upgrade-Insecure-Requests": "1",
+        "Accept-Language": "",
+        "User-Agent": "curl/8",
+    }
+    untraced = {"headers": marks, "referrerPolicy": "no-referrer", "cache": "no-store"}
+    for options in (
+        {},
+        {"headers": {"Accept": "application/json", "User-Agent": "curl/8"}},
+        untraced,
+        {**untraced, "mode": "same-origin"},
+        {"mode": "no-cors"},
+        {**untraced, "redirect": "manual"},
+    ):
+        seen = page.evaluate(READ, ["/gone/okapi1.html", options])
+        assert "quagga" not in seen, options
+        assert "other.test" not in seen, options
+    with_xhr = """(url) => new Promise((done) => {
+        const asked = new XMLHttpRequest();
+        asked.open("GET", url);
+        asked.setRequestHeader("Accept", "text/html");
+        asked.onloadend = () => done(asked.responseText + asked.getAllResponseHeaders());
+        asked.send();
+    })"""
+    seen = page.evaluate(with_xhr, "/gone/okapi1.html")
+    assert "quagga" not in seen
+    assert "linkmend-way" not in seen
+
+
+def test_a_reader_on_plain_http_sees_the_list_under_the_address_that_is_missing(plain, open_browser):
+    page = open_browser(plain.proxy)
+    page.goto(plain.plain + "/link")
+    missing = "/gone/okapi1.html?page=2"
+    asked_before = plain.asked[missing]
+    with page.expect_navigation() as opened:
+        page.click("a")
+    assert opened.value.status == 404
+    assert opened.value.headers["linkmend-miss"] == "not_found"
+    assert page.locator("#alternatives li").first.get_attribute("data-url").startswith("http://other.test")
+    eventually(
+        lambda: page.url == plain.plain + "/gone/okapi1.html?page=2#top", "our mark is still to be seen"
+    )
+    assert plain.asked[missing] == asked_before + 1
+    page.reload()
+    assert page.locator("#alternatives li").count()
+    page.go_back()
+    assert page.title() == "a link"
+
+
+def test_a_site_on_plain_http_cannot_look_into_our_pages(plain, open_browser):
+    page = open_browser(plain.proxy)
+    page.goto(plain.plain + "/script")
+    assert page.evaluate(LOOK_IN, "/gone/okapi1.html") == "SecurityError"
+    framed = """async (url) => {
+        const frame = document.createElement("iframe");
+        const loaded = new Promise((done) => (frame.onload = done));
+        frame.src = url;
+        document.body.append(frame);
+        await loaded;
+        return frame.contentDocument === null;
+    }"""
+    assert page.evaluate(framed, "/gone/okapi1.html")
+
+
+def test_a_program_gets_the_list_on_plain_http_at_once(plain):
+    client, address = Client(plain.proxy.url), plain.plain + "/gone/okapi1.html"
+    for answer in (
+        client.get(address, Accept="text/html", Accept_Language="de"),
+        client.get(address, Accept="text/html", Accept_Encoding="gzip"),
+        client.repair(address, Accept_Encoding="gzip"),
+    ):
+        assert answer.status == 404
+        assert "other.test" in answer.text
+
+
 def test_a_script_of_a_site_cannot_look_into_our_pages(page, site):
     page.goto(site.url + "/script")
     for url in ("/gone/okapi1.html", f"{HELPER}/search?q=okapi1"):
-        seen = page.evaluate(
-            """async (url) => {
-                const opened = window.open(url);
-                await new Promise((done) => setTimeout(done, 1500));
-                try { return opened.document.body.innerText } catch (error) { return error.name }
-            }""",
-            url,
-        )
-        assert seen == "SecurityError"
+        assert page.evaluate(LOOK_IN, url) == "SecurityError"
 
 
 def test_a_sandbox_of_a_sites_own_making_reads_nothing_without_the_id_of_a_miss(page, site):

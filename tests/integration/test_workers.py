@@ -334,3 +334,22 @@ def test_a_large_download_does_not_grow_a_worker(origin, crew):
             before = crew.resident_bytes("worker 1")
             assert client.download(origin.url + "/large", timeout_s=120).size == 300 * MEGABYTE
             assert crew.resident_bytes("worker 1") - before < 60 * MEGABYTE
+
+
+@pytest.mark.parametrize("role", ["office", "worker 1"])
+def test_one_that_hangs_is_replaced_and_what_was_committed_is_there(start_linkmend, origin, role):
+    running = start_linkmend("--workers", "2", settings=f"{SETTINGS}[proxy]\nhang_timeout_s = 4.0\n")
+    crew, client = Crew(running), Client(running.url)
+    origin.pages["/okapi.html"] = reply(
+        "<title>okapi</title><p>The okapi of the Ituri forest.", Cache_Control="no-cache"
+    )
+    client.open_page(f"{origin.url}/okapi.html")
+    eventually(lambda: "okapi.html" in client.search("okapi").text, "the page is not held")
+    hung = crew.pid(role)
+    os.kill(hung, signal.SIGSTOP)
+    if role == "office":
+        assert client.open_page(f"{origin.url}/okapi.html").status == 200  # nobody waits for it
+    running.wait_for_line(f"{role} (process {hung}) hangs")
+    eventually(lambda: crew.pid(role) != hung, "nobody took its place")
+    eventually(lambda: "okapi.html" in client.search("okapi").text, "what was held is gone")
+    assert client.open_page(f"{origin.url}/okapi.html").status == 200

@@ -9,6 +9,7 @@ from cryptography import x509
 from addons.flows import OURS
 from addons.helper import Helper
 from proxy.clients import ClientHasher
+from proxy.detour import Detours
 from proxy.misses import MissStore
 from proxy.ownarchive import OwnArchive
 from proxy.portal import told_of
@@ -46,6 +47,7 @@ def helper(tmp_path):
         hasher=ClientHasher(),
         show_anyway=shown_to_nobody_but_the_first,
         archives=archives_of(tmp_path, collection, threads),
+        detours=Detours(),
     )
     threads.shutdown()
     collection.close()

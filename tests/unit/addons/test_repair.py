@@ -2,14 +2,17 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from addons.detour import Arrival, Detour
 from addons.flows import FAILURE, OURS
 from addons.repair import Repair, miss_of
 from addons.rules import Rules
 from addons.soft404 import WITHHELD
 from proxy.clients import ClientHasher
+from proxy.detour import Detours
 from proxy.failures import failure_of
 from proxy.mending import Mender
 from proxy.misses import MissStore
@@ -51,6 +54,7 @@ class School:
         self.live = LiveRules(folder / "rules.d")
         self.rules = Rules(RememberedVerdicts(self.live), portal=lambda: True)
         reader = Reader(self.collection, self.threads)
+        self.detours = Detours()
         self.addon = Repair(
             Mender(
                 Repairer(self.collection, RepairSettings(), self.threads),
@@ -69,6 +73,7 @@ class School:
             withheld=self.withheld,
             archives=self.archives,
             rules=self.rules,
+            detours=self.detours,
         )
 
     def noted(self):
@@ -274,3 +279,68 @@ async def test_a_rule_may_keep_archives_out_of_it(school):
     rules(school, '[[rule]]\narchive = "off"\n')
     flow = await missed(school, headers=[("Accept", "application/json")])
     assert json.loads(flow.response.get_text())["mementos"] == {}
+
+
+UNTOLD = [("Accept", "text/html"), ("Accept-Encoding", "gzip"), ("Accept-Language", "en")]
+
+
+async def sent_round(school, **about):
+    """The way a browser is sent that does not say whether a person asks."""
+    flow = a_flow(f"{SITE}/old-volcanoes", **{"headers": UNTOLD, "response": GONE, **about})
+    await school.addon.response(flow)
+    assert flow.response.status_code == 303
+    assert flow.response.content == b""
+    return parse_qs(urlsplit(flow.response.headers["location"]).query)["to"][0]
+
+
+async def come_back(school, address, **about):
+    flow = a_flow(address, **{"headers": UNTOLD, **about})
+    Detour(school.detours, school.hasher).requestheaders(flow)
+    Arrival().request(flow)
+    if flow.response is not None:
+        await school.addon.response(flow)
+    return flow
+
+
+async def test_who_may_be_a_script_is_shown_nothing_before_the_way_round_by_the_portal(school):
+    address = await sent_round(school)
+    assert school.noted() == ()
+    flow = await come_back(school, address)
+    assert flow.request.url == f"{SITE}/old-volcanoes"
+    assert flow.response.status_code == 404
+    assert flow.response.headers["linkmend-miss"] == "not_found"
+    assert flow.response.headers["cache-status"] == "origin"
+    assert b"earth/volcanoes" in flow.response.content
+    assert [record.url for record in school.noted()] == [f"{SITE}/old-volcanoes"]
+
+
+async def test_the_page_that_a_link_was_on_is_not_forgotten_on_the_way_round(school):
+    address = await sent_round(school, headers=[*UNTOLD, ("Referer", f"{SITE}/start")])
+    await come_back(school, address)
+    assert school.noted()[0].source_url == f"{SITE}/start"
+
+
+async def test_who_comes_back_with_a_seal_of_their_own_making_is_not_sent_again(school):
+    flow = await come_back(school, f"{SITE}/old-volcanoes?linkmend-way=e30.e30")
+    assert flow.request.url == f"{SITE}/old-volcanoes"
+    assert flow.response is None
+    flow.response = a_flow(response=GONE).response
+    await school.addon.response(flow)
+    assert flow.response.content == b"<h1>not here</h1>"
+
+
+async def test_a_script_that_says_where_it_is_from_gains_nothing_by_the_way_round(school):
+    flow = await come_back(school, await sent_round(school), headers=[*UNTOLD, ("Origin", "http://a.test")])
+    assert flow.response is None
+
+
+async def test_a_withheld_page_can_be_seen_anyway_after_the_way_round(school):
+    flow = a_flow(f"{SITE}/home", headers=UNTOLD, response=(200, [("Content-Type", "text/html")], b"home"))
+    page = Withheld(kind=MissKind.SOFT_404, missed=f"{SITE}/asked", url=f"{SITE}/home", sketch=(1, 2))
+    flow.metadata[WITHHELD] = page
+    await school.addon.response(flow)
+    back = await come_back(school, parse_qs(urlsplit(flow.response.headers["location"]).query)["to"][0])
+    record = school.noted()[0]
+    assert record.url == f"{SITE}/asked"
+    assert school.withheld.of(record.id, record.client) == page
+    assert f"anyway?miss={record.id}".encode() in back.response.content

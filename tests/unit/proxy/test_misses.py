@@ -264,8 +264,8 @@ def test_a_choice_is_told_once_with_the_page_that_was_missing(tmp_path, clock):
         store.chosen(a_miss().id, choice)
     store.close()
     assert told == [
-        ("http://www.school.test/gone", "http://b.test/", A_MOMENT),
-        ("http://www.school.test/gone", "http://c.test/", A_MOMENT),
+        ("http://www.school.test/gone", "http://b.test/", None, A_MOMENT),
+        ("http://www.school.test/gone", "http://c.test/", None, A_MOMENT),
     ]
 
 
@@ -282,3 +282,19 @@ def test_a_reader_who_goes_to_and_fro_or_asks_again_counts_once_for_each_page(tm
     store.chosen(a_miss(3).id, 1)
     store.close()
     assert told == ["http://b.test/", "http://c.test/", "http://b.test/"]
+
+
+@pytest.mark.parametrize(
+    ("after_s", "unfit"), [(60, "http://b.test/"), (2, None), (3 * 3600, None)], ids=["read", "tabs", "later"]
+)
+def test_who_reads_a_page_and_comes_back_for_another_did_not_want_the_first(tmp_path, clock, after_s, unfit):
+    told = []
+    store = MissStore(
+        tmp_path, MissesSettings(), clock=clock, on_choice=lambda *choice: told.append(choice[1:3])
+    )
+    store.record(a_miss())
+    store.chosen(a_miss().id, 1)
+    clock.now += timedelta(seconds=after_s)
+    store.chosen(a_miss().id, 2)
+    store.close()
+    assert told == [("http://b.test/", None), ("http://c.test/", unfit)]

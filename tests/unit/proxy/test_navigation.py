@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.navigation import asks_for_repair, is_navigation, wants_json
+from proxy.navigation import asks_for_repair, is_navigation, may_be_script, wants_json
 
 FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 HTML = (("Accept", FIREFOX),)
@@ -121,3 +121,23 @@ def test_garbage_in_headers_never_raises(accept, other):
     headers = sent(Accept=accept, Sec_Fetch_Dest=other)
     assert asks_for_repair("GET", headers) in (True, False)
     assert wants_json(sent(Accept=f"{accept};q={other}")) in (True, False)
+
+
+_MARKS = (("Accept-Encoding", "gzip, deflate"), ("Accept-Language", "en"))
+
+
+@pytest.mark.parametrize(
+    ("headers", "may_be"),
+    [
+        (_MARKS, True),
+        ((("accept-encoding", "gzip"), ("accept-language", "")), True),
+        ((*_MARKS, ("User-Agent", "curl/8.0")), True),
+        ((*_MARKS, ("Sec-Fetch-Dest", "document")), False),
+        (_MARKS[:1], False),
+        (_MARKS[1:], False),
+        ((("Accept-Encoding", "identity"), ("Accept-Language", "en")), False),
+        ((("Accept", "text/html"), ("User-Agent", "Mozilla/5.0")), False),
+    ],
+)
+def test_what_browsers_let_no_script_leave_out_tells_that_it_may_be_one(headers, may_be):
+    assert may_be_script(headers) is may_be

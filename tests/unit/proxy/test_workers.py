@@ -1,9 +1,11 @@
 """The supervisor with processes that do next to nothing, in a program of its own: it forks and takes signals."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -38,32 +40,49 @@ def deaf(station):
     station.ready()
     time.sleep(60)
 
+def beat(station):
+    station.ready()
+    while not select.select([station.lifeline], [], [], 0.05)[0]:
+        station.beat()
+
+def hang(station):
+    # The first stands still; whoever takes its place beats.
+    first = not os.path.exists(sys.argv[4])
+    open(sys.argv[4], "w").close()
+    station.ready()
+    station.beat()
+    while not select.select([station.lifeline], [], [], 0.05)[0]:
+        if not first:
+            station.beat()
+
 def succeed():
     return [Role(name="another", run=wait)]
 
-NAMED = {"wait": wait, "fail": fail, "crash": crash, "deaf": deaf}
+NAMED = {"wait": wait, "fail": fail, "crash": crash, "deaf": deaf, "hang": hang, "beat": beat}
 office, worker, hangup = sys.argv[1:4]
 supervisor = Supervisor(
-    Role(name="office", run=NAMED[office]), [Role(name="worker", run=NAMED[worker])], grace_s=0.1
+    Role(name="office", run=NAMED[office]), [Role(name="worker", run=NAMED[worker])],
+    grace_s=0.1, hang_timeout_s=float(os.environ.get("HANG_TIMEOUT_S", 60)),
 )
 try:
     supervisor.start()
 except StartError as error:
     sys.exit(f"failed: {error}")
 say("all ready")
-supervisor.watch(succeed if hangup == "succeed" else lambda: None)
+supervisor.watch(succeed if hangup == "succeed" else lambda: say("asked again"))
 supervisor.stop()
 say("all gone")
 """
 
 
 @pytest.fixture
-def supervise():
+def supervise(tmp_path):
     started = []
 
-    def start(office="wait", worker="wait", hangup="tell"):
+    def start(office="wait", worker="wait", hangup="tell", hang_timeout_s=60.0):
         process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, office, worker, hangup],
+            [sys.executable, "-c", PROGRAM, office, worker, hangup, tmp_path / "begun"],
+            env={**os.environ, "HANG_TIMEOUT_S": str(hang_timeout_s)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -141,3 +160,31 @@ def test_one_that_does_not_stop_is_killed(supervise):
     running.send_signal(signal.SIGTERM)
     assert "do not stop: killed" in running.communicate(timeout=30)[0]
     assert running.returncode == 0
+
+
+def test_one_that_stands_still_is_replaced_and_its_successor_left_alone(supervise):
+    running = supervise(office="hang", worker="hang", hang_timeout_s=1.0)
+    lines_until(running, "hangs: nothing heard of it for")
+    lines_until(running, "again in")
+    running.send_signal(signal.SIGTERM)
+    said = running.communicate(timeout=30)[0]
+    assert "all gone" in said
+    assert "hangs" not in said
+
+
+def test_nobody_is_blamed_when_all_stood_still_together(supervise):
+    """As when a virtual machine is paused."""
+    running = supervise(office="beat", worker="beat", hang_timeout_s=2.0)
+    said = lines_until(running, "all ready")
+    pids = [running.pid, *map(int, re.findall(r"is process (\d+)", said))]
+    for pid in reversed(pids):
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(5)  # longer than anybody may be silent
+    os.kill(pids[0], signal.SIGCONT)
+    for _ in range(2):  # it has looked at them when it is done with the first
+        running.send_signal(signal.SIGHUP)
+        lines_until(running, "asked again")
+    for pid in pids[1:]:
+        os.kill(pid, signal.SIGCONT)
+    running.send_signal(signal.SIGTERM)
+    assert "hangs" not in running.communicate(timeout=30)[0]

@@ -129,3 +129,9 @@ def test_readers_and_writers_in_many_threads_do_not_disturb_each_other(collectio
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(4)))
     assert everyone[0].choices.times(GONE, f"{SITE}/new/hail") == 20
+
+
+def test_a_page_that_a_reader_came_back_from_counts_less(hints):
+    hints.note_choice(GONE, f"{SITE}/new/hail", A_MOMENT)
+    hints.note_choice(GONE, f"{SITE}/other/snow", A_MOMENT, unfit=f"{SITE}/new/hail")
+    assert [each.url for each in hints.choices.favourites(GONE, now=A_MOMENT)] == [f"{SITE}/other/snow"]

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from proxy.ballast import FULL_BYTES
 from proxy.desk.health import HealthSources, Worker, model_beside
 from proxy.fetching.line import Line
 from proxy.metrics import Snapshot
@@ -23,6 +24,7 @@ def known(tmp_path):
         "model": model_beside(tmp_path / "collection"),
         "workers": lambda: [Worker(name="proxy", pid=7, resident_bytes=1024)],
         "started_at": datetime(2026, 5, 3, 12, tzinfo=UTC),
+        "data": tmp_path,
     }
 
 
@@ -36,6 +38,12 @@ async def test_the_cache_the_queues_and_the_processes_are_told(tmp_path, known):
     assert (health["cache"]["hit_ratio"], health["cache"]["saved_bytes"]) == (0.75, 2048)
     assert health["queues"] == {"harvest": 4}
     assert health["workers"][0]["pid"] == 7
+
+
+async def test_the_room_on_the_disk_is_told(tmp_path, known):
+    disk = (await told(tmp_path, known))["disk"]
+    assert disk["free_bytes"] > 0
+    assert disk["full"] is (disk["free_bytes"] < FULL_BYTES)
 
 
 async def test_a_line_on_which_nobody_answers_is_down(tmp_path, known):
