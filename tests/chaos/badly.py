@@ -60,6 +60,19 @@ async def too_long(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
     await asked.send(good + body + EVIL)
 
 
+async def two_lengths(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
+    """Whoever believes the one takes the end of the page for the next answer."""
+    await asked.send(good.replace(b"\r\n", b"\r\nContent-Length: 7\r\n", 1) + body)
+    asked.writer.close()
+
+
+async def too_short(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
+    """Less than was promised, and the connection stays."""
+    await asked.send(good + body[:-1])
+    await asyncio.sleep(_FOR_EVER_S)
+    asked.writer.close()
+
+
 async def bomb(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
     await asked.send(
         head(
@@ -95,6 +108,6 @@ WAYS: dict[str, Answering] = {
     way.__name__: way
     for way in (
         *(hang, hang_up, hang_midway, drip, drip_head, cut, cut_chunks),
-        *(too_long, bomb, endless_head, nonsense, server_error),
+        *(too_long, two_lengths, too_short, bomb, endless_head, nonsense, server_error),
     )
 }

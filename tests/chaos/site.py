@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from tests.chaos.lessons import PAGES, lesson
+from tests.integration.processes import free_port
 
 KINDS = ("page", "picture", "large", "own", "lost")
 EVIL = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nCache-Control: max-age=600\r\n\r\nEVIL SMUGGLE"
@@ -64,8 +65,9 @@ class Site:
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     async def listen(self, tls: ssl.SSLContext | None = None, port: int = 0) -> int:
+        # None that the system gives to others: it must be free again when a site that refused comes back.
+        port = port or free_port()
         server = await asyncio.start_server(self._serve, "127.0.0.1", port, ssl=tls)
-        port = server.sockets[0].getsockname()[1]
         self._servers.append(server)
         self._places.append((port, tls))
         return port
