@@ -238,5 +238,7 @@ def _torn_page(exchange: Exchange, answer: Answer) -> str:
         except ValueError:
             return "JSON that is none"
         return ""
+    if "text/plain" in answer.get("content-type"):  # for who did not ask for a page
+        return "" if body.endswith(exchange.url.encode() + b"\n") else "half a note of linkmend's own"
     is_whole_page = exchange.kind == ".well-known" or body.rstrip().endswith(b"</html>")
     return "" if is_whole_page else "half a page of linkmend's own"

@@ -8,7 +8,7 @@ from pathlib import Path
 _MOST_BYTES = 64 * 1024 * 1024
 _AT_HAND = 12_000
 _BEFORE, _AFTER = 4, 40
-_OF_NOTE = ("WARNING", "ERROR", "CRITICAL", "Traceback", "process ")
+_OF_NOTE = ("Z warning [", "Z error [", "Z critical [", "Traceback", "process ")
 _BEGUN = re.compile(r"\b(office|worker \d) is process (\d+)")
 _ENDED = re.compile(r"\(process (\d+)\) ended")
 

@@ -176,8 +176,13 @@ class _Stage:
         ]
 
     def trace(self, path: str, began: float, ended: float) -> str:
-        """What went on around an exchange: trouble, what linkmend logged of it, and what Squid did."""
+        """What went on around an exchange: trouble, what the site and Squid did, and what linkmend logged."""
         lines = [f"  trouble: {each}" for each in self.trouble.around(began, ended)]
+        lines += [
+            f"  site: {at - ended:+.1f} s: {told} ({url.split('://')[0]})"
+            for at, url, told in self.site.past
+            if path and url.endswith(path) and began - 60 < at < ended
+        ]
         if self.excuses.squid is not None:
             for site in self.place.sites:
                 lines += [

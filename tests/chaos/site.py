@@ -6,7 +6,7 @@ import gzip
 import random
 import ssl
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -60,6 +60,8 @@ class Site:
     """When a page was last served badly."""
     badly: tuple[Answering, float] | None = None
     forbidden: list[str] = field(default_factory=list)
+    past: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=4000))
+    """When which page was asked for, and how it was answered."""
     _servers: list[asyncio.Server] = field(default_factory=list)
     _places: list[tuple[int, ssl.SSLContext | None]] = field(default_factory=list)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
@@ -107,6 +109,9 @@ class Site:
         if self.badly is not None and may_fail and self.luck.random() < self.badly[1]:
             answering = self.badly[0]
             self.troubled_at[asked.url] = time.monotonic()
+        status = head.split(b"\r\n", 1)[0].decode()
+        told = f"{asked.method} {asked.headers.get('if-none-match', '')}: {status}, {answering.__name__}"
+        self.past.append((time.monotonic(), asked.url, told))
         await answering(self, asked, head, b"" if asked.method == "HEAD" else body)
 
     def _said(self, asked: Asked) -> tuple[bytes, bytes]:

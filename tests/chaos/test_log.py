@@ -21,7 +21,7 @@ def test_a_traceback_is_a_fault_told_once_with_what_follows(log):
 
 
 def test_a_process_that_ends_by_itself_is_a_fault(log):
-    log.hear(b"12:01 ERROR worker 1 (process 41) ended: without a word; again in 0.0 s\n")
+    log.hear(b"12:01Z error [supervisor] worker 1 (process 41) ended: without a word; again in 0.0 s\n")
     assert "without a word" in log.faults()[0]
 
 

@@ -31,6 +31,7 @@ _RARE = {"kill proxy": 0.5, "stop proxy": 0.4, "kill Squid": 0.7, "fill disk": 0
     f"command: {name}": often
     for name, often in {"import": 0.2, "misses": 0.1, "remove": 0.25, "backup": 0.15}.items()
 }
+_NOT_FOUND_S = 3.0  # a name that was not found is not looked up again at once
 
 
 @dataclass(slots=True, kw_only=True)
@@ -130,13 +131,13 @@ class Trouble:
     def _names(self, hang_s: float) -> Callable[[], Awaitable[None]]:
         async def look_up_in_vain() -> None:
             away_s = self.luck.uniform(1, 5)
-            self.excuses.away(away_s + hang_s)
+            self.excuses.away(away_s + hang_s + _NOT_FOUND_S)
             self.school.resolve(hang_s)
             try:
                 await asyncio.sleep(away_s)
             finally:
                 self.school.resolve(["127.0.0.1"])
-                self.excuses.away(hang_s)
+                self.excuses.away(hang_s + _NOT_FOUND_S)
 
         return look_up_in_vain
 
