@@ -225,7 +225,7 @@ class _Stage:
             for port, path in ((self.school.metrics_port, "/metrics"), (self.school.desk_port, "/")):
                 began = time.monotonic()
                 try:
-                    async with asyncio.timeout(10):
+                    async with asyncio.timeout(PATIENCE_S):
                         status = await _status(port, path)
                 except (OSError, EOFError, ValueError) as error:  # a timeout is an OSError
                     if not self.excuses.may_lack_office(began):

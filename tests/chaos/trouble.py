@@ -253,17 +253,21 @@ class Trouble:
 
     async def _fill_disk(self) -> None:
         ballast = self.disk / "ballast"
+        filling = asyncio.create_task(asyncio.to_thread(_fill, ballast))
         try:
-            await asyncio.to_thread(_fill, ballast)
+            await asyncio.shield(filling)
             await asyncio.sleep(self.luck.uniform(1, 5))
         finally:
+            await filling  # who is cancelled leaves the thread behind, which would fill the disk after all
             ballast.unlink(missing_ok=True)
 
     async def _set_clock(self) -> None:
         jump_s = self.luck.choice((-86_400, -3_600, -60, -5, 5, 60, 3_600, 86_400))
         self.school.clock.set(jump_s)
-        await asyncio.sleep(self.luck.uniform(1, 6))
-        self.school.clock.set(0)
+        try:
+            await asyncio.sleep(self.luck.uniform(1, 6))
+        finally:
+            self.school.clock.set(0)
 
 
 def _fill(ballast: Path) -> None:
