@@ -27,8 +27,9 @@ class Excuses:
     away_until: float = field(default=0.0, init=False)
     """Until when sites cannot be reached, so that linkmend may say so."""
     office_until: float = field(default=0.0, init=False)
-    """Until when the office does not answer: no search, nothing of archives."""
+    """Until when the office does not answer: no desk, no metrics. A search is answered with 503 then."""
     _absent: int = field(default=0, init=False)
+    _office_absent: int = field(default=0, init=False)
 
     def cut(self, seconds: float = 0.0) -> None:
         self.cut_until = _later(self.cut_until, seconds)
@@ -53,6 +54,15 @@ class Excuses:
             self._absent -= 1
             self.all()
 
+    @contextlib.contextmanager
+    def absence_of_office(self) -> Iterator[None]:
+        self._office_absent += 1
+        try:
+            yield
+        finally:
+            self._office_absent -= 1
+            self.office()
+
     def was_bad(self, url: str, began: float) -> bool:
         """Whether the site answered this request badly, or one that was waited for."""
         return self.site.troubled_at.get(url, 0.0) > began - _WAITED_S
@@ -64,7 +74,7 @@ class Excuses:
         return bool(self._absent) or began < self.away_until or self.was_bad(url, began)
 
     def may_lack_office(self, began: float) -> bool:
-        return bool(self._absent) or began < self.office_until
+        return bool(self._absent or self._office_absent) or began < self.office_until
 
     def squid_failed(self, url: str, began: float) -> bool:
         """Whether Squid itself says that it failed. It writes that only once it is done with a request."""

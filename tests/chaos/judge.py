@@ -148,8 +148,9 @@ class Judge:
 
     def _served_by_linkmend(self, exchange: Exchange, answer: Answer) -> tuple[str, str]:
         if answer.status >= 500:
-            is_due = self.excuses.may_lack_office(exchange.began)
-            return "no office", "" if is_due else "no office for no reason"
+            # A busy office is no fault, as long as the reader is told.
+            is_honest = answer.status == 503 and not _torn_page(exchange, answer)
+            return "linkmend's page: busy", "" if is_honest else "no search and no honest word"
         if b"/own/" in answer.body:
             return "another's data", "a page of one's own among what is found"
         return f"linkmend's {exchange.kind}", _torn_page(exchange, answer) if answer.status == 200 else ""

@@ -24,6 +24,8 @@ class Log:
         self.killed: set[int] = set()
         """Processes that may end, since we ended them."""
         self.begun = 0
+        self.offices = 0
+        """How often an office was there to be asked."""
         self._faults: list[float] = []
 
     def hear(self, raw: bytes) -> None:
@@ -38,6 +40,8 @@ class Log:
             self._faults += [now] if int(found[1]) not in self.killed else []
         elif "Traceback" in line:
             self._faults.append(now)
+        elif line.startswith("linkmend metrics on"):
+            self.offices += 1
 
     def close(self) -> None:
         self._file.close()

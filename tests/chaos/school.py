@@ -105,6 +105,7 @@ class School:
     desk_port: int = field(default_factory=free_port)
     metrics_port: int = field(default_factory=free_port)
     begun: int = 0
+    is_away: bool = False
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -152,6 +153,18 @@ class School:
         """`kill -9` of one process, which linkmend replaces."""
         self._send(self.proxy.log.pids[role], signal.SIGKILL)
 
+    def kill_office(self) -> None:
+        """Until there is another; who is killed as well meanwhile is waited for by whoever did that."""
+        log = self.proxy.log
+        before, until = log.offices, time.monotonic() + _START_S
+        with self.excuses.absence_of_office():
+            self.kill("office")
+            while log.offices == before and log is self.proxy.log and not self.is_away:
+                if time.monotonic() > until:
+                    self.judge.complain(f"there is no new office after {_START_S:.0f} s")
+                    return
+                time.sleep(0.1)
+
     def pause(self, role: str, seconds: float) -> None:
         """One process does nothing for a while, as when the machine swaps."""
         pid = self.proxy.log.pids[role]
@@ -163,6 +176,7 @@ class School:
 
     def restart(self, *, gently: bool) -> None:
         with self._one_at_a_time, self.excuses.absence():
+            self.is_away = True
             if gently:
                 code = self.proxy.stop()
                 if code != 0:
@@ -172,6 +186,7 @@ class School:
             self.gather_faults()
             self.begun += self.proxy.log.begun
             self.start()
+            self.is_away = False
 
     def reload(self) -> None:
         self.proxy.process.send_signal(signal.SIGHUP)

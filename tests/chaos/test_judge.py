@@ -111,7 +111,8 @@ def test_a_right_answer_passes(judge, body, known):
             "not of version 2",
         ),
         (b'<a href="/own/3">', {"url": "http://linkmend.internal/search?q=comet"}, "a page of one's own"),
-        (b"", {"url": "http://linkmend.internal/search?q=comet", "status": 503}, "no office for no reason"),
+        (b"", {"url": "http://linkmend.internal/search?q=comet", "status": 503}, "no honest word"),
+        (b"<html></html>", {"url": "http://linkmend.internal/search", "status": 502}, "no honest word"),
         (
             lesson(URL, 1),
             {"age": "101", "cache_control": "max-age=9", "cache_status": "linkmend;hit;ttl=5"},

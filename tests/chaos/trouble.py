@@ -159,8 +159,7 @@ class Trouble:
 
     async def _kill_office(self) -> None:
         """Which costs nobody an answer."""
-        self.excuses.office(3)
-        self.school.kill("office")
+        await asyncio.to_thread(self.school.kill_office)
 
     async def _pause_worker(self) -> None:
         """What waited meanwhile may find that its time is up."""
