@@ -11,8 +11,7 @@ _BOMB = gzip.compress(bytes(100 * _MEGABYTE), 9)
 
 
 async def hang(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
-    await asyncio.sleep(_FOR_EVER_S)
-    asked.writer.close()
+    await asked.linger(_FOR_EVER_S)
 
 
 async def hang_up(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
@@ -21,8 +20,7 @@ async def hang_up(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
 
 async def hang_midway(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
     await asked.send(head + body[: len(body) // 2])
-    await asyncio.sleep(_FOR_EVER_S)
-    asked.writer.close()
+    await asked.linger(_FOR_EVER_S)
 
 
 async def drip(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
@@ -69,8 +67,7 @@ async def two_lengths(site: Site, asked: Asked, good: bytes, body: bytes) -> Non
 async def too_short(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
     """Less than was promised, and the connection stays."""
     await asked.send(good + body[:-1])
-    await asyncio.sleep(_FOR_EVER_S)
-    asked.writer.close()
+    await asked.linger(_FOR_EVER_S)
 
 
 async def bomb(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
