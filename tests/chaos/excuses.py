@@ -73,6 +73,10 @@ class Excuses:
     def may_fail(self, url: str, began: float) -> bool:
         return bool(self._absent) or began < self.away_until or self.was_bad(url, began)
 
+    def any(self) -> bool:
+        """Whether anybody's answer is excused just now, whatever the page."""
+        return bool(self._absent) or time.monotonic() < max(self.cut_until, self.away_until)
+
     def may_lack_office(self, began: float) -> bool:
         return bool(self._absent or self._office_absent) or began < self.office_until
 

@@ -20,6 +20,7 @@ _HABITS = {"ask": 86, "head": 4, "strange": 4, "leave": 2, "babble": 2, "search"
 _PAUSES_PER_S = 2.5
 _LATE = re.compile(rb'data-next="([^"]+)"')
 _REMEMBERED = 40
+_SULKS_S = 1.0  # who is cut off; else a proxy that is away would be asked most of all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +141,7 @@ class Pupil:
         except (OSError, Unanswered) as error:
             self.judge.unanswered(exchange, repr(error))
             line.close()
+            await asyncio.sleep(_SULKS_S)
         return None
 
     def _headers(self, url: str, path: str, method: str) -> dict[str, str]:

@@ -203,6 +203,7 @@ class _Stage:
             if self.site.forbidden:
                 self.judge.complain(f"the site was asked for {self.site.forbidden}")
                 self.site.forbidden.clear()
+            self.report.most["calm seconds"] += not self.excuses.any()
             self.school.gather_faults()
             self.judge.settle()
 

@@ -23,16 +23,12 @@ class Asked:
     """One request as the site got it."""
 
     method: str
+    url: str
     path: str
     headers: dict[str, str]
     body: bytes
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
-
-    @property
-    def url(self) -> str:
-        scheme = "https" if self.writer.get_extra_info("ssl_object") else "http"
-        return f"{scheme}://{self.headers.get('host', '')}{self.path}"
 
     async def linger(self, seconds: float) -> None:
         """Say nothing more, until the other side hangs up or the time is over; then hang up."""
@@ -196,4 +192,13 @@ async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     fields = (line.partition(":") for line in lines[1:] if line)
     headers = {name.strip().lower(): value.strip() for name, _, value in fields}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Asked(method=method, path=path, headers=headers, body=body, reader=reader, writer=writer)
+    scheme = "https" if writer.get_extra_info("ssl_object") else "http"
+    return Asked(
+        method=method,
+        url=f"{scheme}://{headers.get('host', '')}{path}",
+        path=path,
+        headers=headers,
+        body=body,
+        reader=reader,
+        writer=writer,
+    )
