@@ -1,13 +1,18 @@
 """No reader waits for ever: an origin that does not connect, answer or go on in time is given up.
 
-mitmproxy itself waits for the operating system (minutes) to connect and for ten minutes for an answer. Here a
-timer runs with each forwarded request; when it ends, the tasks that hold the connections to that origin are
-cancelled, which mitmproxy reports like any failed connection, and addons/failures.py answers. All is measured by
+mitmproxy itself waits for the operating system (minutes) to connect and for ten minutes for an answer. Here every
+forwarded request is looked at once its time may be over; if it is, the tasks that hold the connections to that origin
+are cancelled, which mitmproxy reports like any failed connection, and addons/failures.py answers. All is measured by
 a clock that nobody sets: mitmproxy's own time stamps are of the time of day.
+
+Nearly all requests are answered long before, so they stand in one line with one timer for the first of them: to set
+and cancel a timer for each would cost more than all else here.
 """
 
 import asyncio
 import time
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -22,54 +27,88 @@ _SENT_AT = "linkmend_sent_at"
 _EARLY_S = 0.01  # a timer may wake a moment before its time
 
 
-class Deadlines:
-    """Timers for connecting, for the first byte, and for a body that we hold back while it arrives."""
+def _mitmproxys_handler(flow: http.HTTPFlow) -> Any:
+    """mitmproxy's handler of the client's connection, or None when it is gone or the flow is a replay."""
+    server = ctx.master.addons.get("proxyserver")
+    return server.connections.get(flow.client_conn.id) if server else None
 
-    def __init__(self, settings: ProxySettings) -> None:
+
+class Deadlines:
+    """Watches over connecting, the first byte, and a body that we hold back while it arrives."""
+
+    def __init__(
+        self, settings: ProxySettings, handler_of: Callable[[http.HTTPFlow], Any] = _mitmproxys_handler
+    ) -> None:
         self.settings = settings
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._handler_of = handler_of
+        self._line: OrderedDict[str, tuple[float, http.HTTPFlow]] = OrderedDict()
+        """Requests under way that were not looked at yet, by when they are to be."""
+        self._round: asyncio.TimerHandle | None = None
+        """For the first in the line."""
+        self._again: dict[str, asyncio.TimerHandle] = {}
+        """For each that was looked at and has some time left."""
         self._connected_at: WeakKeyDictionary[Server, float] = WeakKeyDictionary()
 
     def server_connected(self, data: ServerConnectionHookData) -> None:
         self._connected_at[data.server] = time.monotonic()
 
     def request(self, flow: http.HTTPFlow) -> None:
-        if flow.response is None:
-            # Later than the client's request if that had to wait for another.
-            flow.metadata[_SENT_AT] = time.monotonic()
-            sooner_s = min(self.settings.connect_timeout_s, self.settings.first_byte_timeout_s)
-            self._arm(flow, sooner_s, self._check_answered)
+        if flow.response is not None:
+            return
+        # Later than the client's request if that had to wait for another.
+        now = flow.metadata[_SENT_AT] = time.monotonic()
+        sooner_s = min(self.settings.connect_timeout_s, self.settings.first_byte_timeout_s)
+        self._line[flow.id] = (now + sooner_s, flow)
+        if self._round is None:
+            self._go_round_in(sooner_s)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        if flow.id not in self._timers:
-            return  # an answer of our own: nobody is waited for
-        self._disarm(flow)
         # A body that is streamed may rest as long as its reader likes; one that we hold back must go on.
-        if flow.response is not None and not flow.response.stream:
-            self._arm(flow, self.settings.first_byte_timeout_s, self._check_progress)
+        if flow.response is None or flow.response.stream:
+            self._forget(flow)
 
     def response(self, flow: http.HTTPFlow) -> None:
-        self._disarm(flow)
+        self._forget(flow)
 
     def error(self, flow: http.HTTPFlow) -> None:
-        self._disarm(flow)
+        self._forget(flow)
 
     def done(self) -> None:
-        for timer in self._timers.values():
+        for timer in (*self._again.values(), *([self._round] if self._round else ())):
             timer.cancel()
-        self._timers.clear()
+        self._again.clear()
+        self._line.clear()
 
-    def _arm(self, flow: http.HTTPFlow, delay_s: float, check: Any) -> None:
-        self._timers[flow.id] = asyncio.get_running_loop().call_later(delay_s, check, flow)
+    def _go_round_in(self, delay_s: float) -> None:
+        self._round = asyncio.get_running_loop().call_later(delay_s, self._go_round)
 
-    def _disarm(self, flow: http.HTTPFlow) -> None:
-        timer = self._timers.pop(flow.id, None)
+    def _go_round(self) -> None:
+        """Look at those whose time may be over."""
+        self._round = None
+        while self._line:
+            due_at, flow = next(iter(self._line.values()))
+            left_s = due_at - time.monotonic()
+            if left_s > _EARLY_S:
+                self._go_round_in(left_s)
+                return
+            del self._line[flow.id]
+            self._check(flow)
+
+    def _forget(self, flow: http.HTTPFlow) -> None:
+        self._line.pop(flow.id, None)
+        timer = self._again.pop(flow.id, None)
         if timer is not None:
             timer.cancel()
 
+    def _check(self, flow: http.HTTPFlow) -> None:
+        self._again.pop(flow.id, None)
+        if flow.response is None:
+            self._check_answered(flow)
+        elif not flow.response.stream:
+            self._check_progress(flow)
+
     def _check_answered(self, flow: http.HTTPFlow) -> None:
         """Before the answer: a connection that is not open has less time than one that is."""
-        self._timers.pop(flow.id, None)
         transports = self._origin_transports(flow)
         asked_at = flow.metadata[_SENT_AT]
         if any(io.writer is None for io in transports):
@@ -77,20 +116,20 @@ class Deadlines:
         else:
             connected_at = self._connected_at.get(flow.server_conn, 0.0)
             ends_at = max(asked_at, connected_at) + self.settings.first_byte_timeout_s
-        self._give_up_at(ends_at, flow, self._check_answered)
+        self._give_up_at(ends_at, flow)
 
     def _check_progress(self, flow: http.HTTPFlow) -> None:
         """While a body arrives: the connection's watchdog knows when anything last happened on it."""
-        self._timers.pop(flow.id, None)
-        handler = _handler(flow)
-        if handler is not None and flow.response is not None and not flow.response.stream:
-            ends_at = handler.timeout_watchdog.last_activity + self.settings.first_byte_timeout_s
-            self._give_up_at(ends_at, flow, self._check_progress)
+        handler = self._handler_of(flow)
+        if handler is not None:
+            self._give_up_at(
+                handler.timeout_watchdog.last_activity + self.settings.first_byte_timeout_s, flow
+            )
 
-    def _give_up_at(self, ends_at: float, flow: http.HTTPFlow, check: Any) -> None:
+    def _give_up_at(self, ends_at: float, flow: http.HTTPFlow) -> None:
         left_s = ends_at - time.monotonic()
         if left_s > _EARLY_S:
-            self._arm(flow, left_s, check)
+            self._again[flow.id] = asyncio.get_running_loop().call_later(left_s, self._check, flow)
         else:
             self._give_up(flow, [io.handler for io in self._origin_transports(flow) if io.handler])
 
@@ -101,7 +140,7 @@ class Deadlines:
 
     def _origin_transports(self, flow: http.HTTPFlow) -> list[Any]:
         """The transports of this client's connection that lead to the origin (or parent) the flow waits for."""
-        handler = _handler(flow)
+        handler = self._handler_of(flow)
         if handler is None:
             return []
         wanted = {(flow.request.host, flow.request.port)}
@@ -112,9 +151,3 @@ class Deadlines:
             for connection, io in handler.transports.items()
             if not isinstance(connection, Client) and connection.address in wanted
         ]
-
-
-def _handler(flow: http.HTTPFlow) -> Any:
-    """mitmproxy's handler of the client's connection, or None when it is gone or the flow is a replay."""
-    server = ctx.master.addons.get("proxyserver")
-    return server.connections.get(flow.client_conn.id) if server else None

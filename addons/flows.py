@@ -12,7 +12,7 @@ from mitmproxy import http
 from mitmproxy.connection import Server
 from mitmproxy.net.http.url import parse_authority
 
-from proxy.cache.entry import CacheRequest, Headers
+from proxy.cache.entry import CacheRequest, Fields, Headers
 from proxy.cache.wire import reason_bytes
 from proxy.navigation import is_navigation
 from proxy.render import RenderedPage
@@ -36,6 +36,9 @@ _URL = "linkmend_own_url"
 _REQUEST = "linkmend_request"
 _NAVIGATION = "linkmend_navigation"
 """Metadata: what was worked out of the request once, for the addons that ask after the first."""
+_PAGE = "linkmend_page"
+_PAGE_OF = "linkmend_page_of"
+"""Metadata: the same of the response, and the header fields it was made of."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
@@ -181,7 +184,7 @@ def forget_request(flow: http.HTTPFlow) -> None:
 
 def header_list(headers: http.Headers) -> Headers:
     """Every field line in order, names and values as latin-1 text, so that nothing is joined or lost."""
-    return tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.fields)
+    return Fields([(name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.fields])
 
 
 def mitm_headers(headers: Headers) -> http.Headers:
@@ -211,14 +214,20 @@ def make_response(*, status: int, reason: str = "", headers: Headers, body: byte
 
 def page_of(flow: http.HTTPFlow) -> Page:
     """The flow's response as a page; the body is what was sent, still content-coded."""
-    response = flow.response
-    return Page(
+    response, body = flow.response, body_of(flow) or b""
+    fields = response.headers.fields if response else ()
+    kept = flow.metadata.get(_PAGE)
+    if isinstance(kept, Page) and kept.body is body and flow.metadata[_PAGE_OF] is fields:
+        return kept  # asked for by several addons
+    page = flow.metadata[_PAGE] = Page(
         url=url_of(flow),
         status=response.status_code if response else 0,
         headers=header_list(response.headers) if response else (),
-        body=body_of(flow) or b"",
+        body=body,
         fetched_at=datetime.now(UTC),
     )
+    flow.metadata[_PAGE_OF] = fields
+    return page
 
 
 def write_page(

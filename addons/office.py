@@ -9,6 +9,7 @@ from functools import partial
 from addons.archives import Archives, ArchivesShown
 from addons.premises import Premises
 from proxy.archives import RememberedCopies, client_from
+from proxy.mending import Mender
 from proxy.misses import MissStore
 from proxy.settings import Settings
 from proxy.visitors import Visitors
@@ -23,10 +24,10 @@ from repair.pipeline import Repairer
 from repair.reader import Reader
 from repair.soft404.redirects import RecentRedirects
 from repair.sources.archive import ArchivedCopy
-from repair.turns import TakingTurns
+from repair.turns import TakingTurns, Turns
 from repair.versions import HeldVersions
 
-_REPAIR_THREADS = 4
+_REPAIR_THREADS = 2  # more would only take the interpreter from each other
 _LOOKING_THREADS = 2  # of their own: who wants to see a copy does not wait behind those who miss a page
 
 
@@ -64,7 +65,8 @@ class Office:
         repairer = Repairer(
             self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
         )
-        self.repairer = TakingTurns(repairer, self.reader, at_once=settings.repair.at_once)
+        turns = Turns(at_once=settings.repair.at_once, abreast=_REPAIR_THREADS)
+        self.repairer = TakingTurns(repairer, self.reader, turns)
         self.archives = Archives(
             self.mementos,
             copies,
@@ -78,6 +80,7 @@ class Office:
             ),
             asked=settings.archives.enabled,
         )
+        self.mender = Mender(repairer, self.reader, turns, self.archives, self._looking)
 
     def apply(self, settings: Settings) -> None:
         """Take over new settings while running. Sizes of stores and queues wait for the next start."""

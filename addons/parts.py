@@ -156,7 +156,7 @@ class Parts:
             max_bytes=settings.collection.max_document_bytes,
         )
         self._repair = Repair(
-            office.repairer,
+            office.mender,
             office.reader,
             office.misses,
             deadline_s=settings.repair.deadline_s,

@@ -8,7 +8,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from mitmproxy import http
@@ -22,29 +21,27 @@ from proxy.clients import ClientHasher
 from proxy.copies import copy_page
 from proxy.detour import Detours, Missed
 from proxy.failures import Failure, proxy_status
-from proxy.findings import Findings
 from proxy.language import Catalogue, choose
+from proxy.mending import Mended, Miss, bare
 from proxy.missrecord import MissRecord, new_miss_id
 from proxy.navigation import asks_for_repair, may_be_script, wants_json
 from proxy.pages import redirect
 from proxy.privacy import is_personal_url, shareable_url
-from proxy.repairpage import PageContext, auto_follow_target, render
+from proxy.repairpage import PageContext, auto_follow_target
 from proxy.rulepages import led_elsewhere
 from proxy.rules.model import Verdict
-from proxy.seams import Archives, MissLog, Reader, Repairer
+from proxy.seams import Archives, Mender, MissLog, Reader
+from proxy.seldom import Seldom
 from proxy.visitors import Visitors
 from proxy.withheld import WithheldPages
 from repair.detect import broken, miss_kind
-from repair.errors import RepairError
-from repair.memento.model import TimeMap
-from repair.model import BrokenLink, MissKind, RankedAlternatives
+from repair.model import BrokenLink, Click, MissKind, RankedAlternatives
 
 log = logging.getLogger(__name__)
 
 # What the reader's browser would have got from the origin beside the page, and still gets.
 _KEPT = frozenset({"cache-status", "connection", "date", "retry-after", "set-cookie", "via", "age"})
 _TAKEN_ROUND = _KEPT - {"connection", "date", "set-cookie"}
-_REMEMBER_S = 0.5  # what was remembered is worth no longer wait; the script asks for it again
 
 
 class Repair:
@@ -52,7 +49,7 @@ class Repair:
 
     def __init__(
         self,
-        repairer: Repairer,
+        mender: Mender,
         reader: Reader,
         misses: MissLog,
         *,
@@ -67,7 +64,7 @@ class Repair:
         detours: Detours,
     ) -> None:
         self.deadline_s = deadline_s
-        self._repairer = repairer
+        self._mender = mender
         self._reader = reader
         self._misses = misses
         self._visitors = visitors
@@ -77,6 +74,7 @@ class Repair:
         self._withheld = withheld
         self._archives = archives
         self._rules = rules
+        self._without = Seldom(log)
         self._detours = detours
 
     def request(self, flow: http.HTTPFlow) -> None:
@@ -110,12 +108,12 @@ class Repair:
         texts = choose(flow.request.headers.get("accept-language"))
         if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
             return
-        found = await self._found(flow, kind, verdict)
-        record = self._record(flow, found, texts, (time.perf_counter() - started) * 1000)
+        miss = self._miss(flow, kind, verdict, texts)
+        mended = await self._mended(miss, verdict)
+        record = self._record(flow, miss, mended.found, (time.perf_counter() - started) * 1000)
         self._withhold(flow, record.id)
-        if not await self._led(flow, found, verdict):
-            findings = await self._archived(found.link, record, verdict)
-            self._write(flow, found, record.id, texts, findings)
+        if not await self._led(flow, mended.found, verdict):
+            self._write(flow, mended)
         self._misses.record(record)
         self._visitors.offered(record.client, record.id, record.offered)
 
@@ -176,88 +174,69 @@ class Repair:
         write_page(flow, copy_page(copy, texts), ours="copy", keep=_KEPT)
         return True
 
-    async def _found(self, flow: http.HTTPFlow, kind: MissKind, verdict: Verdict) -> RankedAlternatives:
-        page = withheld_of(flow) or missed_before(flow)
-        deadline_s = self.deadline_s if verdict.budget_s is None else verdict.budget_s
-        link = BrokenLink(url=(page.missed if page is not None else "") or url_of(flow), kind=kind)
-        try:
-            async with asyncio.timeout(deadline_s):
-                link = await self._placed(flow, link)
-                return await self._repairer.repair(link, within_s=deadline_s)
-        except TimeoutError:
-            log.warning("no repair within %.1f s: %s", deadline_s, shareable_url(link.url))
-            return RankedAlternatives(link=link)
+    def _miss(self, flow: http.HTTPFlow, kind: MissKind, verdict: Verdict, texts: Catalogue) -> Miss:
+        before, failure = missed_before(flow), flow.metadata.get(FAILURE)
+        page = withheld_of(flow) or before
+        withheld = page.missed if page is not None else ""
+        url = withheld or url_of(flow)
+        client = self._client(flow)
+        context = PageContext(
+            language=texts.code,
+            status=flow.response.status_code if flow.response else 502,
+            as_json=wants_json(request_of(flow).headers),
+            miss_id=before.miss_id if before is not None else new_miss_id(),
+            offline=self._offline(),
+            error_detail=failure.error if isinstance(failure, Failure) else "",
+            fault=failure.fault if isinstance(failure, Failure) else "",
+            portal=self._portal(),
+            anyway=bool(withheld),
+            search_template=self._archives.shown.search_template,
+        )
+        click = Click(
+            referrer=flow.request.headers.get("referer"), recent=tuple(self._visitors.recent(client))
+        )
+        link = BrokenLink(url=url, kind=kind)
+        return Miss(link=link, click=click, client=client, ask=self._ask(url, verdict), context=context)
 
-    async def _placed(self, flow: http.HTTPFlow, link: BrokenLink) -> BrokenLink:
-        """The link with the page it stands on and the words its author gave it, as far as we can tell."""
-        source_url, stated = await self._repairer.infer_source(
-            link.url,
-            referrer=flow.request.headers.get("referer"),
-            recent=self._visitors.recent(self._client(flow)),
-        )
-        if stated is None:
-            return replace(link, source_url=source_url)
-        return replace(
-            link, source_url=source_url, anchor=stated.anchor, before=stated.before, after=stated.after
-        )
+    def _ask(self, url: str, verdict: Verdict) -> bool | None:
+        """Whether archives may be asked about a lost page; None for an address that none may be told."""
+        if is_personal_url(url) or verdict.archive == "off":
+            return None
+        return self._archives.asked if verdict.archive is None else verdict.archive == "on"
+
+    async def _mended(self, miss: Miss, verdict: Verdict) -> Mended:
+        deadline_s = self.deadline_s if verdict.budget_s is None else verdict.budget_s
+        try:
+            return await self._mender.mend(miss, within_s=deadline_s)
+        except TimeoutError as error:
+            self._without.warn("a repair page without alternatives: %s", error)
+            if miss.ask is not None:  # the page's script may ask for archived versions all the same
+                self._archives.note(miss.context.miss_id, miss.client, miss.link, ask=miss.ask)
+            return bare(miss)
 
     def _record(
-        self, flow: http.HTTPFlow, found: RankedAlternatives, texts: Catalogue, latency_ms: float
+        self, flow: http.HTTPFlow, miss: Miss, found: RankedAlternatives, latency_ms: float
     ) -> MissRecord:
-        before = missed_before(flow)
         return MissRecord(
-            id=before.miss_id if before is not None else new_miss_id(),
+            id=miss.context.miss_id,
             at=datetime.now(UTC),
             url=shareable_url(found.link.url),
             kind=found.link.kind,
             source_url=shareable_url(found.link.source_url) if found.link.source_url else None,
-            client=self._client(flow),
+            client=miss.client,
             rule=verdict_of(flow).rule,
             offered=(*(item.url for item in found.alternatives), *found.shortened),
             status=flow.response.status_code if flow.response else 0,
             latency_ms=latency_ms,
             query="" if is_personal_url(found.link.url) else found.query,
-            language=texts.code,
+            language=miss.context.language,
             copy=found.copy_at is not None,
         )
 
-    async def _archived(self, link: BrokenLink, record: MissRecord, verdict: Verdict) -> Findings | None:
-        """What is remembered of archived versions; None for an address that no archive may be told."""
-        if is_personal_url(link.url) or verdict.archive == "off":
-            return None
-        ask = self._archives.asked if verdict.archive is None else verdict.archive == "on"
-        self._archives.note(record.id, record.client, link, ask=ask)
-        try:
-            async with asyncio.timeout(_REMEMBER_S):
-                return await self._archives.remembered(link, ask=ask)
-        except (TimeoutError, RepairError) as error:
-            log.warning("nothing of archives for %s: %s", link.url, str(error) or "late")
-            return Findings(link=link, found=TimeMap(url=link.url))
-
-    def _write(
-        self,
-        flow: http.HTTPFlow,
-        found: RankedAlternatives,
-        miss_id: str,
-        texts: Catalogue,
-        findings: Findings | None,
-    ) -> None:
-        failure, before = flow.metadata.get(FAILURE), missed_before(flow)
-        context = PageContext(
-            texts=texts,
-            status=flow.response.status_code if flow.response else 502,
-            as_json=wants_json(request_of(flow).headers),
-            miss_id=miss_id,
-            offline=self._offline(),
-            error_detail=failure.error if isinstance(failure, Failure) else "",
-            fault=failure.fault if isinstance(failure, Failure) else "",
-            portal=self._portal(),
-            anyway=withheld_of(flow) is not None or bool(before is not None and before.missed),
-            findings=findings,
-            search_template=self._archives.shown.search_template,
-        )
+    def _write(self, flow: http.HTTPFlow, mended: Mended) -> None:
+        failure = flow.metadata.get(FAILURE)
         also: Headers = (("Proxy-Status", proxy_status(failure)),) if isinstance(failure, Failure) else ()
-        write_page(flow, render(found, context), ours="repair", keep=_KEPT, also=also)
+        write_page(flow, mended.page, ours="repair", keep=_KEPT, also=also)
 
     def _client(self, flow: http.HTTPFlow) -> str:
         return self._hasher.hash(flow.client_conn.peername[0])

@@ -67,14 +67,14 @@ class Rules:
         return None
 
     def request(self, flow: http.HTTPFlow) -> None:
-        page = self._instead(flow) if flow.response is None else None
+        page = self._instead(flow) if flow.response is None and VERDICT in flow.metadata else None
         if page is not None:
             write_page(flow, page, ours="rule")
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         """By now the content type is known, and rules about it count, for the cache above all."""
         ours = flow.metadata.get(OURS)
-        if flow.response is None or ours not in (None, "hit"):
+        if flow.response is None or VERDICT not in flow.metadata or ours not in (None, "hit"):
             return
         if ours == "hit" and flow.response.raw_content is not None:
             return  # out of memory, and Held's

@@ -25,33 +25,35 @@ _SHARE = 4  # of the free room no more than this part is set aside
 
 
 class Ballast:
-    """The file in a data folder. Blocking; of several processes one uses it."""
+    """The file in a data folder. Blocking. Any process may let it go; one of them holds it.
+
+    What was let go is known by an empty file, to whoever holds it next: all of it is taken back, however little room
+    there is otherwise.
+    """
 
     def __init__(self, data: Path, *, size: int) -> None:
         """`size` in bytes: what opening every store of several workers takes, with something to spare."""
         self._data = data
         self._path = data / NAME
         self._size = size
-        self._let_go = 0
         self._was_full = False
 
     def release(self) -> None:
         """Before stores are opened: make room for that, if there is none."""
         if free_bytes(self._data) >= self._size:
             return
-        held = self._held()
         with suppress(OSError):
-            self._path.unlink(missing_ok=True)
-            self._let_go = max(held, self._let_go)
-        if free_bytes(self._data) < FULL_BYTES:
-            self._let_go = max(self._drop_bodies(), self._let_go)
+            os.truncate(self._path, 0)
+        if self._size and free_bytes(self._data) < FULL_BYTES:
+            self._drop_bodies()
 
     def hold(self) -> None:
         """Once all is open, and now and then: set room aside again, and tell when the disk is full or has room."""
-        wanted = min(self._size, max(self._let_go, free_bytes(self._data) // _SHARE)) - self._held()
+        held = self._held()
+        room = self._size if held == 0 else free_bytes(self._data) // _SHARE
+        wanted = min(self._size, room) - (held or 0)
         if wanted >= _PIECE:
             self._take(wanted)
-        self._let_go = 0
         self._tell()
 
     def _take(self, wanted: int) -> None:
@@ -71,14 +73,15 @@ class Ballast:
             log.warning("there is room again on the disk of %s", self._data)
         self._was_full = is_full
 
-    def _held(self) -> int:
+    def _held(self) -> int | None:
+        """None when nothing was ever set aside."""
         try:
             return self._path.stat().st_size
         except OSError:
-            return 0
+            return None
 
-    def _drop_bodies(self) -> int:
-        """Remove bodies of the cache; it finds them missing and asks for the pages anew. How many bytes that were."""
+    def _drop_bodies(self) -> None:
+        """Remove bodies of the cache; it finds them missing and asks for the pages anew."""
         dropped = 0
         for _, size, path in sorted(_aged((self._data / "cache" / "responses").glob("*/*/*.body"))):
             if dropped >= self._size:
@@ -88,7 +91,6 @@ class Ballast:
                 dropped += size
         if dropped:
             log.warning("the disk is full: %d bytes of the cache were removed to start at all", dropped)
-        return dropped
 
 
 def free_bytes(folder: Path) -> int:

@@ -50,6 +50,7 @@ _REFUSED: tuple[Network, ...] = tuple(
         ),
     )
 )
+_NAMES = 4096
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "localhost6", "ip6-localhost", "ip6-loopback")
 
 
@@ -70,6 +71,7 @@ class Reach:
         self._connect_ports = parse_ports("proxy.connect_ports", connect_ports)
         self._own_ports = frozenset(own_ports)
         self._local_names = _within(IPv4Address("127.0.0.1"), self._allowed)
+        self._named = lru_cache(maxsize=_NAMES)(self._may_name)  # asked with every request, of few hosts
 
     def may_reach(self, address: str, port: int = 0) -> bool:
         """Whether a connection to an IP address may be made. What is no address may not be reached.
@@ -87,6 +89,9 @@ class Reach:
 
     def may_name(self, host: str) -> bool:
         """Whether a host may be asked for as it is written; a name that only looks harmless is found out later."""
+        return self._named(host)
+
+    def _may_name(self, host: str) -> bool:
         found = literal(host)
         if found is not None:
             return is_public_or_private(found) or _within(found, self._allowed)

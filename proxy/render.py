@@ -10,6 +10,7 @@ left out: it adds nothing to the sandbox, and the HTML standard refuses a page t
 import base64
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -31,6 +32,7 @@ _templates = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
+    auto_reload=False,  # they do not change while we run, and to look each time costs as much as some of them
 )
 
 
@@ -117,6 +119,7 @@ def page_headers(language: str, *, policy: str) -> Headers:
     )
 
 
+@lru_cache(maxsize=64)
 def _policy(framable: bool, images: str) -> str:
     parts = [
         "default-src 'none'",

@@ -16,7 +16,7 @@ from proxy.display import Address, address, clean, clean_spans, link_target
 from proxy.findings import Findings
 from proxy.findings import as_json as mementos_as_json
 from proxy.helper import anyway_path, chose_path, copy_path
-from proxy.language import Catalogue
+from proxy.language import Catalogue, catalogue
 from proxy.render import NOTHING_POLICY, Headers, RenderedPage, html_page, page_headers
 from repair.model import Alternative, BrokenLink, RankedAlternatives, Span
 from repair.pins import REASON
@@ -36,16 +36,16 @@ _SOURCES = ("copy", "local", "archive", "shared")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageContext:
-    """What the page depends on besides what was found.
+    """What the page depends on besides what was found, as plain values: it may be drawn in another process.
 
-    `status` is the one to answer with, `error_detail` a short word for technical readers (RFC 9209 error type),
-    `fault` what is wrong with the site's certificate (`proxy.failures.Failure`);
+    `language` is that of the page, `status` the one to answer with, `error_detail` a short word for technical readers
+    (RFC 9209 error type), `fault` what is wrong with the site's certificate (`proxy.failures.Failure`);
     `miss_id` ties clicks to the miss log, empty for none; `portal` as in `proxy.render.html_page`; `anyway` when the
     page that was taken for missing can be shown all the same; `findings` are what is known of archived versions, None
     where archives may not be asked; `search_template` as in `proxy.archivepage.ArchiveContext`.
     """
 
-    texts: Catalogue
+    language: str
     status: int
     as_json: bool = False
     miss_id: str = ""
@@ -56,6 +56,10 @@ class PageContext:
     anyway: bool = False
     findings: Findings | None = None
     search_template: str = ""
+
+    @property
+    def texts(self) -> Catalogue:
+        return catalogue(self.language)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,7 @@
 """What the addons need of linkmend's stores, whoever stands behind it: the stores themselves or the office's line.
 
-With one worker everything is in one process, and the classes of `repair` and `proxy` stand here themselves. With
-more, the stores are in the office, and a worker has stand-ins of the same shape (proxy.office.standins).
+The stores are in the office, a process of its own, and a worker has stand-ins of the same shape
+(proxy.office.standins). Where there can be only one process, the classes of `repair` and `proxy` stand here.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 from proxy.findings import Findings
 from proxy.helper import Mementos
 from proxy.language import Catalogue
+from proxy.mending import Mended, Miss
 from proxy.missrecord import MissRecord
 from proxy.render import RenderedPage
-from repair.model import Alternative, BrokenLink, HeldCopy, HeldPage, Link, Page, RankedAlternatives
+from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
 from repair.versions import HeldVersions
 
 if TYPE_CHECKING:
@@ -23,13 +24,21 @@ if TYPE_CHECKING:
 class Repairer(Protocol):
     """Finds what to offer in the place of a lost page."""
 
-    async def repair(self, link: BrokenLink, *, within_s: float | None = None) -> RankedAlternatives: ...
+    async def repair(
+        self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
+    ) -> RankedAlternatives: ...
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
 
     async def infer_source(
         self, url: str, *, referrer: str | None, recent: Sequence[str] = ()
     ) -> tuple[str | None, Link | None]: ...
+
+
+class Mender(Protocol):
+    """Makes the page that stands in for a lost one; TimeoutError when nobody is there to make it."""
+
+    async def mend(self, miss: Miss, *, within_s: float) -> Mended: ...
 
 
 class Reader(Protocol):
@@ -96,6 +105,9 @@ class Office(Protocol):
 
     @property
     def repairer(self) -> Repairer: ...
+
+    @property
+    def mender(self) -> Mender: ...
 
     @property
     def reader(self) -> Reader: ...

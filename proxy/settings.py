@@ -40,7 +40,7 @@ class ProxySettings:
     listen: str = "0.0.0.0:8080"
     """Address and port for browsers."""
     workers: int = 0
-    """Processes that carry traffic, beside one with the stores; 0: one per core, up to 4; 1: one process for all."""
+    """Processes that carry traffic, beside one that holds the stores and repairs; 0: one per core, up to 4."""
     mode: str = "regular"
     """regular, transparent, reverse:URL or upstream:URL, as mitmproxy writes them."""
     parent: str = ""

@@ -107,8 +107,10 @@ class Visitors:
         return missed if self._clock() - at < _ARRIVES_WITHIN_S else None
 
     def _of(self, client: str) -> _Visitor:
-        visitor = self._visitors.setdefault(client, _Visitor())
+        visitor = self._visitors.get(client)
+        if visitor is None:
+            visitor = self._visitors[client] = _Visitor()
+            while len(self._visitors) > self._clients:
+                self._visitors.popitem(last=False)
         self._visitors.move_to_end(client)
-        while len(self._visitors) > self._clients:
-            self._visitors.popitem(last=False)
         return visitor

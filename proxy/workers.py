@@ -34,6 +34,7 @@ _LOOK_AT_HEARTS_S = 5.0
 _LATE_S = 2.0  # by so much the supervisor may itself be late before that counts for all
 _START_S = 120.0  # a large store may have to be looked through first
 _LOOK_S = 0.02
+_WANTED_S = 1.0
 _SOUND_S = 10.0  # who lived as long did not fail at the start
 _PAUSE_S = 0.25
 _MOST_PAUSE_S = 30.0
@@ -137,22 +138,27 @@ class Supervisor:
         """Start all, each when it can. Raises StartError with what one of them said, or Stopped."""
         try:
             self._all_ready([self._begin(self._office_role, self._office)])
-            first, *others = self._worker_roles
             # One before the rest: it makes the certificate authority, and whatever else is made once.
-            self._all_ready([self._begin(first, self._workers)])
-            self._all_ready([self._begin(role, self._workers) for role in others])
+            for roles in (self._worker_roles[:1], self._worker_roles[1:]):
+                self._all_ready([self._begin(role, self._workers) for role in roles])
         except BaseException:
             self.stop()
             raise
 
-    def watch(self, on_hangup: Callable[[], Sequence[Role] | None]) -> None:
-        """Replace who dies, until SIGTERM or SIGINT.
+    def watch(
+        self,
+        on_hangup: Callable[[], Sequence[Role] | None],
+        *,
+        is_wanted: Callable[[], bool] | None = None,
+    ) -> None:
+        """Replace who dies, until SIGTERM or SIGINT, or until `is_wanted`, asked every second, says no.
 
         On SIGHUP `on_hangup` says which workers take the place of those there are; None: they are told of it too.
         """
+        most_s = self._look_s if is_wanted is None else _WANTED_S
         with contextlib.suppress(Stopped):
-            while True:
-                if _told(self._patience_s()) == signal.SIGHUP:
+            while is_wanted is None or is_wanted():
+                if _told(min(self._patience_s(), most_s)) == signal.SIGHUP:
                     self._hang_up(on_hangup)
                 self._reap()
                 self._begin_due()

@@ -35,6 +35,9 @@ _MAX_CHARACTERS = 400_000  # of a page's text; the rest of a huge page adds cost
 _MAX_TERMS = 64
 _MAX_TERM_BYTES = 255
 _MAX_NAME = 60
+_FREQUENCIES = (
+    100_000  # remembered until the next commit; a page has a few hundred terms, most of them common
+)
 _HEAP_BYTES = 256_000_000  # only as much is taken as a commit needs; a full heap would make one more segment
 
 
@@ -90,6 +93,7 @@ class Index:
         self.directory = directory
         self._schema = _schema()
         self._writer: tantivy.IndexWriter | None = None
+        self._frequencies: dict[tuple[str, str], int] = {}
         with self._guarded():
             if create:
                 directory.mkdir(parents=True, exist_ok=True)
@@ -97,7 +101,7 @@ class Index:
                 raise IndexDamaged(f"{directory}: no index found")
             self._index = tantivy.Index(self._schema, path=str(directory))
             self._index.config_reader("manual")
-            self._index.reload()
+            self._reload()
 
     def search(
         self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
@@ -123,8 +127,14 @@ class Index:
 
     def document_frequency(self, term: str, name: str) -> int:
         """In how many pages a field has a term."""
-        with self._guarded():
-            return int(self._index.searcher().doc_freq(name, term))
+        known, key = self._frequencies, (name, term)  # this very dict: after a commit there is another one
+        found = known.get(key)
+        if found is None:
+            with self._guarded():
+                found = int(self._index.searcher().doc_freq(name, term))
+            if len(known) < _FREQUENCIES:
+                known[key] = found
+        return found
 
     def size(self) -> int:
         """How many pages the index holds."""
@@ -145,7 +155,7 @@ class Index:
                 if entry.fields:
                     self._writer.add_document(_document(entry))
             self._writer.commit()
-            self._index.reload()
+            self._reload()
 
     def settle(self) -> None:
         """Wait until tantivy has joined the small segments of many updates: a search looks into each of them."""
@@ -153,12 +163,16 @@ class Index:
             if self._writer is not None:
                 self._writer.wait_merging_threads()  # which ends the writer; the next update takes another
                 self._writer = None
-                self._index.reload()
+                self._reload()
 
     def reload(self) -> None:
         """See what another process has committed."""
         with self._guarded():
-            self._index.reload()
+            self._reload()
+
+    def _reload(self) -> None:
+        self._index.reload()
+        self._frequencies = {}
 
     def close(self) -> None:
         """Let another process write; what was not committed is lost."""

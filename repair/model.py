@@ -117,6 +117,14 @@ class BrokenLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Click:
+    """How a reader came to a broken link: what the browser told, and the reader's last pages, latest first."""
+
+    referrer: str | None = None
+    recent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """One thing known of the lost page: words with weights, and the source that says so."""
 

@@ -2,8 +2,8 @@
 
     BrokenLink -> gather -> Evidence -> formulate -> Query -> propose -> rank -> RankedAlternatives
 
-All that blocks runs in the executor given; the event loop only waits. Whatever a stage cannot find, the others do
-without: an empty answer is an answer.
+All that blocks runs in the executor given, a whole repair as one piece of work; the event loop only waits. Whatever a
+stage cannot find, the others do without: an empty answer is an answer.
 """
 
 import asyncio
@@ -17,9 +17,9 @@ from repair import urls, words
 from repair.collection import Collection
 from repair.experience import SharedExperience
 from repair.find import addresses, finder, stop_anchors
-from repair.gather import gather
+from repair.gather import gather, gather_local
 from repair.hints import Hints
-from repair.model import Alternative, BrokenLink, Link, Query, RankedAlternatives
+from repair.model import Alternative, BrokenLink, Click, Evidence, Link, Query, RankedAlternatives
 from repair.neighbourhood import LinkNeighbourhood
 from repair.pins import REASON, Pins
 from repair.pointers import Kind
@@ -27,7 +27,7 @@ from repair.query import formulate, keywords, texts
 from repair.rank import Ranked
 from repair.settings import RepairSettings
 from repair.snippets import snippet
-from repair.sources import InExecutor, LocalSource, Source
+from repair.sources import LocalSource, Source
 from repair.sources.anchors import ClickedAnchor, OtherAnchors
 from repair.sources.context import LinkContext
 from repair.sources.copy import OwnCopy
@@ -63,19 +63,20 @@ class Repairer:
         self._executor = executor
         self._find = finder(collection, settings, hints)
         self._pins = Pins(collection.database)
-        local = local_sources(collection, settings, hints)
-        self._sources = (*(InExecutor(source, executor) for source in local), *further_sources)
+        self._local = local_sources(collection, settings, hints)
+        self._further = tuple(further_sources)
 
-    async def repair(self, link: BrokenLink, *, within_s: float | None = None) -> RankedAlternatives:
+    async def repair(
+        self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
+    ) -> RankedAlternatives:
         """What to offer instead of a link's target, best first; never the target itself nor the page it is on.
 
-        `within_s` is how long the caller waits, if not as long as the settings say.
+        `within_s` is how long the caller waits, if not as long as the settings say. With a `click`, the page it came
+        from is inferred first, and stands in the link that is returned.
         """
-        link = await self._run(self._completed, link)
-        deadline_s = self._settings.deadline_s if within_s is None else within_s
-        evidence = await gather(link, self._sources, deadline_s=deadline_s * _EVIDENCE_SHARE)
-        query = formulate(link, evidence)
-        return await self._run(self._answer, link, query)
+        evidence_s = (self._settings.deadline_s if within_s is None else within_s) * _EVIDENCE_SHARE
+        further = await gather(link, self._further, deadline_s=evidence_s)
+        return await self._run(self._repaired, link, click, further, evidence_s)
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]:
         """Held pages for words that a person typed, best first."""
@@ -94,6 +95,15 @@ class Repairer:
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, lambda: work(*args, **kwargs))
+
+    def _repaired(
+        self, link: BrokenLink, click: Click | None, further: Sequence[Evidence], evidence_s: float
+    ) -> RankedAlternatives:
+        if click is not None:
+            link = _placed(link, *self._source(link.url, click.referrer, click.recent))
+        link = self._completed(link)
+        evidence = (*gather_local(link, self._local, deadline_s=evidence_s), *further)
+        return self._answer(link, formulate(link, evidence))
 
     def _completed(self, link: BrokenLink) -> BrokenLink:
         """The link with the words that its author put on it, looked up in the link graph when the click told none."""
@@ -193,6 +203,15 @@ def local_sources(
         return words_alone
     tags = Tags(hints.tags, collection, is_stop_anchor)
     return (*words_alone, tags, SharedExperience(hints.choices, collection))
+
+
+def _placed(link: BrokenLink, source_url: str | None, stated: Link | None) -> BrokenLink:
+    """The link with the page it stands on and the words its author gave it, as far as these are known."""
+    if stated is None:
+        return replace(link, source_url=source_url)
+    return replace(
+        link, source_url=source_url, anchor=stated.anchor, before=stated.before, after=stated.after
+    )
 
 
 def _distinct(ranked: Iterable[Ranked], *, unlike: frozenset[str] = frozenset()) -> list[Ranked]:

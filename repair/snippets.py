@@ -27,7 +27,7 @@ def snippet(text: str, words: Iterable[str], *, width: int = 240, language: str 
     if not text:
         return ()
     wanted = _wanted(words, language)
-    matches = [found for found in located_terms(text) if found[2] in wanted] if wanted else []
+    matches = [found for found in located_terms(text, wanted) if found[2] in wanted] if wanted else []
     start, end = _window(text, matches, max(1, width))
     marked = _merged([(max(a, start), min(b, end)) for a, b, _ in matches if a < end and b > start])
     return _spans(text, start, end, marked)

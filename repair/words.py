@@ -12,7 +12,7 @@ Scripts written without spaces (and Korean, for its particles) become overlappin
 import re
 import threading
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 
@@ -120,9 +120,18 @@ def _telling(language: str) -> _Telling:
     return _Telling(_stop_words(language))
 
 
-def located_terms(text: str) -> Iterator[tuple[int, int, str]]:
-    """Every term of a text, stop words too, with where in the text it starts and ends."""
-    for found in (_ASCII_SEGMENT if text.isascii() else _SEGMENT).finditer(text[:MAX_TEXT]):
+def located_terms(text: str, wanted: Container[str] | None = None) -> Iterator[tuple[int, int, str]]:
+    """Every term of a text, stop words too, with where in the text it starts and ends.
+
+    Who is after a few terms names them as `wanted`, and is spared most of the others.
+    """
+    text = text[:MAX_TEXT]
+    met = None if wanted is None else _with(wanted, segments(text))
+    if met is not None and not met:
+        return
+    for found in (_ASCII_SEGMENT if text.isascii() else _SEGMENT).finditer(text):
+        if met is not None and found[1] not in met:
+            continue
         start, end = found.span(1)
         pairs = _analysed(found[1])
         if len(pairs) == end - start - 1 and _IS_UNSPACED.match(found[1]):
@@ -131,6 +140,11 @@ def located_terms(text: str) -> Iterator[tuple[int, int, str]]:
         else:
             for _, term in pairs:
                 yield start, end, term
+
+
+def _with(wanted: Container[str], found: Iterable[str]) -> set[str]:
+    """The segments that have a wanted term."""
+    return {segment for segment in set(found) if any(term in wanted for _, term in _analysed(segment))}
 
 
 def is_stop_anchor(anchor: str, extra: Iterable[str] = ()) -> bool:

@@ -1,6 +1,16 @@
 """What leans on mitmproxy's internals: kept small, in one place, checked at start-up, tried on 11 and 12."""
 
-from addons.internals import inline, interim, limits, quicklayer, shortcuts, streams, tunnels, watchdog
+from addons.internals import (
+    draining,
+    inline,
+    interim,
+    limits,
+    quicklayer,
+    shortcuts,
+    streams,
+    tunnels,
+    watchdog,
+)
 
 
 def install() -> None:
@@ -10,6 +20,7 @@ def install() -> None:
     limits.install()
     tunnels.install()
     watchdog.install()
+    draining.install()
     quicklayer.check()
     inline.check()
     shortcuts.install()

@@ -3,11 +3,14 @@
 mitmproxy's handler of a connection makes a task for every hook, names it, and comes back through its lock when it is
 done: four times a request, for hooks that mostly look at a flow and go on. So between the handler and its layers
 stands an object that runs what can be run at once and tells the layers that it is done; all else the handler gets.
-It also leaves out the two topmost layers once they do nothing but hand on what passes, which is for ever.
+Streams do the same for their own hooks (addons/internals/streams.py): they find `begin` in their context.
+
+The same object leaves out the two topmost layers once they do nothing but hand on what passes, which is for ever, and
+sends the head and the body of an answer in one go: each write is a system call, and wakes up who reads.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from typing import Any
 
 from mitmproxy.connection import Client
@@ -22,6 +25,10 @@ from proxy.errors import StartError
 
 Begin = Callable[[commands.StartHook], bool]
 """Runs what can be run at once of a hook; whether that was all."""
+BEGIN = "linkmend_begin"
+"""Where it stands in a layer's context."""
+_AT_ONCE_BYTES = 128 * 1024
+"""Up to here, copying is cheaper than writing twice."""
 
 
 class InlineHooks:
@@ -40,6 +47,9 @@ class InlineHooks:
         if not self._is_shortest:
             self._top = _shortened(self._top)
             self._is_shortest = isinstance(self._top, HttpLayer)
+        return joined(self._handled(event))
+
+    def _handled(self, event: events.Event) -> Generator[commands.Command, Any, None]:
         waiting = deque((event,))
         while waiting:
             for command in self._top.handle_event(waiting.popleft()):
@@ -47,6 +57,30 @@ class InlineHooks:
                     yield command
                 elif command.blocking:
                     waiting.append(events.HookCompleted(command))
+
+
+def joined(steps: Iterable[commands.Command]) -> Generator[commands.Command, Any, None]:
+    """The commands, with pieces for one connection that follow each other made one."""
+    held: commands.SendData | None = None
+    for command in steps:
+        if held is None:
+            if type(command) is commands.SendData:
+                held = command
+            else:
+                yield command
+        elif (
+            type(command) is commands.SendData
+            and command.connection is held.connection
+            and len(held.data) + len(command.data) <= _AT_ONCE_BYTES
+        ):
+            held = commands.SendData(held.connection, held.data + command.data)
+        else:
+            yield held
+            held = command if type(command) is commands.SendData else None
+            if held is None:
+                yield command
+    if held is not None:
+        yield held
 
 
 def _shortened(top: Layer) -> Layer:
@@ -64,6 +98,7 @@ def _shortened(top: Layer) -> Layer:
 def run_inline(handler: ConnectionHandler | None, client: Client, begin: Begin) -> None:
     """From now on the hooks of this connection are begun where they arise."""
     if handler is not None and handler.client is client:
+        vars(handler.layer.context)[BEGIN] = begin
         handler.layer = InlineHooks(handler.layer, begin)  # type: ignore[assignment]
 
 

@@ -56,10 +56,15 @@ class BoundedBuffer(ReceiveBuffer):
 
 def _sound(lines: list[bytearray]) -> list[bytearray]:
     """The lines of a head, folded ones joined."""
+    head = b"\n".join(lines)
+    if b"\r" in head or b"\0" in head:
+        raise h11.RemoteProtocolError("control character in a header")
+    return _unfolded(lines) if b"\n " in head or b"\n\t" in head else lines
+
+
+def _unfolded(lines: list[bytearray]) -> list[bytearray]:
     whole: list[bytearray] = []
     for line in lines:
-        if b"\r" in line or b"\0" in line:
-            raise h11.RemoteProtocolError("control character in a header")
         if line.startswith((b" ", b"\t")) and len(whole) > 1:
             whole[-1] += b" " + line.strip()
         else:

@@ -45,7 +45,27 @@ class StoredResponse:
     pinned: bool = False
 
 
+class Fields(tuple[tuple[str, str], ...]):
+    """A header list whose lines are sorted by name at the first question: some forty follow with each request."""
+
+    _lines: dict[str, list[str]]
+
+    @property
+    def by_name(self) -> dict[str, list[str]]:
+        """The values of each lower-case name, in order."""
+        try:
+            return self._lines
+        except AttributeError:
+            lines: dict[str, list[str]] = {}
+            for name, value in self:
+                lines.setdefault(name.lower(), []).append(value)
+            self._lines = lines
+            return lines
+
+
 def values(headers: Iterable[tuple[str, str]], name: str) -> list[str]:
     """All field lines of one name, in order, untouched."""
     wanted = name.lower()
+    if isinstance(headers, Fields):
+        return list(headers.by_name.get(wanted, ()))
     return [value for key, value in headers if key.lower() == wanted]

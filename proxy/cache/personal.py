@@ -6,6 +6,7 @@ apikey, X-Session-Id), which no list is complete of; so whatever is called like 
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from proxy.cache.entry import Headers
 
@@ -14,6 +15,7 @@ _LIKE_A_KEY = re.compile(
 )
 
 
+@lru_cache(maxsize=2048)  # browsers send the same twenty names with every request
 def is_personal(name: str) -> bool:
     """Whether a (lower-case) request field says who is asking."""
     return _LIKE_A_KEY.search(name) is not None

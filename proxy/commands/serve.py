@@ -69,6 +69,8 @@ def serve(
     count = crew.size(settings.proxy)
     if count > 1:
         crew.serve(settings, data_from(data), read_settings, count)
+    elif count == 1:
+        crew.serve_alone(settings, data_from(data), read_settings)
     else:
         asyncio.run(_serve(settings, data_from(data), read_settings))
 
@@ -86,26 +88,20 @@ def _without_asserts() -> None:
 async def _serve(settings: Settings, data: Path, read_settings: Callable[[], Settings]) -> None:
     from addons.parts import Parts
 
-    ballast = Ballast(data, size=settings.proxy.ballast_bytes)
-    ballast.release()
+    room = Ballast(data, size=settings.proxy.ballast_bytes)
+    room.release()
     parts = Parts(settings, data)
-    keeping: list[asyncio.Task[None]] = []
 
     def ready(address: str) -> None:
-        keeping.append(asyncio.create_task(_keep_room(ballast)))
         sys.stdout.write(f"linkmend ready on http://{address}\n{parts.desk.told() if parts.desk else ''}")
         sys.stdout.flush()
 
-    try:
-        await carry_traffic(parts, data, read_settings, ready)
-    finally:
-        for task in keeping:
-            task.cancel()
+    await carry_traffic(parts, data, read_settings, ready, room=room)
 
 
-async def _keep_room(ballast: Ballast) -> None:
+async def _keep_room(room: Ballast) -> None:
     while True:
-        await asyncio.to_thread(ballast.hold)
+        await asyncio.to_thread(room.hold)
         await asyncio.sleep(_LOOK_AT_DISK_S)
 
 
@@ -116,11 +112,17 @@ async def carry_traffic(
     ready: Callable[[str], None],
     *,
     process: str = "",
+    on_reload: Callable[[], None] = lambda: None,
+    room: Ballast | None = None,
 ) -> None:
-    """Run mitmproxy over open parts until SIGTERM or SIGINT, and close them; `ready` is told where it listens."""
+    """Run mitmproxy over open parts until SIGTERM or SIGINT, and close them; `ready` is told where it listens.
+
+    `on_reload` is called when settings were read again and found good; `room` is held once all is open.
+    """
     from addons.master import LeanMaster
 
     end_quietly(asyncio.get_running_loop())
+    keeping: list[asyncio.Task[None]] = []
     open_files = raise_limit()
     try:
         master = LeanMaster(parts.settings.proxy, str(data / "ca"), parts.addons())
@@ -132,13 +134,17 @@ async def carry_traffic(
             log.info("up to %d files and connections may be open (the limit was %d)", *open_files)
             if parts.desk is not None:
                 parts.desk.unready = lambda: _unready(master)
+            if room is not None:
+                keeping.append(asyncio.create_task(_keep_room(room)))
             ready(master.listening_on())
 
-        reload = _Reload(master, parts, read_settings, process)
+        reload = _Reload(master, parts, read_settings, process, on_reload)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
         grace_s = parts.settings.proxy.stop_grace_s
         await master.serve(ready=is_ready, in_flight=lambda: len(parts.under_way), grace_s=grace_s)
     finally:
+        for task in keeping:
+            task.cancel()
         await parts.close()
 
 
@@ -154,9 +160,15 @@ class _Reload:
     """Reads the settings again and takes them over, one call after the other; what cannot be done changes nothing."""
 
     def __init__(
-        self, master: "LeanMaster", parts: "Parts", read_settings: Callable[[], Settings], process: str
+        self,
+        master: "LeanMaster",
+        parts: "Parts",
+        read_settings: Callable[[], Settings],
+        process: str,
+        on_reload: Callable[[], None],
     ) -> None:
         self._master, self._parts, self._read_settings = master, parts, read_settings
+        self._on_reload = on_reload
         self._process = process
         self._one_at_a_time = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -177,5 +189,6 @@ class _Reload:
                 return
             logs.set_up(fresh.log, process=self._process)
             self._parts.apply(fresh)
+            self._on_reload()
             await asyncio.to_thread(self._parts.premises.rules.reload)
             log.info("settings reloaded")

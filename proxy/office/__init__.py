@@ -1,4 +1,4 @@
-"""The office: the one process that holds the stores, when several workers carry the traffic.
+"""The office: the one process that holds the stores and repairs, beside those that carry the traffic.
 
     worker  ──┐                        ┌── collection, index, link graph, hints     (one writer)
     worker  ──┼── unix socket, msgpack ┤── miss log, archives with their limiter

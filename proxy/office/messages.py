@@ -12,19 +12,26 @@ from msgspec.msgpack import Decoder
 
 from proxy.findings import Findings
 from proxy.helper import Mementos
+from proxy.mending import Mended, Miss
 from proxy.metrics import Snapshot
 from proxy.missrecord import MissRecord
 from proxy.recent import Logged
 from proxy.render import RenderedPage
 from proxy.withheld import Withheld
-from repair.model import Alternative, BrokenLink, HeldCopy, HeldPage, Link, Page, RankedAlternatives
+from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
 from repair.versions import HeldVersions
 
 # Questions, and how their answers are read.
 
 
+class Mend(Struct, frozen=True, array_like=True, tag=True):
+    miss: Miss
+    within_s: float
+
+
 class Repair(Struct, frozen=True, array_like=True, tag=True):
     link: BrokenLink
+    click: Click | None = None
 
 
 class InferSource(Struct, frozen=True, array_like=True, tag=True):
@@ -71,7 +78,8 @@ class FromArchives(Struct, frozen=True, array_like=True, tag=True):
 
 
 Question = (
-    Repair
+    Mend
+    | Repair
     | InferSource
     | Search
     | CopyOf
@@ -83,6 +91,7 @@ Question = (
     | FromArchives
 )
 
+MENDED = Decoder(Mended)
 RANKED = Decoder(RankedAlternatives)
 SOURCE: Decoder[tuple[str | None, Link | None]] = Decoder(tuple[str | None, Link | None])
 ALTERNATIVES: Decoder[tuple[Alternative, ...]] = Decoder(tuple[Alternative, ...])

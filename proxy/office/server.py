@@ -114,8 +114,10 @@ class OfficeServer:
     async def _answer_to(self, question: Question, within_s: float) -> object:
         office = self._office
         match question:
-            case messages.Repair(link=link):
-                return await office.repairer.repair(link, within_s=within_s)
+            case messages.Mend(miss=miss, within_s=patience_s):
+                return await office.mender.mend(miss, within_s=patience_s)
+            case messages.Repair(link=link, click=click):
+                return await office.repairer.repair(link, within_s=within_s, click=click)
             case messages.InferSource(url=url, referrer=referrer, recent=recent):
                 return await office.repairer.infer_source(url, referrer=referrer, recent=recent)
             case messages.Search(text=text, limit=limit):

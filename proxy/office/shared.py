@@ -91,13 +91,13 @@ class SharedRedirects(RecentRedirects):
         return asked
 
 
-class SharedKnowledge:
-    """All of it in one worker; `hear` takes what others share."""
+class KnowledgeAlone:
+    """All of it where there is one worker, which tells nobody."""
 
-    def __init__(self, share: Share) -> None:
-        self.visitors = SharedVisitors(share)
-        self.withheld = SharedWithheld(share)
-        self.redirects = SharedRedirects(share)
+    def __init__(self) -> None:
+        self.visitors = Visitors()
+        self.withheld = WithheldPages()
+        self.redirects = RecentRedirects()
 
     def hear(self, news: News) -> None:
         """Take over what another worker learnt, without telling it on."""
@@ -118,3 +118,12 @@ class SharedKnowledge:
                 Visitors.arrives(self.visitors, client, url)
             case PageWithheld(miss_id=miss_id, client=client, page=page):
                 WithheldPages.note(self.withheld, miss_id, client, page)
+
+
+class SharedKnowledge(KnowledgeAlone):
+    """All of it in one of several workers; `hear` takes what others share."""
+
+    def __init__(self, share: Share) -> None:
+        self.visitors = SharedVisitors(share)
+        self.withheld = SharedWithheld(share)
+        self.redirects = SharedRedirects(share)

@@ -16,16 +16,17 @@ from proxy.desk.door import Door
 from proxy.findings import Findings
 from proxy.helper import Mementos
 from proxy.language import Catalogue
+from proxy.mending import REMEMBER_S, Mended, Miss
 from proxy.metrics import Metrics
 from proxy.missrecord import MissRecord
 from proxy.office import messages
 from proxy.office.line import NoAnswer, OfficeLine
-from proxy.office.shared import SharedKnowledge
+from proxy.office.shared import KnowledgeAlone, SharedKnowledge
 from proxy.recent import RecentProblems
 from proxy.render import RenderedPage
 from proxy.seldom import Seldom
 from proxy.settings import Settings
-from repair.model import Alternative, BrokenLink, HeldCopy, HeldPage, Link, Page, RankedAlternatives
+from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
 from repair.versions import HeldVersions
 
 log = logging.getLogger(__name__)
@@ -53,6 +54,19 @@ class _Missing:
             return nothing
 
 
+class DistantMender:
+    """The making of repair pages, in the office."""
+
+    def __init__(self, line: OfficeLine) -> None:
+        self._line = line
+
+    async def mend(self, miss: Miss, *, within_s: float) -> Mended:
+        """Raises NoAnswer."""
+        question = messages.Mend(miss=miss, within_s=within_s)
+        # The office has a page with what is known after `within_s`; who asks allows it the time to send that.
+        return await self._line.ask(question, messages.MENDED, within_s=within_s + 2 * REMEMBER_S)
+
+
 class DistantRepairer:
     """Ranking, in the office."""
 
@@ -61,9 +75,11 @@ class DistantRepairer:
         self._missing = missing
         self.deadline_s = deadline_s
 
-    async def repair(self, link: BrokenLink, *, within_s: float | None = None) -> RankedAlternatives:
+    async def repair(
+        self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
+    ) -> RankedAlternatives:
         patience_s = self.deadline_s if within_s is None else within_s
-        asking = self._line.ask(messages.Repair(link=link), messages.RANKED, within_s=patience_s)
+        asking = self._line.ask(messages.Repair(link=link, click=click), messages.RANKED, within_s=patience_s)
         return await self._missing.without(asking, RankedAlternatives(link=link))
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]:
@@ -250,16 +266,20 @@ class DistantDesk:
 class DistantOffice:
     """The office as a worker sees it, and what it knows of clients together with the other workers."""
 
-    def __init__(self, settings: Settings, socket: Path, *, name: str = "worker") -> None:
+    def __init__(
+        self, settings: Settings, socket: Path, *, name: str = "worker", alone: bool = False
+    ) -> None:
+        """`alone` when there are no other workers to be told what this one knows of clients."""
         self._line = OfficeLine(
             socket,
             on_news=lambda news: self._knowledge.hear(news),
             on_welcome=lambda said: self.desk.welcomed(said),
         )
         self.desk = DistantDesk(self._line, name)
-        self._knowledge = SharedKnowledge(self._line.share)
+        self._knowledge = KnowledgeAlone() if alone else SharedKnowledge(self._line.share)
         missing = _Missing()
         self.repairer = DistantRepairer(self._line, missing, deadline_s=settings.repair.deadline_s)
+        self.mender = DistantMender(self._line)
         self.reader = DistantReader(self._line, missing)
         self.misses = DistantMisses(self._line)
         self.hints = DistantHints(self._line)

@@ -7,7 +7,6 @@ than the budget. What comes later is remembered for the next page of that site.
 """
 
 import asyncio
-import hashlib
 import logging
 import time
 from collections import OrderedDict
@@ -33,6 +32,8 @@ _SETTLED_S = 30.0
 """How long a page that came again is not looked up anew, if nothing was learnt of any site meanwhile."""
 _MAX_PROBES = 20
 
+Key = tuple[str, int, int]
+"""Of one content of one address."""
 Stamp = tuple[int, int]
 """Of what is known of sites: a finding holds as long as that is the same."""
 
@@ -72,8 +73,8 @@ class Detector:
         self._ask = ask
         self._may_probe = may_probe
         self._weights = weights or shipped()
-        self._judged: OrderedDict[bytes, tuple[Judgement, Sketch]] = OrderedDict()
-        self._settled: OrderedDict[bytes, tuple[Finding, float, Stamp]] = OrderedDict()
+        self._judged: OrderedDict[Key, tuple[Judgement, Sketch]] = OrderedDict()
+        self._settled: OrderedDict[Key, tuple[Finding, float, Stamp]] = OrderedDict()
         self._clock = clock
         self._probes: set[asyncio.Task[Finding]] = set()
         self._vouched: OrderedDict[str, None] = OrderedDict()
@@ -103,7 +104,7 @@ class Detector:
 
     def settled(self, page: Page) -> Finding | None:
         """What was found of it a moment ago, if nothing was learnt since; None: it has to be looked at."""
-        found, until, stamp = self._settled.get(_digest(page), (None, 0.0, None))
+        found, until, stamp = self._settled.get(_key(page), (None, 0.0, None))
         return found if until > self._clock() and stamp == self._sites.stamp() else None
 
     async def learn_error_page(self, page: Page) -> None:
@@ -132,7 +133,7 @@ class Detector:
             await asyncio.wait(self._probes)
 
     def _settle(self, page: Page, found: Finding, stamp: Stamp) -> None:
-        self._settled[_digest(page)] = (found, self._clock() + _SETTLED_S, stamp)
+        self._settled[_key(page)] = (found, self._clock() + _SETTLED_S, stamp)
         while len(self._settled) > _REMEMBERED:
             self._settled.popitem(last=False)
 
@@ -153,12 +154,12 @@ class Detector:
 
     def _judgement(self, page: Page) -> tuple[Judgement, Sketch]:
         """By content, remembered for pages that come again."""
-        digest = _digest(page)
-        known = self._judged.get(digest)
+        key = _key(page)
+        known = self._judged.get(key)
         if known is None:
             parts = parts_of(page)
             known = (ORDINARY, ()) if parts is None else (judge_parts(parts, self._weights), sketch_of(parts))
-            self._judged[digest] = known
+            self._judged[key] = known
             while len(self._judged) > _REMEMBERED:
                 self._judged.popitem(last=False)
         return known
@@ -194,8 +195,6 @@ class Detector:
             self._sites.remember(page.url, sketch_of(parts))
 
 
-def _digest(page: Page) -> bytes:
-    digest = hashlib.blake2b(page.url.encode("utf-8", "replace"), digest_size=16)
-    digest.update(b"\0")
-    digest.update(page.body)
-    return digest.digest()
+def _key(page: Page) -> Key:
+    """By Python's own hash, ten times as quick as a digest: who forges one deceives us about a page of its own."""
+    return page.url, len(page.body), hash(page.body)

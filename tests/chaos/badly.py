@@ -11,8 +11,7 @@ _BOMB = gzip.compress(bytes(100 * _MEGABYTE), 9)
 
 
 async def hang(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
-    await asyncio.sleep(_FOR_EVER_S)
-    asked.writer.close()
+    await asked.linger(_FOR_EVER_S)
 
 
 async def hang_up(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
@@ -21,8 +20,7 @@ async def hang_up(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
 
 async def hang_midway(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
     await asked.send(head + body[: len(body) // 2])
-    await asyncio.sleep(_FOR_EVER_S)
-    asked.writer.close()
+    await asked.linger(_FOR_EVER_S)
 
 
 async def drip(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
@@ -60,6 +58,18 @@ async def too_long(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
     await asked.send(good + body + EVIL)
 
 
+async def two_lengths(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
+    """Whoever believes the one takes the end of the page for the next answer."""
+    await asked.send(good.replace(b"\r\n", b"\r\nContent-Length: 7\r\n", 1) + body)
+    asked.writer.close()
+
+
+async def too_short(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
+    """Less than was promised, and the connection stays."""
+    await asked.send(good + body[:-1])
+    await asked.linger(_FOR_EVER_S)
+
+
 async def bomb(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
     await asked.send(
         head(
@@ -95,6 +105,6 @@ WAYS: dict[str, Answering] = {
     way.__name__: way
     for way in (
         *(hang, hang_up, hang_midway, drip, drip_head, cut, cut_chunks),
-        *(too_long, bomb, endless_head, nonsense, server_error),
+        *(too_long, two_lengths, too_short, bomb, endless_head, nonsense, server_error),
     )
 }

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 _MARK = b"\n<!--chaos "
 _END = b"-->\n"
-_TOPICS = ("volcano", "glacier", "marmot", "comet", "orchid", "harbour", "lantern", "meadow")
+TOPICS = ("volcano", "glacier", "marmot", "comet", "orchid", "harbour", "lantern", "meadow")
 PAGES = 120
 SIZES = {"page": 3_000, "picture": 12_000, "large": 700_000, "own": 1_500, "lost": 600}
 
@@ -30,12 +30,12 @@ def word_of(url: str) -> str:
     )
 
 
-@lru_cache(maxsize=400)
+@lru_cache(maxsize=120)
 def lesson(url: str, version: int, who: str = "") -> bytes:
     """What the site says at an address; the same for ever, but for its version and reader."""
     _, _, _, kind, number = url.split("/")
-    topic = _TOPICS[int(number) % len(_TOPICS)]
-    title = f"{topic.title()} {word_of(url)}, lesson {number}"
+    topic = TOPICS[int(number) % len(TOPICS)]
+    title = f"{topic.title()} {word_of(url)}, lesson {number}{f' of {who}' if who else ''}"
     links = "".join(
         f'<a href="/{kind}/{(int(number) + step) % PAGES}">more of {topic} {step}</a> ' for step in (1, 7)
     )

@@ -1,4 +1,4 @@
-"""What linkmend has put on disk and therefore must have after every restart: misses, pages and rules."""
+"""What linkmend has on disk and must have after every restart, misses and pages; and what it may never have."""
 
 import contextlib
 import sqlite3
@@ -8,38 +8,51 @@ from pathlib import Path
 
 _MISSES = ("misses/misses.sqlite", "SELECT id FROM misses")
 _PAGES = ("collection/collection.sqlite3", "SELECT urls.url FROM pages JOIN urls USING (id)")
+_PINNED = (_PAGES[0], f"{_PAGES[1]} WHERE pinned")
 
 
 @dataclass(slots=True, kw_only=True)
 class Promises:
-    """What has been seen on disk so far."""
+    """What has been seen on disk so far. In a collection at its limit only pinned pages are promised to stay."""
 
     data: Path
+    is_limited: bool = False
     misses: set[str] = field(default_factory=set)
     pages: set[str] = field(default_factory=set)
 
     def note(self) -> None:
         """What is committed now may not be lost from now on."""
-        self.misses |= self._read(*_MISSES) or set()
-        self.pages |= self._read(*_PAGES) or set()
+        self.misses |= read(self.data, *_MISSES) or set()
+        self.pages |= read(self.data, *self._promised) or set()
 
-    def broken(self) -> list[str]:
-        """What was promised and is gone."""
+    def forget(self, url: str) -> None:
+        """A page is being removed."""
+        self.pages.discard(url)
+
+    def broken(self, data: Path | None = None) -> list[str]:
+        """What was promised and is gone, and what is there and must not be; in another folder if one is given."""
+        data = data or self.data
         gone = []
-        for name, promised, where in (("miss", self.misses, _MISSES), ("page", self.pages, _PAGES)):
-            found = self._read(*where)
+        for name, promised, where in (("miss", self.misses, _MISSES), ("page", self.pages, self._promised)):
+            found = read(data, *where)
             if found is None:
                 gone.append(f"{where[0]} cannot be read")
             elif lost := promised - found:
                 gone.append(f"{len(lost)} of {len(promised)}: {name} lost, such as {min(lost)}")
-        return gone
+        own = {url for url in read(data, *_PAGES) or () if "/own/" in url}
+        return gone + ([f"held, and somebody's own: {min(own)}"] if own else [])
 
-    def _read(self, place: str, query: str) -> Set[str] | None:
-        path = self.data / place
-        try:
-            with contextlib.closing(
-                sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=20)
-            ) as database:
-                return {row[0] for row in database.execute(query)}
-        except sqlite3.Error:
-            return None
+    @property
+    def _promised(self) -> tuple[str, str]:
+        return _PINNED if self.is_limited else _PAGES
+
+
+def read(data: Path, place: str, query: str) -> Set[str] | None:
+    """None when it cannot be read."""
+    try:
+        with contextlib.closing(
+            sqlite3.connect(f"file:{data / place}?mode=ro", uri=True, timeout=20)
+        ) as database:
+            return {row[0] for row in database.execute(query)}
+    except sqlite3.Error:
+        return None

@@ -3,22 +3,27 @@
 import asyncio
 import contextlib
 import logging
+import os
 import random
 import shutil
 import ssl
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.chaos.archive import Archive
+from tests.chaos.excuses import Excuses
 from tests.chaos.judge import Judge
 from tests.chaos.lessons import word_of
 from tests.chaos.promises import Promises
 from tests.chaos.pupils import Place, Pupil
-from tests.chaos.school import PATIENCE_S, School, small_disk
+from tests.chaos.report import Report, Trial
+from tests.chaos.school import NAME, PATIENCE_S, School, small_disk
 from tests.chaos.site import Site
-from tests.chaos.trouble import IllArchive, Trouble
+from tests.chaos.squidlog import SquidLog
+from tests.chaos.trouble import Trouble
 from tests.integration.client import Client
 from tests.integration.clock import Clock, faketime
 from tests.integration.origin import certificate
@@ -28,43 +33,9 @@ PUPILS = 24
 _MOST_BYTES = 600 * 1024 * 1024
 _MOST_FILES = 700
 _LOOK_EVERY_S = 1.0
+_TELL_EVERY_S = 60.0
 _PULSE_S, _LATE_S = 0.2, 1.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """What is tried. Whether there is a Squid and whether the clock jumps is up to the seed, unless it is said."""
-
-    seed: int
-    seconds: float
-    squid: bool | None = None
-    clock: bool | None = None
-
-
-@dataclass(slots=True, kw_only=True)
-class Report:
-    trial: Trial
-    surroundings: str = ""
-    asked: Counter[str] = field(default_factory=Counter)
-    answers: Counter[str] = field(default_factory=Counter)
-    trouble: Counter[str] = field(default_factory=Counter)
-    most: Counter[str] = field(default_factory=Counter)
-    complaints: list[str] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        lines = [f"seed {self.trial.seed}, {self.trial.seconds:.0f} s, {self.surroundings}"]
-        for name in ("asked", "answers", "trouble", "most"):
-            counts: Counter[str] = getattr(self, name)
-            told = ", ".join(f"{kind} {count}" for kind, count in counts.most_common())
-            lines.append(f"{name} ({counts.total()}): {told}" if name != "most" else f"most: {told}")
-        lines += [f"BROKEN {complaint}" for complaint in self.complaints[:40]]
-        if len(self.complaints) > 40:
-            lines.append(f"... and {len(self.complaints) - 40} more")
-        if self.complaints:
-            lines.append(
-                f"again: python -m tests.chaos --seed {self.trial.seed} --seconds {self.trial.seconds:.0f}"
-            )
-        return "\n".join(lines)
+_LIMITED_PAGES = 150
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,28 +45,35 @@ class Means:
     squid: str
     clock: Clock | None
     disk: Path | None
+    max_pages: int | None
 
     def __str__(self) -> str:
-        told = {"a Squid": self.squid, "jumps of the clock": self.clock, "a disk that fills up": self.disk}
-        return ", ".join(f"{'with' if there else 'WITHOUT'} {what}" for what, there in told.items())
+        told = {"Squid": self.squid, "clock": self.clock, "full disk": self.disk, "few pages": self.max_pages}
+        return ", ".join(what if there else f"NO {what}" for what, there in told.items())
 
 
-async def run(trial: Trial, folder: Path) -> Report:
-    """Everything is done in `folder`, which must be empty; linkmend's log stays there."""
+async def run(trial: Trial, folder: Path, say: Callable[[str], None] = lambda line: None) -> Report:
+    """Everything is done in `folder`, which must be empty; linkmend's log stays there. `say` hears how it goes."""
     logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of writes to who has hung up
     luck = random.Random(trial.seed)
-    wants_squid, wants_clock = luck.random() < 0.5, luck.random() < 0.3
+    wants_squid, wants_clock, wants_limit = luck.random() < 0.5, luck.random() < 0.3, luck.random() < 0.3
     wants_squid = wants_squid if trial.squid is None else trial.squid
     wants_clock = wants_clock if trial.clock is None else trial.clock
     squid = shutil.which("squid", path="/usr/sbin:/usr/bin") if wants_squid else None
     clock = Clock(folder / "clock") if wants_clock and faketime() else None
     with small_disk(folder / "disk") as may_be_filled:
-        means = Means(squid=squid or "", clock=clock, disk=folder / "disk" if may_be_filled else None)
+        means = Means(
+            squid=squid or "",
+            clock=clock,
+            disk=folder / "disk" if may_be_filled else None,
+            max_pages=_LIMITED_PAGES if wants_limit else None,
+        )
         stage = await _Stage.set_up(trial, folder, luck, means)
         try:
-            await stage.play(luck)
+            await stage.play(luck, say)
         finally:
             await asyncio.to_thread(stage.school.stop)
+    stage.judge.settle(all_of_it=True)
     return stage.told()
 
 
@@ -103,55 +81,75 @@ async def run(trial: Trial, folder: Path) -> Report:
 class _Stage:
     report: Report
     site: Site
+    excuses: Excuses
     judge: Judge
     school: School
     promises: Promises
     trouble: Trouble
-    ports: tuple[int, ...]
-    """Of the site: plain, with a good certificate, with one that nobody trusts, and plain where TLS is expected."""
+    place: Place
     pupils: list[Pupil] = field(default_factory=list)
 
     @classmethod
     async def set_up(cls, trial: Trial, folder: Path, luck: random.Random, means: Means) -> "_Stage":
-        trusted, good = certificate(folder, "127.0.0.1", "localhost", days=(-30, 30))
+        trusted, good = certificate(folder, "127.0.0.1", NAME, days=(-30, 30))
         (folder / "bad").mkdir()
         _, untrusted = certificate(folder / "bad", "127.0.0.1", days=(-30, 30))
         site = Site(luck=random.Random(luck.random()), is_shared_with_squid=bool(means.squid))
-        ports = tuple([await site.listen(tls) for tls in (None, good, untrusted, None)])
-        archive = IllArchive()
-        judge = Judge(site=site, clock_is_true=means.clock is None)
+        plain, secure, distrusted, without_tls = [
+            await site.listen(tls) for tls in (None, good, untrusted, None)
+        ]
+        host = "127.0.0.1" if means.squid else NAME
+        place = Place(
+            sites=(f"http://{host}:{plain}", f"https://{host}:{secure}"),
+            bad_sites=(f"https://127.0.0.1:{distrusted}", f"https://127.0.0.1:{without_tls}"),
+            patience_s=PATIENCE_S,
+        )
+        archive = Archive(random.Random(luck.random()))
+        await archive.serve()
+        excuses = Excuses(site=site, squid=SquidLog(folder / "squid" / "access.log") if means.squid else None)
+        judge = Judge(excuses=excuses, clock_is_true=means.clock is None)
         school = School(
             folder=folder,
             judge=judge,
+            excuses=excuses,
             trusted=trusted,
-            archive_port=await archive.serve(),
+            archive_port=archive.port,
             squid_program=means.squid,
             clock=means.clock,
+            **({"max_pages": means.max_pages} if means.max_pages else {}),
         )
-        promises = Promises(data=school.data)
+        promises = Promises(data=school.data, is_limited=means.max_pages is not None)
         trouble = Trouble(
             site=site,
+            site_urls=place.sites,
             school=school,
+            judge=judge,
+            excuses=excuses,
             promises=promises,
             luck=random.Random(luck.random()),
-            ill_archive=archive,
+            archive=archive,
             disk=means.disk,
         )
-        return cls(
+        stage = cls(
             report=Report(trial=trial, surroundings=str(means)),
             site=site,
+            excuses=excuses,
             judge=judge,
             school=school,
             promises=promises,
             trouble=trouble,
-            ports=ports,
+            place=place,
         )
+        judge.trace = stage.trace
+        return stage
 
-    async def play(self, luck: random.Random) -> None:
+    async def play(self, luck: random.Random, say: Callable[[str], None]) -> None:
         self.trouble.write_rules()
         await asyncio.to_thread(self.school.start)
         self._seat(luck)
-        tasks = [asyncio.create_task(each) for each in (self.trouble.make(), self._watch(), self._pulse())]
+        self.judge.began = time.monotonic()
+        others = (self.trouble.make(), self._watch(), self._pulse(), self._probe(), self._tell(say))
+        tasks = [asyncio.create_task(each) for each in others]
         tasks += [asyncio.create_task(pupil.browse()) for pupil in self.pupils]
         done, _ = await asyncio.wait(
             tasks, timeout=self.report.trial.seconds, return_when=asyncio.FIRST_EXCEPTION
@@ -164,18 +162,34 @@ class _Stage:
         await self._settle()
 
     def _seat(self, luck: random.Random) -> None:
-        plain, good, untrusted, without_tls = self.ports
-        place = Place(
-            proxy_port=self.school.port,
-            tls=ssl.create_default_context(cafile=str(self.school.proxy.ca)),
-            sites=(f"http://127.0.0.1:{plain}", f"https://127.0.0.1:{good}"),
-            bad_sites=(f"https://127.0.0.1:{untrusted}", f"https://127.0.0.1:{without_tls}"),
-            patience_s=PATIENCE_S,
-        )
+        tls = ssl.create_default_context(cafile=str(self.school.proxy.ca))
         self.pupils += [
-            Pupil(number=number, place=place, judge=self.judge, luck=random.Random(luck.random()))
+            Pupil(
+                number=number,
+                place=self.place,
+                proxy_port=self.school.port,
+                tls=tls,
+                judge=self.judge,
+                luck=random.Random(luck.random()),
+            )
             for number in range(PUPILS)
         ]
+
+    def trace(self, path: str, began: float, ended: float) -> str:
+        """What went on around an exchange: trouble, what the site and Squid did, and what linkmend logged."""
+        lines = [f"  trouble: {each}" for each in self.trouble.around(began, ended)]
+        lines += [
+            f"  site: {at - ended:+.1f} s: {told} ({url.split('://')[0]})"
+            for at, url, told in self.site.past
+            if path and url.endswith(path) and began - 60 < at < ended
+        ]
+        if self.excuses.squid is not None:
+            for site in self.place.sites:
+                lines += [
+                    f"  Squid: {each}" for each in self.excuses.squid.lines(site + path, since=began - 60)
+                ]
+        lines += [f"  log: {each}" for each in self.school.proxy.log.between(began, ended, path)[-40:]]
+        return "\n".join(lines)
 
     async def _watch(self) -> None:
         """Memory and descriptors of each process, and pages that nobody should have been led to."""
@@ -184,11 +198,14 @@ class _Stage:
             for role, resident, files in _figures(self.school):
                 self.report.most[f"{role}: MB"] = max(self.report.most[f"{role}: MB"], resident >> 20)
                 self.report.most[f"{role}: files"] = max(self.report.most[f"{role}: files"], files)
-                if resident > _MOST_BYTES or files > _MOST_FILES:
+                if role != "harness" and (resident > _MOST_BYTES or files > _MOST_FILES):
                     self.judge.complain(f"{role} has {resident >> 20} MB and {files} files")
             if self.site.forbidden:
                 self.judge.complain(f"the site was asked for {self.site.forbidden}")
                 self.site.forbidden.clear()
+            self.report.most["calm seconds"] += not self.excuses.any()
+            self.school.gather_faults()
+            self.judge.settle()
 
     async def _pulse(self) -> None:
         """When this process itself was held up, as on a busy machine, so was the site: nobody is to blame then."""
@@ -200,7 +217,29 @@ class _Stage:
                 self.report.most["ms this process was held up"], int(late_s * 1000)
             )
             if late_s > _LATE_S:
-                self.judge.disturb()
+                self.excuses.all()
+
+    async def _probe(self) -> None:
+        """Whoever watches linkmend is answered as well, unless the office is away, where its numbers are."""
+        while True:
+            await asyncio.sleep(2)
+            for port, path in ((self.school.metrics_port, "/metrics"), (self.school.desk_port, "/")):
+                began = time.monotonic()
+                try:
+                    async with asyncio.timeout(PATIENCE_S):
+                        status = await _status(port, path)
+                except (OSError, EOFError, ValueError) as error:  # a timeout is an OSError
+                    if not self.excuses.may_lack_office(began):
+                        self.judge.complain(f"{path} on port {port} does not answer: {error!r}")
+                else:
+                    self.judge.answers[f"linkmend's {path}"] += 1
+                    if status >= 500 and not self.excuses.may_lack_office(began):
+                        self.judge.complain(f"{path} on port {port} answers {status}")
+
+    async def _tell(self, say: Callable[[str], None]) -> None:
+        while True:
+            await asyncio.sleep(_TELL_EVERY_S)
+            say(self.told().line())
 
     async def _settle(self) -> None:
         """All is well again: rules, misses and pages must be there, in a new process."""
@@ -216,7 +255,7 @@ class _Stage:
 
     def _look_around(self) -> None:
         client = Client(f"http://127.0.0.1:{self.school.port}")
-        site = self.pupils[0].place.sites[0]
+        site = self.place.sites[0]
         blocked = client.open_page(f"{site}/forbidden/1").text
         if f"Edit {self.trouble.edits}" not in blocked:
             self.judge.complain(f"the last edit of the rules is not in force: {blocked[:300]}")
@@ -229,18 +268,33 @@ class _Stage:
 
     def told(self) -> Report:
         report = self.report
+        report.lasted_s = min(time.monotonic() - self.judge.began, report.trial.seconds)
         report.answers, report.trouble = self.judge.answers, self.trouble.counts
+        report.asked = Counter()
         for pupil in self.pupils:
             report.asked += pupil.asked
-        report.complaints = self.judge.complaints
-        report.complaints += [f"in the log: {traceback}" for traceback in self.school.tracebacks]
+        report.restarts = Counter(begun=self.school.begun + self.school.proxy.log.begun)
+        report.promised = Counter(pages=len(self.promises.pages), misses=len(self.promises.misses))
+        report.complaints, report.more_complaints = self.judge.complaints, self.judge.more_complaints
         return report
 
 
 def _figures(school: School) -> Iterator[tuple[str, int, int]]:
     """The resident bytes and the open files of each process."""
-    for role, pid in school.processes():
+    for role, pid in (("harness", os.getpid()), *school.processes()):
         with contextlib.suppress(OSError, StopIteration):
             status = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
             resident = next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmRSS"))
             yield role, resident, sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+
+
+async def _status(port: int, path: str) -> int:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n".encode())
+        answer = await reader.read()
+        return int(answer.split(b" ")[1])
+    except IndexError:
+        raise EOFError("nothing came") from None
+    finally:
+        writer.close()

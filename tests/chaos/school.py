@@ -1,21 +1,23 @@
 """The programs under trial: linkmend with two workers over a small disk, and maybe a Squid."""
 
 import contextlib
+import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 import threading
 import time
-from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.chaos.excuses import Excuses
 from tests.chaos.judge import Judge
+from tests.chaos.log import Log
+from tests.chaos.squidlog import FORMAT
 from tests.integration.clock import Clock
-from tests.integration.processes import Linkmend
+from tests.integration.processes import Linkmend, free_port
 from tests.integration.squid import Squid
 
 _SETTINGS = """
@@ -35,6 +37,9 @@ stream_over_bytes = 200_000
 collapse_wait_s = {collapse_s}
 [collection]
 commit_every_s = 0.5
+max_pages = {max_pages}
+[misses]
+log_bytes = 300_000
 [repair]
 deadline_s = {repair_s}
 [archives]
@@ -43,23 +48,26 @@ archive_deadline_s = 2.0
 deadline_s = 3.0
 [fetch]
 enabled = false
+[desk]
+listen = "127.0.0.1:{desk_port}"
+[metrics]
+listen = "127.0.0.1:{metrics_port}"
 """
 _LIMITS = {"connect_s": 4.0, "first_byte_s": 5.0, "collapse_s": 4.0, "repair_s": 1.0}
 _BUSY_S = 12.0  # more than one program runs on this machine
 PATIENCE_S = 2 * sum(_LIMITS.values()) + _BUSY_S
 """The longest that linkmend may take by its settings, with all of them used up twice; and a busy machine."""
 DISK_BYTES = 120 * 1024 * 1024
+NAME = "lessons.chaos.test"
+"""The name of the site, where there is no Squid to look it up."""
 _START_S = 120.0
 
 
 class Proxy(Linkmend):
-    """linkmend, its output in a file rather than in memory; what it says of processes and faults is noted."""
+    """linkmend, its output in a file rather than in memory."""
 
     def __init__(self, data: Path, log: Path, **known: object) -> None:
-        self._log = log.open("ab")
-        self._tail: deque[str] = deque(maxlen=300)
-        self.pids: dict[str, int] = {}
-        self.tracebacks: list[str] = []
+        self.log = Log(log)
         try:
             super().__init__(data, "--workers", "2", **known)
         except AssertionError:
@@ -68,18 +76,12 @@ class Proxy(Linkmend):
 
     def _read(self) -> None:
         for raw in self.process.stdout:
-            self._log.write(raw)
-            line = raw.decode(errors="replace")
-            self._tail.append(line)
-            if found := re.search(r"\b(office|worker \d) is process (\d+)", line):
-                self.pids[found[1]] = int(found[2])
-            if "Traceback" in line:
-                self.tracebacks.append("".join(list(self._tail)[-3:]))
-        self._log.flush()
+            self.log.hear(raw)
+        self.log.close()
 
     @property
     def output(self) -> str:
-        return "".join(tuple(self._tail))
+        return self.log.end()
 
     def wait_for_line(self, text: str, *, timeout_s: float = _START_S) -> str:
         return super().wait_for_line(text, timeout_s=timeout_s)
@@ -91,14 +93,19 @@ class School:
 
     folder: Path
     judge: Judge
+    excuses: Excuses
     trusted: Path
     archive_port: int
     squid_program: str
     clock: Clock | None
+    max_pages: int = 200_000
     port: int = 0
     proxy: Proxy | None = None
     squid: Squid | None = None
-    tracebacks: list[str] = field(default_factory=list)
+    desk_port: int = field(default_factory=free_port)
+    metrics_port: int = field(default_factory=free_port)
+    begun: int = 0
+    is_away: bool = False
     _one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -109,13 +116,27 @@ class School:
     def rules(self) -> Path:
         return self.data / "rules.d"
 
+    @property
+    def names(self) -> Path:
+        return self.folder / "names.json"
+
+    def resolve(self, addresses: list[str] | float) -> None:
+        """What the name of the site stands for from now on; a number: that cannot be told, after so many seconds."""
+        fresh = self.names.with_suffix(".new")
+        fresh.write_text(json.dumps({NAME: addresses}), encoding="ascii")
+        fresh.replace(self.names)
+
     def start(self) -> None:
+        self.resolve(["127.0.0.1"])
         if self.squid_program and self.squid is None:
             self.start_squid()
         settings = _SETTINGS.format(
             trusted=self.trusted,
             archive_port=self.archive_port,
             parent=self.squid.url if self.squid else "",
+            desk_port=self.desk_port,
+            metrics_port=self.metrics_port,
+            max_pages=self.max_pages,
             **_LIMITS,
         )
         self.proxy = Proxy(
@@ -123,37 +144,61 @@ class School:
             self.folder / "linkmend.log",
             settings=settings,
             port=self.port or None,
+            names=self.names,
             also=self.clock.environment if self.clock else None,
         )
         self.port = self.proxy.port
 
     def kill(self, role: str) -> None:
         """`kill -9` of one process, which linkmend replaces."""
-        self._end(self.proxy.pids[role])
+        self._send(self.proxy.log.pids[role], signal.SIGKILL)
+
+    def kill_office(self) -> None:
+        """Until there is another; who is killed as well meanwhile is waited for by whoever did that."""
+        log = self.proxy.log
+        before, until = log.offices, time.monotonic() + _START_S
+        with self.excuses.absence_of_office():
+            self.kill("office")
+            while log.offices == before and log is self.proxy.log and not self.is_away:
+                if time.monotonic() > until:
+                    self.judge.complain(f"there is no new office after {_START_S:.0f} s")
+                    return
+                time.sleep(0.1)
+
+    def pause(self, role: str, seconds: float) -> None:
+        """One process does nothing for a while, as when the machine swaps."""
+        pid = self.proxy.log.pids[role]
+        self._send(pid, signal.SIGSTOP)
+        try:
+            time.sleep(seconds)
+        finally:
+            self._send(pid, signal.SIGCONT)
 
     def restart(self, *, gently: bool) -> None:
-        with self._one_at_a_time:
-            self.judge.disturb(2 * _START_S)
+        with self._one_at_a_time, self.excuses.absence():
+            self.is_away = True
             if gently:
                 code = self.proxy.stop()
                 if code != 0:
                     self.judge.complain(f"stopping linkmend ended with {code}:\n{self.proxy.output[-2000:]}")
             else:
                 self._cut_power()
-            self._gather_tracebacks()
+            self.gather_faults()
+            self.begun += self.proxy.log.begun
             self.start()
-            self.judge.disturbed_until = time.monotonic() + 5
+            self.is_away = False
 
     def reload(self) -> None:
         self.proxy.process.send_signal(signal.SIGHUP)
 
     def start_squid(self) -> None:
         port = self.squid.port if self.squid else None
-        self.squid = Squid(self.squid_program, self.folder / "squid", trusted=self.trusted, port=port)
+        self.squid = Squid(
+            self.squid_program, self.folder / "squid", trusted=self.trusted, port=port, log_format=FORMAT
+        )
 
     def kill_squid(self, away_s: float) -> None:
-        with self._one_at_a_time:
-            self.judge.disturb(away_s + 10)
+        with self._one_at_a_time, self.excuses.absence():
             self.squid.kill()
             time.sleep(away_s)
             self.start_squid()
@@ -162,26 +207,28 @@ class School:
         for running in (self.proxy, self.squid):
             if running is not None:
                 running.stop()
-        self._gather_tracebacks()
+        self.gather_faults()
 
     def processes(self) -> Iterator[tuple[str, int]]:
         yield "supervisor", self.proxy.process.pid
-        yield from tuple(self.proxy.pids.items())
+        yield from tuple(self.proxy.log.pids.items())
 
-    def _gather_tracebacks(self) -> None:
+    def gather_faults(self) -> None:
         if self.proxy is not None:
-            self.tracebacks += self.proxy.tracebacks
-            self.proxy.tracebacks = []
+            for fault in self.proxy.log.faults():
+                self.judge.complain(f"in the log: {fault}")
 
     def _cut_power(self) -> None:
         self.proxy.kill()
-        for pid in self.proxy.pids.values():
-            self._end(pid)
+        for pid in self.proxy.log.pids.values():
+            self._send(pid, signal.SIGKILL)
 
-    def _end(self, pid: int) -> None:
+    def _send(self, pid: int, signum: int) -> None:
         with contextlib.suppress(ProcessLookupError):
             if os.getsid(pid) == self.proxy.process.pid:  # else the number is another's by now
-                os.kill(pid, signal.SIGKILL)
+                if signum == signal.SIGKILL:
+                    self.proxy.log.killed.add(pid)
+                os.kill(pid, signum)
 
 
 @contextlib.contextmanager

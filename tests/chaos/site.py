@@ -3,14 +3,16 @@
 import asyncio
 import contextlib
 import gzip
+import math
 import random
 import ssl
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from tests.chaos.lessons import PAGES, lesson
+from tests.integration.processes import free_port
 
 KINDS = ("page", "picture", "large", "own", "lost")
 EVIL = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nCache-Control: max-age=600\r\n\r\nEVIL SMUGGLE"
@@ -21,15 +23,19 @@ class Asked:
     """One request as the site got it."""
 
     method: str
+    url: str
     path: str
     headers: dict[str, str]
     body: bytes
+    reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
-    @property
-    def url(self) -> str:
-        scheme = "https" if self.writer.get_extra_info("ssl_object") else "http"
-        return f"{scheme}://{self.headers.get('host', '')}{self.path}"
+    async def linger(self, seconds: float) -> None:
+        """Say nothing more, until the other side hangs up or the time is over; then hang up."""
+        with contextlib.suppress(OSError):  # a timeout is one
+            async with asyncio.timeout(seconds):
+                await self.reader.read(1)
+        self.writer.close()
 
     async def send(self, data: bytes) -> None:
         if self.writer.is_closing():
@@ -56,16 +62,20 @@ class Site:
     said_at: dict[tuple[str, int], float] = field(default_factory=dict)
     """When the site last sent or confirmed a version of a page."""
     troubled_at: dict[str, float] = field(default_factory=dict)
-    """When a page was last served badly."""
+    """When a page was last served badly; while it is, that never ends."""
     badly: tuple[Answering, float] | None = None
     forbidden: list[str] = field(default_factory=list)
+    past: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=4000))
+    """When which page was asked for, and how it was answered."""
+    _spoiling: Counter[str] = field(default_factory=Counter)
     _servers: list[asyncio.Server] = field(default_factory=list)
     _places: list[tuple[int, ssl.SSLContext | None]] = field(default_factory=list)
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     async def listen(self, tls: ssl.SSLContext | None = None, port: int = 0) -> int:
+        # None that the system gives to others: it must be free again when a site that refused comes back.
+        port = port or free_port()
         server = await asyncio.start_server(self._serve, "127.0.0.1", port, ssl=tls)
-        port = server.sockets[0].getsockname()[1]
         self._servers.append(server)
         self._places.append((port, tls))
         return port
@@ -104,8 +114,25 @@ class Site:
         may_fail = asked.method == "GET" and body
         if self.badly is not None and may_fail and self.luck.random() < self.badly[1]:
             answering = self.badly[0]
-            self.troubled_at[asked.url] = time.monotonic()
-        await answering(self, asked, head, b"" if asked.method == "HEAD" else body)
+        status = head.split(b"\r\n", 1)[0].decode()
+        told = f"{asked.method} {asked.headers.get('if-none-match', '')}: {status}, {answering.__name__}"
+        self.past.append((time.monotonic(), asked.url, told))
+        sent = b"" if asked.method == "HEAD" else body
+        if answering is well:
+            await well(self, asked, head, sent)
+        else:
+            await self._spoil(answering, asked, head, sent)
+
+    async def _spoil(self, badly: Answering, asked: Asked, head: bytes, body: bytes) -> None:
+        """Whoever asks while a page drips may be given the same drops: Squid does that."""
+        self._spoiling[asked.url] += 1
+        self.troubled_at[asked.url] = math.inf
+        try:
+            await badly(self, asked, head, body)
+        finally:
+            self._spoiling[asked.url] -= 1
+            if not self._spoiling[asked.url]:
+                self.troubled_at[asked.url] = time.monotonic()
 
     def _said(self, asked: Asked) -> tuple[bytes, bytes]:
         _, kind, number, *_ = (asked.path + "//").split("/")
@@ -165,4 +192,13 @@ async def _asked(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> 
     fields = (line.partition(":") for line in lines[1:] if line)
     headers = {name.strip().lower(): value.strip() for name, _, value in fields}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    return Asked(method=method, path=path, headers=headers, body=body, writer=writer)
+    scheme = "https" if writer.get_extra_info("ssl_object") else "http"
+    return Asked(
+        method=method,
+        url=f"{scheme}://{headers.get('host', '')}{path}",
+        path=path,
+        headers=headers,
+        body=body,
+        reader=reader,
+        writer=writer,
+    )

@@ -1,6 +1,7 @@
 """A short trial from a fixed seed. `python -m tests.chaos` makes longer ones, from others."""
 
-from tests.chaos.run import Trial, run
+from tests.chaos.report import Trial
+from tests.chaos.run import run
 
 SEED = 7
 SECONDS = 25.0

@@ -4,12 +4,17 @@ import asyncio
 import contextlib
 import os
 import random
-from collections import Counter
+import shutil
+import time
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.chaos.archive import MOODS, Archive
 from tests.chaos.badly import WAYS
+from tests.chaos.excuses import Excuses
+from tests.chaos.judge import Judge
 from tests.chaos.promises import Promises
 from tests.chaos.school import School
 from tests.chaos.site import Site
@@ -18,8 +23,15 @@ from tests.integration.processes import DEMO, linkmend
 _FORBIDDEN = '[[rule]]\nname = "exam"\nurl = "*/forbidden/*"\naction = "block"\nreason = "Edit {edit}"\n'
 _BROKEN = ('[[rule]]\naction = "perhaps"\n', "[[rule", "\0\0", "[[rule]]\nurl = 7\n")
 # One after the other, so that what was promised can be told, and ports are free again.
-_ONE_AT_A_TIME = {"kill_proxy", "stop_proxy", "kill_squid", "fill_disk", "command", "site: refuses"}
-_RARE = {"kill_proxy": 0.5, "stop_proxy": 0.4, "command": 0.3, "kill_squid": 0.7, "fill_disk": 0.6}
+_ONE_AT_A_TIME = {
+    *("kill proxy", "stop proxy", "kill Squid", "fill disk", "site: refuses"),
+    *("command: import", "command: misses", "command: remove", "command: backup"),
+}
+_RARE = {"kill proxy": 0.5, "stop proxy": 0.4, "kill Squid": 0.7, "fill disk": 0.6} | {
+    f"command: {name}": often
+    for name, often in {"import": 0.2, "misses": 0.1, "remove": 0.25, "backup": 0.15}.items()
+}
+_NOT_FOUND_S = 3.0  # a name that was not found is not looked up again at once
 
 
 @dataclass(slots=True, kw_only=True)
@@ -27,13 +39,18 @@ class Trouble:
     """Makes trouble of one kind after the other, sometimes several at once."""
 
     site: Site
+    site_urls: tuple[str, ...]
     school: School
+    judge: Judge
+    excuses: Excuses
     promises: Promises
     luck: random.Random
-    ill_archive: "IllArchive"
+    archive: Archive
     disk: Path | None
     counts: Counter[str] = field(default_factory=Counter)
     edits: int = 0
+    _past: deque[tuple[float, float, str]] = field(default_factory=lambda: deque(maxlen=100))
+    _now: dict[str, float] = field(default_factory=dict)
 
     async def make(self) -> None:
         """Until cancelled; what is under way then is put right."""
@@ -45,31 +62,56 @@ class Trouble:
                 kind = self.luck.choices(list(kinds), likely)[0]
                 self.counts[kind] += 1
                 if kind in _ONE_AT_A_TIME:
-                    await kinds[kind]()
+                    await self._noted(kind, kinds[kind])
                 else:
-                    under_way.create_task(kinds[kind]())
+                    under_way.create_task(self._noted(kind, kinds[kind]))
+
+    def around(self, began: float, ended: float) -> list[str]:
+        """What was under way between two moments, or shortly before."""
+        now = time.monotonic()
+        known = [*self._past, *((since, now, kind) for kind, since in self._now.items())]
+        return [
+            f"{since - ended:+.1f} to {until - ended:+.1f} s: {kind}"
+            for since, until, kind in sorted(known)
+            if until > began - 10 and since < ended
+        ]
+
+    async def _noted(self, kind: str, trouble: Callable[[], Awaitable[None]]) -> None:
+        since = self._now[kind] = time.monotonic()
+        try:
+            await trouble()
+        finally:
+            self._now.pop(kind, None)
+            self._past.append((since, time.monotonic(), kind))
 
     def _kinds(self) -> dict[str, Callable[[], Awaitable[None]]]:
         kinds = {f"site: {name}": self._badly(name) for name in WAYS}
+        kinds |= {f"archive: {mood}": self._archive(mood) for mood in MOODS}
         kinds |= {
             "site: refuses": self._refuse,
-            "kill_worker": self._kill_worker,
-            "kill_office": self._kill_office,
-            "kill_proxy": self._kill_proxy,
-            "stop_proxy": self._stop_proxy,
+            "site: edits": self._edit_pages,
+            "kill worker": self._kill_worker,
+            "kill office": self._kill_office,
+            "kill proxy": self._kill_proxy,
+            "stop proxy": self._stop_proxy,
+            "pause worker": self._pause_worker,
+            "pause office": self._pause_office,
             "reload": self._reload,
-            "edit_rules": self._edit_rules,
-            "break_rules": self._break_rules,
-            "ill_archive": self._sicken_archive,
-            "command": self._command,
-            "edit_pages": self._edit_pages,
+            "rules: edit": self._edit_rules,
+            "rules: break": self._break_rules,
+            "command: import": self._import,
+            "command: misses": self._misses,
+            "command: remove": self._remove,
+            "command: backup": self._backup,
         }
         if self.school.squid is not None:
-            kinds["kill_squid"] = self._kill_squid
+            kinds["kill Squid"] = self._kill_squid
+        else:
+            kinds |= {"names: fail": self._names(0.0), "names: hang": self._names(6.0)}
         if self.disk is not None:
-            kinds["fill_disk"] = self._fill_disk
+            kinds["fill disk"] = self._fill_disk
         if self.school.clock is not None:
-            kinds["set_clock"] = self._set_clock
+            kinds["set clock"] = self._set_clock
         return kinds
 
     def _badly(self, name: str) -> Callable[[], Awaitable[None]]:
@@ -80,23 +122,57 @@ class Trouble:
 
         return answer_badly
 
+    def _archive(self, mood: str) -> Callable[[], Awaitable[None]]:
+        async def change_mood() -> None:
+            self.archive.mood = mood
+
+        return change_mood
+
+    def _names(self, hang_s: float) -> Callable[[], Awaitable[None]]:
+        async def look_up_in_vain() -> None:
+            away_s = self.luck.uniform(1, 5)
+            self.excuses.away(away_s + hang_s + _NOT_FOUND_S)
+            self.school.resolve(hang_s)
+            try:
+                await asyncio.sleep(away_s)
+            finally:
+                self.school.resolve(["127.0.0.1"])
+                self.excuses.away(hang_s + _NOT_FOUND_S)
+
+        return look_up_in_vain
+
     async def _refuse(self) -> None:
+        """Which also cuts off what is under way."""
         await self.site.refuse()
         try:
             away_s = self.luck.uniform(0.2, 3)
-            self.school.judge.disturb(away_s)
+            self.excuses.cut()
+            self.excuses.away(away_s)
             await asyncio.sleep(away_s)
         finally:
             await self.site.accept()
-            self.school.judge.disturb()
+            self.excuses.away()
 
     async def _kill_worker(self) -> None:
-        self.school.judge.disturb()
+        self.excuses.cut()
         self.school.kill(f"worker {self.luck.choice((1, 2))}")
 
     async def _kill_office(self) -> None:
         """Which costs nobody an answer."""
-        self.school.kill("office")
+        await asyncio.to_thread(self.school.kill_office)
+
+    async def _pause_worker(self) -> None:
+        """What waited meanwhile may find that its time is up."""
+        seconds = self.luck.uniform(0.5, 6)
+        self.excuses.away(seconds)
+        self.excuses.office(seconds)
+        await asyncio.to_thread(self.school.pause, f"worker {self.luck.choice((1, 2))}", seconds)
+
+    async def _pause_office(self) -> None:
+        """Which costs nobody an answer either."""
+        seconds = self.luck.uniform(0.5, 8)
+        self.excuses.office(seconds + 2)
+        await asyncio.to_thread(self.school.pause, "office", seconds)
 
     async def _kill_proxy(self) -> None:
         await self._restart(gently=False)
@@ -108,7 +184,7 @@ class Trouble:
         await asyncio.to_thread(self.promises.note)
         await asyncio.to_thread(self.school.restart, gently=gently)
         for lost in await asyncio.to_thread(self.promises.broken):
-            self.school.judge.complain(f"after a restart, {lost}")
+            self.judge.complain(f"after a restart, {lost}")
 
     async def _reload(self) -> None:
         self.school.reload()
@@ -129,35 +205,68 @@ class Trouble:
             fresh.write_text(_FORBIDDEN.format(edit=self.edits), encoding="utf-8")
             fresh.replace(self.school.rules / "10.toml")
 
-    async def _sicken_archive(self) -> None:
-        self.ill_archive.mood = self.luck.choice(("hangs", "drips", "babbles", "knows nothing"))
-
     async def _edit_pages(self) -> None:
         for _ in range(20):
             self.site.edit()
 
-    async def _command(self) -> None:
-        """An import, which writes to the index as well and has it committed, or a look into the store."""
-        data = self.school.data
-        commands = (("import", DEMO, "--data", data), ("misses", "top", "--data", data))
-        await asyncio.to_thread(linkmend, *self.luck.choice(commands))
+    async def _import(self) -> None:
+        """Another process that adds to the index, and has all of it joined."""
+        await self._command("import", DEMO)
+
+    async def _misses(self) -> None:
+        await self._command("misses", "top")
+
+    async def _remove(self) -> None:
+        """For which the whole index is made anew, while everybody goes on."""
+        await asyncio.to_thread(self.promises.note)
+        ours = [url for url in sorted(self.promises.pages) if url.startswith(self.site_urls)]
+        if ours:
+            url = self.luck.choice(ours)
+            self.promises.forget(url)
+            await self._command("remove", "--yes", url)
+
+    async def _backup(self) -> None:
+        """What was there when it began must be there when it is put back elsewhere."""
+        await asyncio.to_thread(self.promises.note)
+        place = self.school.folder / "backup"
+        place.mkdir(exist_ok=True)
+        promised = Promises(data=self.school.data, is_limited=self.promises.is_limited)
+        promised.misses, promised.pages = set(self.promises.misses), set(self.promises.pages)
+        try:
+            await self._command("backup", place / "all.tar.zst")
+            await self._command("restore", place / "all.tar.zst", data=place / "data")
+            for lost in await asyncio.to_thread(promised.broken, place / "data"):
+                self.judge.complain(f"in a backup, {lost}")
+        finally:
+            await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
+
+    async def _command(self, *words: str | Path, data: Path | None = None) -> None:
+        config = () if data else ("--config", self.school.data.with_suffix(".toml"))
+        done = await asyncio.to_thread(linkmend, *words, *config, "--data", data or self.school.data)
+        if done.returncode != 0 or "Traceback" in done.stderr:
+            told = f"{done.returncode}\n{done.stdout[-500:]}{done.stderr[-1500:]}"
+            self.judge.complain(f"linkmend {' '.join(map(str, words))} ended with {told}")
 
     async def _kill_squid(self) -> None:
         await asyncio.to_thread(self.school.kill_squid, self.luck.uniform(0.0, 3.0))
 
     async def _fill_disk(self) -> None:
         ballast = self.disk / "ballast"
+        filling = asyncio.create_task(asyncio.to_thread(_fill, ballast))
         try:
-            await asyncio.to_thread(_fill, ballast)
+            await asyncio.shield(filling)
             await asyncio.sleep(self.luck.uniform(1, 5))
         finally:
+            await filling  # who is cancelled leaves the thread behind, which would fill the disk after all
             ballast.unlink(missing_ok=True)
 
     async def _set_clock(self) -> None:
         jump_s = self.luck.choice((-86_400, -3_600, -60, -5, 5, 60, 3_600, 86_400))
         self.school.clock.set(jump_s)
-        await asyncio.sleep(self.luck.uniform(1, 6))
-        self.school.clock.set(0)
+        try:
+            await asyncio.sleep(self.luck.uniform(1, 6))
+        finally:
+            self.school.clock.set(0)
 
 
 def _fill(ballast: Path) -> None:
@@ -166,28 +275,3 @@ def _fill(ballast: Path) -> None:
         os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize)
         while file.write(b"x" * 4096):
             pass
-
-
-@dataclass(slots=True)
-class IllArchive:
-    """A web archive that answers as its mood is."""
-
-    mood: str = "hangs"
-
-    async def serve(self) -> int:
-        server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
-        return server.sockets[0].getsockname()[1]
-
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, EOFError, asyncio.CancelledError):
-            await reader.readuntil(b"\r\n\r\n")
-            if self.mood == "hangs":
-                await asyncio.sleep(30)
-            for byte in b"HTTP/1.1 200 OK\r\n" if self.mood == "drips" else b"":
-                writer.write(bytes([byte]))
-                await asyncio.sleep(1)
-            if self.mood == "babbles":
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n<http://[>; rel=memento")
-            if self.mood == "knows nothing":
-                writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
-        writer.close()

@@ -32,17 +32,20 @@ _SURROUNDINGS = (
 )
 
 _NAMED = """
-import json, os, pathlib, socket
+import json, os, pathlib, socket, time
 ask, names = socket.getaddrinfo, pathlib.Path(os.environ["NAMES"])
 def getaddrinfo(host, *rest, **more):
     name = host.decode() if isinstance(host, bytes) else host
     addresses = json.loads(names.read_text()).get(name, [name])
+    if not isinstance(addresses, list):
+        time.sleep(addresses)
+        raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
     return [found for address in addresses for found in ask(address, *rest, **more)]
 socket.getaddrinfo = getaddrinfo
 from proxy.main import run
 run()
 """
-"""linkmend with a name server of our own."""
+"""linkmend with a name server of our own; a number in the place of addresses is after how many seconds it fails."""
 
 T = TypeVar("T")
 

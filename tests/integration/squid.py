@@ -13,7 +13,7 @@ http_access allow all_loopback
 http_access deny all
 cache_mem 16 MB
 pid_filename {folder}/squid.pid
-access_log none
+{log}
 cache_log {folder}/cache.log
 coredump_dir {folder}
 cache_effective_user {user}
@@ -26,14 +26,22 @@ shutdown_lifetime 0 seconds
 tls_outgoing_options cafile={trusted}
 visible_hostname squid.test
 """
+_LOG = "logformat further {format}\naccess_log stdio:{folder}/access.log logformat=further"
 
 
 class Squid(Running):
     """`squid -N` in the foreground; `trusted` is the PEM file of an origin's certificate."""
 
     def __init__(
-        self, program: str, folder: Path, *, trusted: Path | None = None, port: int | None = None
+        self,
+        program: str,
+        folder: Path,
+        *,
+        trusted: Path | None = None,
+        port: int | None = None,
+        log_format: str = "",
     ) -> None:
+        """With `log_format` it notes every request in `access.log`."""
         folder.mkdir(parents=True, exist_ok=True)
         self.port = port or free_port()
         user = "proxy" if os.getuid() == 0 else os.environ.get("USER", "nobody")
@@ -45,6 +53,7 @@ class Squid(Running):
                 port=self.port,
                 folder=folder,
                 user=user,
+                log=_LOG.format(format=log_format, folder=folder) if log_format else "access_log none",
                 trusted=trusted or "/etc/ssl/certs/ca-certificates.crt",
             ),
             encoding="utf-8",

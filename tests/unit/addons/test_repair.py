@@ -14,6 +14,7 @@ from addons.soft404 import WITHHELD
 from proxy.clients import ClientHasher
 from proxy.detour import Detours
 from proxy.failures import failure_of
+from proxy.mending import Mender
 from proxy.misses import MissStore
 from proxy.rules.live import LiveRules
 from proxy.rules.remembered import RememberedVerdicts
@@ -25,6 +26,7 @@ from repair.model import HeldCopy, MissKind
 from repair.pipeline import Repairer
 from repair.reader import Reader
 from repair.settings import RepairSettings
+from repair.turns import Turns
 from tests.archiving import archives_of
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import A_MOMENT, a_flow
@@ -51,10 +53,17 @@ class School:
         self.archives = archives_of(folder, self.collection, self.threads)
         self.live = LiveRules(folder / "rules.d")
         self.rules = Rules(RememberedVerdicts(self.live), portal=lambda: True)
+        reader = Reader(self.collection, self.threads)
         self.detours = Detours()
         self.addon = Repair(
-            Repairer(self.collection, RepairSettings(), self.threads),
-            Reader(self.collection, self.threads),
+            Mender(
+                Repairer(self.collection, RepairSettings(), self.threads),
+                reader,
+                Turns(at_once=64, abreast=2),
+                self.archives,
+                self.threads,
+            ),
+            reader,
             self.misses,
             deadline_s=5.0,
             visitors=self.visitors,

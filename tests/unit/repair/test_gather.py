@@ -1,6 +1,6 @@
 import asyncio
 
-from repair.gather import gather
+from repair.gather import gather, gather_local
 from repair.model import Evidence
 from tests.make import a_broken_link
 
@@ -49,3 +49,33 @@ async def test_a_source_that_is_late_costs_one_line_and_no_more_time(caplog):
 
 async def test_without_sources_there_is_no_evidence():
     assert await _names() == []
+
+
+class Finds:
+    """A local source; `then` is done while it looks."""
+
+    def __init__(self, name, then=lambda: None):
+        self.name = name
+        self._then = then
+
+    def find(self, link):
+        self._then()
+        return Evidence(source=self.name, terms=())
+
+
+def test_local_sources_are_asked_in_turn_and_one_that_fails_costs_one_line(caplog):
+    def fail():
+        raise RuntimeError("no disk")
+
+    sources = (Finds("first"), Finds("bad", fail), Finds("last"))
+    found = gather_local(a_broken_link(), sources, deadline_s=5.0)
+    assert [piece.source for piece in found] == ["first", "last"]
+    assert [record.getMessage() for record in caplog.records] == [
+        "source bad failed for http://school.test/gone: RuntimeError: no disk"
+    ]
+
+
+def test_local_sources_whose_turn_comes_too_late_are_not_asked(caplog):
+    found = gather_local(a_broken_link(), (Finds("never"),), deadline_s=-1.0)
+    assert found == ()
+    assert "source never: not asked" in caplog.text

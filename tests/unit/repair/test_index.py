@@ -145,6 +145,16 @@ def test_another_process_sees_what_was_committed(tmp_path, index):
     assert _pages(other, "rome") == [1]
 
 
+def test_how_common_a_term_is_is_known_anew_after_every_commit(tmp_path, index):
+    index.update([_body(1, "rome"), _body(2, "rome")])
+    other = Index(tmp_path / "index")
+    assert [each.document_frequency("rome", "body") for each in (index, other)] == [2, 2]
+    index.update([_body(3, "rome")])
+    assert [each.document_frequency("rome", "body") for each in (index, other)] == [3, 2]
+    other.reload()
+    assert other.document_frequency("rome", "body") == 3
+
+
 def test_a_second_writer_is_refused(tmp_path, index):
     index.update([_body(1, "rome")])
     with pytest.raises(IndexDamaged, match="LockBusy"):

@@ -6,13 +6,12 @@ from datetime import UTC, datetime
 import pytest
 
 from repair.find import stop_anchors
-from repair.gather import gather
+from repair.gather import gather_local
 from repair.hints import Hints
 from repair.learnedrank import LearnedRanker
-from repair.model import Evidence, HeldCopy
+from repair.model import Click, Evidence, HeldCopy
 from repair.pipeline import Repairer, local_sources
 from repair.settings import RepairSettings
-from repair.sources import InExecutor
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import A_MOMENT, a_broken_link
 
@@ -180,6 +179,27 @@ async def test_who_will_not_wait_long_is_answered_without_what_takes_long(collec
     assert _paths(found)[0] == "/water/aqueducts"
 
 
+async def test_a_click_tells_where_the_link_stood_and_which_words_it_had(repairer):
+    click = Click(referrer=f"{SITE}/", recent=(f"{SITE}/cooking", f"{SITE}/rome"))
+    found = await repairer.repair(a_broken_link(GONE), click=click)
+    assert (found.link.source_url, found.link.anchor) == (f"{SITE}/rome", "aqueducts")
+    assert found == await repairer.repair(found.link)
+
+
+async def test_a_repair_is_one_piece_of_work_for_the_threads(collection):
+    class Counting(ThreadPoolExecutor):
+        handed = 0
+
+        def submit(self, *work, **known):
+            self.handed += 1
+            return super().submit(*work, **known)
+
+    with Counting(1) as threads:
+        click = Click(referrer=f"{SITE}/rome")
+        await Repairer(collection, RepairSettings(), threads).repair(a_broken_link(GONE), click=click)
+        assert threads.handed == 1
+
+
 async def test_further_sources_are_asked_and_may_fail(collection, executor, caplog):
     class Archive:
         name = "inlinks"
@@ -342,14 +362,13 @@ async def test_lost_files_are_found_by_their_names_and_what_is_said_of_them(
     assert "/help/pdf" not in _paths(found)
 
 
-async def test_the_learned_ranking_hears_what_the_school_knows_to_say_nothing(collection, executor):
+def test_the_learned_ranking_hears_what_the_school_knows_to_say_nothing(collection):
     collection.add(
         a_document("/x", title="Hill School", text="Marmots of the mountains."), fetched_at=A_MOMENT
     )
     link = a_broken_link(f"{SITE}/x", anchor="Worksheet")
     for settings, name in ((RepairSettings(), "hillschool"), (SILENT, "marmotsmountains")):
-        sources = [InExecutor(source, executor) for source in local_sources(collection, settings, None)]
-        evidence = await gather(link, sources, deadline_s=5.0)
+        evidence = gather_local(link, local_sources(collection, settings, None), deadline_s=5.0)
         ranker = LearnedRanker(collection, None, is_stop_anchor=stop_anchors(settings, None))
         _, _, clues = ranker.matrix(link, evidence)
         assert clues.copy_name == name

@@ -1,10 +1,6 @@
-import asyncio
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
 from repair.model import InLink
-from repair.sources import InExecutor
 from repair.sources.anchors import ClickedAnchor, OtherAnchors
 from repair.sources.context import LinkContext
 from repair.sources.copy import OwnCopy
@@ -116,13 +112,6 @@ def test_the_source_page_speaks_by_its_most_frequent_terms(tmp_path):
         }
         assert SourcePage(collection).find(a_broken_link(source_url=f"{SITE}/unknown")) is None
         assert SourcePage(collection).find(a_broken_link()) is None
-
-
-async def test_a_local_source_is_awaited_in_the_executor_given():
-    with ThreadPoolExecutor(1) as executor:
-        source = InExecutor(ClickedAnchor(), executor)
-        assert source.name == "anchor"
-        assert (await asyncio.wait_for(source.evidence(a_broken_link(anchor="Rome")), 5)).text == "Rome"
 
 
 RAIN = "Rain falls from clouds. " * 3 + "Puddles dry in the sun."

@@ -61,6 +61,13 @@ def test_a_title_of_stop_words_keeps_them():
     assert terms("The Who") == ["the", "who"]
 
 
+@given(st.text(max_size=200), st.sets(st.text(max_size=3), max_size=5))
+def test_who_looks_for_some_terms_is_told_the_same_places_of_them(text, others):
+    wanted = others | {term for _, _, term in list(located_terms(text))[::3]}
+    found = [place for place in located_terms(text, wanted) if place[2] in wanted]
+    assert found == [place for place in located_terms(text) if place[2] in wanted]
+
+
 @given(st.text(max_size=200))
 def test_any_text_falls_into_lower_case_words_at_their_places(text):
     assert all(word and word == word.lower() for word in tokens(text) if word.isascii())

@@ -11,7 +11,9 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpRequestHook
 
-from addons.internals.inline import InlineHooks, run_inline
+from addons.internals import shortcuts
+from addons.internals.inline import BEGIN, InlineHooks, joined, run_inline
+from addons.internals.streams import AnsweringStream
 from addons.master import LeanAddons, LeanMaster
 from proxy.settings import ProxySettings
 
@@ -123,6 +125,65 @@ def test_who_has_to_wait_this_time_is_called_as_ever(tmp_path, told):
 def test_one_that_fails_does_not_keep_the_others_from_being_called(tmp_path, told, caplog):
     assert called(tmp_path, told, Failing(told, "a"), Prompt(told, "b")) == (True, ["b"])
     assert "request failed in Failing.request" in caplog.text
+
+
+def pieces(*commands_):
+    return [
+        (command.connection, command.data) if isinstance(command, commands.SendData) else command.message
+        for command in joined(commands_)
+    ]
+
+
+def test_pieces_for_one_connection_that_follow_each_other_are_sent_in_one_go():
+    send = commands.SendData
+    assert pieces(send("a", b"head "), send("a", b"body"), send("b", b"x"), send("a", b"next")) == [
+        ("a", b"head body"),
+        ("b", b"x"),
+        ("a", b"next"),
+    ]
+
+
+def test_nothing_overtakes_what_is_to_be_sent():
+    send = commands.SendData
+    told = pieces(commands.Log("1"), send("a", b"2"), commands.Log("3"), send("a", b"4"))
+    assert told == ["1", ("a", b"2"), "3", ("a", b"4")]
+
+
+def test_large_pieces_are_not_copied():
+    large = bytes(200_000)
+    assert pieces(commands.SendData("a", b"head"), commands.SendData("a", large)) == [
+        ("a", b"head"),
+        ("a", large),
+    ]
+
+
+class Stream(AnsweringStream):
+    """Has two hooks called, and says what became of it."""
+
+    def _handle_event(self, event):
+        yield HttpRequestHook("first")
+        yield commands.Log("between")
+        yield HttpRequestHook("second")
+        yield commands.Log("done")
+
+
+def what_a_stream_says(begin):
+    context = Context(Client(peername=("10.0.0.9", 1), sockname=("10.0.0.1", 8080)), options.Options())
+    vars(context)[BEGIN] = begin
+    stream = Stream(shortcuts.fork(context), 1)
+    told = list(stream.handle_event(events.Start()))
+    while stream._paused:
+        told += list(stream.handle_event(events.HookCompleted(told[-1])))
+    return [each.message if isinstance(each, commands.Log) else each.flow for each in told]
+
+
+def test_a_stream_goes_on_at_once_after_hooks_that_need_not_wait():
+    assert what_a_stream_says(lambda hook: True) == ["between", "done"]
+
+
+def test_a_stream_waits_for_a_hook_that_has_to():
+    assert what_a_stream_says(lambda hook: False) == ["first", "between", "second", "done"]
+    assert what_a_stream_says(lambda hook: hook.flow == "first") == ["between", "second", "done"]
 
 
 def test_layers_that_only_hand_on_are_left_out_once_the_next_one_is_chosen():

@@ -3,8 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mitmproxy import http, options
+from mitmproxy.connection import Client
 from mitmproxy.coretypes import multidict
 from mitmproxy.http import Headers
+from mitmproxy.proxy.context import Context
 
 from addons.internals import shortcuts
 
@@ -42,6 +45,41 @@ def test_fields_are_found_as_before(fields, name):
     assert shortcuts.get_all(headers, name) == own
     assert shortcuts.get(headers, name, "none") == (", ".join(own) if own else "none")
     assert shortcuts.contains(headers, name) is bool(own)
+
+
+@given(fields=FIELDS, others=FIELDS, name=NAMES)
+def test_fields_that_were_changed_are_looked_up_anew(fields, others, name):
+    headers = Headers(fields)
+    shortcuts.get_all(headers, name)
+    headers.fields = tuple(others)
+    assert shortcuts.get_all(headers, name) == shortcuts.get_all(Headers(others), name)
+
+
+FRAMED = st.lists(
+    st.tuples(
+        st.sampled_from(
+            [b"Host", b"Content-Length", b"content-length", b"Transfer-Encoding", b"X Y", b"a\n"]
+        ),
+        st.sampled_from([b"0", b"12", b"012", b"+1", b"", b"1, 1", b"chunked", b"gzip", b"9" * 40]),
+    ),
+    max_size=4,
+)
+
+
+@given(fields=FRAMED, version=st.sampled_from(["HTTP/1.0", "HTTP/1.1"]), asks=st.booleans())
+def test_messages_are_found_valid_or_not_as_before(fields, version, asks):
+    message = http.Request.make("GET", "http://school.test/") if asks else http.Response.make(200)
+    message.headers, message.http_version = Headers(fields), version
+    assert _told(shortcuts.validate_headers, message) == _told(shortcuts._validate_headers, message)
+
+
+def test_a_context_is_copied_with_layers_of_its_own():
+    context = Context(Client(peername=("", 0), sockname=("", 0)), options.Options())
+    context.layers.append("layer")
+    made = shortcuts.fork(context)
+    assert vars(made) == vars(shortcuts._fork(context))
+    made.layers.append("another")
+    assert context.layers == ["layer"]
 
 
 def _told(read, line):

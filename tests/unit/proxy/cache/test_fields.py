@@ -2,10 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.cache.entry import Fields, values
 from proxy.cache.fields import (
     LARGEST_DELTA_S,
     content_length,
     date_field,
+    has,
+    has_any,
     has_body,
     members,
     parse_date,
@@ -149,3 +152,21 @@ def test_nothing_raises_whatever_the_text(text, headers):
 )
 def test_a_request_has_a_body_when_it_says_so_in_any_way(headers, expected):
     assert has_body(headers) is expected
+
+
+NAMED = st.lists(st.tuples(st.sampled_from(["Host", "host", "X-A", "Vary"]), st.text(max_size=3)), max_size=6)
+
+
+@given(lines=NAMED, name=st.sampled_from(["host", "x-a", "vary", "date"]))
+def test_sorted_fields_say_the_same_as_a_plain_list(lines, name):
+    plain, fields = tuple(lines), Fields(lines)
+    assert fields == plain
+    assert values(fields, name) == values(plain, name)
+    assert has(fields, name) is has(plain, name)
+    assert has_any(fields, frozenset({name, "age"})) is has_any(plain, frozenset({name, "age"}))
+
+
+def test_who_changes_what_was_found_changes_nothing_for_the_next():
+    fields = Fields([("Vary", "a")])
+    values(fields, "vary").append("b")
+    assert values(fields, "vary") == ["a"]

@@ -28,7 +28,7 @@ class FakeOffice:
         self.go_on.set()
         self.repairer = self.reader = self.misses = self.harvester = self.hints = self.archives = self
 
-    async def repair(self, link, *, within_s=None):
+    async def repair(self, link, *, within_s=None, click=None):
         try:
             await self.go_on.wait()
         except asyncio.CancelledError:
