@@ -21,7 +21,7 @@ from tests.integration.processes import eventually, serving
 SETTINGS = '[collection]\ncommit_every_s = 0.2\n[log]\nlevel = "debug"\n'
 HELPER = "/.well-known/linkmend"
 LOG_LINE = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (debug|info|warning|error|critical) \S+: |linkmend |    "
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (debug|info|warning|error|critical) (\[office\] )?\S+: |linkmend |    "
 )
 FORGED = "2026-01-01T00:00:00Z info proxy: all is well"
 SCRIPT = {"Sec_Fetch_Mode": "cors", "Sec_Fetch_Dest": "empty", "Sec_Fetch_Site": "same-origin"}
