@@ -27,7 +27,10 @@ from repair.sources.archive import ArchivedCopy
 from repair.turns import TakingTurns, Turns
 from repair.versions import HeldVersions
 
-_REPAIR_THREADS = 2  # more would only take the interpreter from each other
+_REPAIR_THREADS = (
+    1  # a second one makes no more repairs a minute, and keeps the readers' core busy with its waiting
+)
+_ABREAST = 2  # while one page is ranked, what archives have is looked up for another, or it is drawn
 _LOOKING_THREADS = 2  # of their own: who wants to see a copy does not wait behind those who miss a page
 
 
@@ -65,7 +68,7 @@ class Office:
         repairer = Repairer(
             self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
         )
-        turns = Turns(at_once=settings.repair.at_once, abreast=_REPAIR_THREADS)
+        turns = Turns(at_once=settings.repair.at_once, abreast=_ABREAST)
         self.repairer = TakingTurns(repairer, self.reader, turns)
         self.archives = Archives(
             self.mementos,

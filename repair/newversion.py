@@ -48,6 +48,7 @@ class NewVersion:
         self._collection = collection
         self._stop_titles = settings.stop_titles
         self._is_stop_anchor = stop_anchors(settings, hints)
+        self._url_words = UrlWords(collection)
         self._tags = Tags(hints.tags, collection, self._is_stop_anchor) if hints else None
 
     def is_stop_title(self, title: str) -> bool:
@@ -65,7 +66,7 @@ class NewVersion:
             Suggestion(kind="keywords", query=" ".join(self.keywords(copy, choices)) if copy else ""),
             Suggestion(kind="tags", query=_said(self._tags.find(link)) if self._tags else ""),
             Suggestion(kind="extended", query=_said(neighbourhood.find(link))),
-            Suggestion(kind="address", query=_said(UrlWords(self._collection).find(link))),
+            Suggestion(kind="address", query=_said(self._url_words.find(link))),
         ]
         return tuple(each for each in found if each.query.strip())
 

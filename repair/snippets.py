@@ -6,6 +6,7 @@ The best window holds the most different matching words, then the most matches, 
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 
 from repair.model import Span
 from repair.words import located_terms, terms
@@ -26,19 +27,17 @@ def snippet(text: str, words: Iterable[str], *, width: int = 240, language: str 
     text = " ".join(_CONTROLS.sub("", text[:MAX_TEXT]).split())
     if not text:
         return ()
-    wanted = _wanted(words, language)
+    wanted = _wanted(tuple(words), language)
     matches = [found for found in located_terms(text, wanted) if found[2] in wanted] if wanted else []
     start, end = _window(text, matches, max(1, width))
     marked = _merged([(max(a, start), min(b, end)) for a, b, _ in matches if a < end and b > start])
     return _spans(text, start, end, marked)
 
 
-def _wanted(words: Iterable[str], language: str) -> set[str]:
-    wanted: set[str] = set()
-    for word in words:
-        wanted.add(word)
-        wanted.update(terms(word, language))
-    return wanted
+@lru_cache(maxsize=64)
+def _wanted(words: tuple[str, ...], language: str) -> frozenset[str]:
+    """The same for all pages of a list."""
+    return frozenset(words).union(*(terms(word, language) for word in words))
 
 
 def _window(text: str, matches: list[_Match], width: int) -> tuple[int, int]:

@@ -12,7 +12,8 @@ Scripts written without spaces (and Korean, for its particles) become overlappin
 import re
 import threading
 import unicodedata
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from itertools import chain
 
@@ -116,11 +117,12 @@ class _Telling(dict[str, tuple[str, ...]]):
 
 
 @lru_cache(maxsize=8)
-def _telling(language: str) -> _Telling:
-    return _Telling(_stop_words(language))
+def _telling(language: str | None) -> _Telling:
+    """By the stop words of a language; of None there are none."""
+    return _Telling(frozenset() if language is None else _stop_words(language))
 
 
-def located_terms(text: str, wanted: Container[str] | None = None) -> Iterator[tuple[int, int, str]]:
+def located_terms(text: str, wanted: AbstractSet[str] | None = None) -> Iterator[tuple[int, int, str]]:
     """Every term of a text, stop words too, with where in the text it starts and ends.
 
     Who is after a few terms names them as `wanted`, and is spared most of the others.
@@ -142,9 +144,11 @@ def located_terms(text: str, wanted: Container[str] | None = None) -> Iterator[t
                 yield start, end, term
 
 
-def _with(wanted: Container[str], found: Iterable[str]) -> set[str]:
+def _with(wanted: AbstractSet[str], found: Iterable[str]) -> set[str]:
     """The segments that have a wanted term."""
-    return {segment for segment in set(found) if any(term in wanted for _, term in _analysed(segment))}
+    met = set(found)
+    telling = zip(met, map(_telling(None).__getitem__, met), strict=True)
+    return {segment for segment, terms_of_it in telling if not wanted.isdisjoint(terms_of_it)}
 
 
 def is_stop_anchor(anchor: str, extra: Iterable[str] = ()) -> bool:

@@ -26,8 +26,12 @@ def wait(station):
     signal.signal(signal.SIGHUP, lambda *_: say("office hung up"))
     signal.signal(signal.SIGTERM, lambda *_: (say("office ends"), os._exit(0)))
     station.ready()
-    select.select([station.lifeline], [], [])
+    until_gone(station.lifeline)
     say("office orphaned")
+
+def until_gone(lifeline):
+    while not select.select([lifeline], [], [], 0.2)[0]:  # a signal may come just before it waits
+        pass
 
 def fail(station):
     raise StartError("the collection is on the moon")
@@ -42,8 +46,7 @@ except StartError as error:
 signal.signal(signal.SIGHUP, lambda *_: keeper.hang_up())
 signal.signal(signal.SIGTERM, lambda *_: (keeper.stop(), say("all gone"), os._exit(0)))
 say("carries traffic")
-while not select.select([keeper.lifeline], [], [], 60)[0]:
-    pass
+until_gone(keeper.lifeline)
 say("keeper gone")
 """
 
