@@ -225,8 +225,8 @@ class Trouble:
     async def _remove(self) -> None:
         """For which the whole index is made anew, while everybody goes on."""
         async with self._removing:
-            await asyncio.to_thread(self.promises.note)
-            ours = [url for url in sorted(self.promises.pages) if url.startswith(self.site_urls)]
+            held = await asyncio.to_thread(self.promises.held)
+            ours = [url for url in sorted(held) if url.startswith(self.site_urls)]
             if ours:
                 url = self.luck.choice(ours)
                 self.promises.forget(url)
