@@ -7,6 +7,7 @@ looks for orders; a command that finds the lock free removes by itself.
 import asyncio
 import os
 import secrets
+import sqlite3
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -56,7 +57,10 @@ class RemovalOrders:
         """Have it carried out by the running proxy, and wait for that. Raises LinkmendError."""
         name = secrets.token_hex(8)
         placed, answered = self._folder / f"{name}.order", self._folder / f"{name}.result"
-        self._write(placed, msgspec.json.encode(order))
+        try:
+            self._write(placed, msgspec.json.encode(order))
+        except OSError as error:  # a full disk
+            raise LinkmendError(f"{placed}: the order cannot be written: {error.strerror}") from error
         end = time.monotonic() + _MAX_WAIT_S
         while not answered.exists():
             if time.monotonic() > end or not self.is_taken_care_of():
@@ -94,7 +98,7 @@ class RemovalOrders:
         try:
             order = await asyncio.to_thread(_read, path)
             result = Result(removed=await remover.remove(order.url, from_log=order.from_log))
-        except (LinkmendError, RepairError, OSError, msgspec.MsgspecError) as error:
+        except (LinkmendError, RepairError, OSError, sqlite3.Error, msgspec.MsgspecError) as error:
             result = Result(problem=str(error))
         await asyncio.to_thread(self._answer, path, result)
 
@@ -109,8 +113,11 @@ class RemovalOrders:
     def _write(self, path: Path, data: bytes) -> None:
         """All of it or nothing: whoever looks in between must not find half an order."""
         fresh = path.with_name(path.name + ".new")
-        fresh.write_bytes(data)
-        fresh.replace(path)
+        try:
+            fresh.write_bytes(data)
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
 
     def _lock(self) -> bool:
         if self._lock_file is not None:

@@ -150,11 +150,17 @@ class Index:
             if self._writer is None:
                 # One thread: fewer segments to search, and the proxy keeps the other core.
                 self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
-            for entry in entries:
-                self._writer.delete_documents_by_term("page", entry.page)
-                if entry.fields:
-                    self._writer.add_document(_document(entry))
-            self._writer.commit()
+            try:
+                for entry in entries:
+                    self._writer.delete_documents_by_term("page", entry.page)
+                    if entry.fields:
+                        self._writer.add_document(_document(entry))
+                self._writer.commit()
+            except BaseException:
+                # A commit that failed, on a full disk, leaves a writer without its thread: the next commit would
+                # drop what it was given and say that all is well.
+                self._writer = None
+                raise
             self._reload()
 
     def settle(self) -> None:

@@ -241,20 +241,23 @@ class Indexing:
     def _start_anew(self) -> Index:
         """Begin an empty index and note every page; the lock is held."""
         index = Index(self._directory / _new_name(), create=True)
-        with self._database.write():
-            self._change_over(index)
-            self.pending.add_all()
+        self._change_over(index, note_all=True)
         return index
 
-    def _change_over(self, index: Index) -> None:
-        """Use another index from now on, and throw away all others; the lock is held."""
+    def _change_over(self, index: Index, *, note_all: bool = False) -> None:
+        """Use another index from now on, and throw away all others; the lock is held.
+
+        Its name is written first: on a full disk that fails, and what went into a nameless one would be lost.
+        """
+        with self._database.write() as connection:
+            connection.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (index.directory.name,))
+            connection.execute("DELETE FROM meta WHERE key = ?", (_OWED,))
+            if note_all:
+                self.pending.add_all()
         with self._choosing:
             if self._index is not None:
                 self._index.close()
             self._index = index
-        with self._database.write() as connection:
-            connection.execute("INSERT OR REPLACE INTO meta VALUES ('index', ?)", (index.directory.name,))
-            connection.execute("DELETE FROM meta WHERE key = ?", (_OWED,))
         for other in self._directory.iterdir():
             if other.is_dir() and other != index.directory:
                 shutil.rmtree(other, ignore_errors=True)

@@ -25,6 +25,10 @@ class Promises:
         self.misses |= read(self.data, *_MISSES) or set()
         self.pages |= read(self.data, *self._promised) or set()
 
+    def held(self) -> Set[str]:
+        """The addresses of all pages that are there now."""
+        return read(self.data, *_PAGES) or set()
+
     def forget(self, url: str) -> None:
         """A page is being removed."""
         self.pages.discard(url)

@@ -73,7 +73,9 @@ async def run(trial: Trial, folder: Path, say: Callable[[str], None] = lambda li
             await stage.play(luck, say)
         finally:
             await asyncio.to_thread(stage.school.stop)
-    stage.judge.settle(all_of_it=True)
+        stage.judge.settle(all_of_it=True)
+        if stage.judge.complaints:  # the small disk goes, and what was on it may explain them
+            await asyncio.to_thread(shutil.copytree, stage.school.data, folder / "data", dirs_exist_ok=True)
     return stage.told()
 
 
@@ -198,8 +200,8 @@ class _Stage:
             for role, resident, files in _figures(self.school):
                 self.report.most[f"{role}: MB"] = max(self.report.most[f"{role}: MB"], resident >> 20)
                 self.report.most[f"{role}: files"] = max(self.report.most[f"{role}: files"], files)
-                if role != "harness" and (resident > _MOST_BYTES or files > _MOST_FILES):
-                    self.judge.complain(f"{role} has {resident >> 20} MB and {files} files")
+                if role != "harness" and (excess := too_much(resident, files)):
+                    self.judge.complain(f"{role} has {excess}")
             if self.site.forbidden:
                 self.judge.complain(f"the site was asked for {self.site.forbidden}")
                 self.site.forbidden.clear()
@@ -277,6 +279,12 @@ class _Stage:
         report.promised = Counter(pages=len(self.promises.pages), misses=len(self.promises.misses))
         report.complaints, report.more_complaints = self.judge.complaints, self.judge.more_complaints
         return report
+
+
+def too_much(resident: int, files: int) -> str:
+    """What a process has beyond bounds; empty when it is within."""
+    is_within = resident <= _MOST_BYTES and files <= _MOST_FILES
+    return "" if is_within else f"{resident >> 20} MB and {files} files"
 
 
 def _figures(school: School) -> Iterator[tuple[str, int, int]]:

@@ -184,8 +184,9 @@ class School:
             else:
                 self._cut_power()
             self.gather_faults()
-            self.begun += self.proxy.log.begun
+            begun = self.proxy.log.begun
             self.start()
+            self.begun += begun
             self.is_away = False
 
     def reload(self) -> None:

@@ -64,7 +64,8 @@ def free_port() -> int:
     """A port that nobody listens on, and that nobody is given before the program it is for opens it.
 
     The system gives ports from 32768 on to whoever asks for any, also for connections, and tests that run beside
-    each other ask all the time. So these are below, and each process of tests has a thousand of its own.
+    each other ask all the time. So these are below, and each process of tests has a thousand of its own. Two that are
+    not workers of one run share theirs, so each begins elsewhere.
     """
     for port in _PORTS:
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -74,7 +75,8 @@ def free_port() -> int:
 
 
 _WORKER = int(os.environ.get("PYTEST_XDIST_WORKER", "gw19").removeprefix("gw")) % 20
-_PORTS = itertools.cycle(range(12_000 + 1000 * _WORKER, 13_000 + 1000 * _WORKER))
+_FIRST = os.getpid() * 37 % 1000
+_PORTS = itertools.cycle(12_000 + 1000 * _WORKER + (_FIRST + step) % 1000 for step in range(1000))
 
 
 def surroundings(settings: str = "") -> dict[str, str]:

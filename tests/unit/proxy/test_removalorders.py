@@ -1,4 +1,5 @@
 import asyncio
+import sqlite3
 
 import pytest
 
@@ -20,6 +21,8 @@ class Remover:
         self.told.append((url, from_log))
         if url == "x":
             raise NotRemoved("not an address of the web: 'x'")
+        if url == "full":
+            raise sqlite3.OperationalError("database or disk is full")
         return GONE
 
 
@@ -49,6 +52,20 @@ def test_an_order_is_carried_out_by_whoever_serves_and_leaves_no_file(tmp_path):
 def test_what_cannot_be_removed_is_told(tmp_path):
     with pytest.raises(LinkmendError, match="not an address"):
         given(tmp_path, Order(url="x"))
+
+
+def test_a_full_disk_is_told_and_the_next_order_is_carried_out_all_the_same(tmp_path):
+    (tmp_path / "a.order").write_bytes(b'{"url": "full"}')
+    results, told = given(tmp_path, Order(url="http://a.test/"))
+    assert results == [GONE]
+    assert b"disk is full" in (tmp_path / "a.result").read_bytes()
+    assert [url for url, _ in told] == ["full", "http://a.test/"]
+
+
+def test_an_order_that_cannot_be_written_is_told_in_a_line(tmp_path):
+    orders = RemovalOrders(tmp_path / "removals")
+    with pytest.raises(LinkmendError, match="the order cannot be written: No such file or directory"):
+        orders.give(Order(url="http://a.test/"))
 
 
 def test_nobody_takes_care_where_nobody_serves(tmp_path):

@@ -226,3 +226,13 @@ def test_after_settling_the_index_is_written_on(index):
 )
 def test_links_are_kept_as_addresses_and_as_their_directories(url):
     assert entry_of(1, a_document("/x"), (), (url,)).fields["links"] == [url, urls.directory(url)]
+
+
+def test_after_an_update_that_could_not_be_written_the_next_one_is_found(index, tmp_path):
+    index.update([_body(1, "river")])
+    (tmp_path / "index").rename(tmp_path / "away")  # as on a full disk, no file can be opened for writing
+    with pytest.raises(IndexDamaged):
+        index.update([_body(2, "delta")])
+    (tmp_path / "away").rename(tmp_path / "index")
+    index.update([_body(2, "delta"), _body(3, "mouth")])
+    assert [_pages(index, term) for term in ("river", "delta", "mouth")] == [[1], [2], [3]]

@@ -1,4 +1,5 @@
 import shutil
+import sqlite3
 
 import pytest
 
@@ -208,6 +209,23 @@ def test_what_is_indexed_while_another_index_is_made_is_in_both(tmp_path, monkey
         monkeypatch.setattr(Indexing, "_entry", meanwhile)
         assert collection.renew_index()
         assert sorted(found(collection, "rome")) == ["/2", "/3", "/4", "/new"]
+
+
+def test_an_index_that_could_not_be_named_is_not_written_to(tmp_path):
+    with (
+        a_collection(tmp_path, a_document("/a", title="Rome")) as collection,
+        a_collection(tmp_path) as reader,
+    ):
+        refusing = (
+            "BEFORE INSERT ON meta WHEN NEW.key = 'index' BEGIN SELECT RAISE(ABORT, 'disk is full'); END"
+        )
+        with sqlite3.connect(tmp_path / "collection.sqlite3") as database:
+            database.execute(f"CREATE TRIGGER full {refusing}")
+        assert not collection.renew_index()
+        collection.add(a_document("/b", title="Rome"), fetched_at=A_MOMENT)
+        collection.commit()
+        assert sorted(found(reader, "rome")) == ["/a", "/b"]
+        database.close()
 
 
 def test_only_the_writer_renews_the_index(tmp_path):
