@@ -11,8 +11,8 @@ The readers are one process, the dead links another. They and the origin go firs
 root), since in a school they have machines of their own. What they are held up all the same is measured with it, by
 readers who ask the origin itself, and stands in the table.
 
---collection is a data folder with a collection in it (`linkmend import --data DIR ...`), which is copied and not
-touched; without it the demo collection is taken.
+--collection is a data folder with a collection in it (`linkmend import --data DIR ...`), or such a collection itself,
+as `benchmarks.ranking --work` leaves them. It is copied and not touched; without it the demo collection is taken.
 """
 
 import argparse
@@ -27,10 +27,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.deadlinks import DeadLink, dead_links
-from benchmarks.figures import Spread, markdown, quantile, spread, written
+from benchmarks.figures import Spread, markdown, quantile, ratios, spread, written
 from benchmarks.load import Load, Measured, begin, ended
 from benchmarks.origin import CACHEABLE, PASSING
 from benchmarks.processes import Program, demo, linkmend, origin
+from repair.collection import DATABASE
 
 _READERS = 20
 _READER_EVERY_S = 0.2
@@ -195,8 +196,7 @@ def _noticed(pages: str, turns: Sequence[Turn], alone: Sequence[Turn]) -> Notice
         return [quantile(turn.reading[pages], part) for turn in among]
 
     def ratio(part: float) -> Spread:
-        pairs = zip(quantiles(part, turns), quantiles(part, alone), strict=True)
-        return spread([here / there if there else 0.0 for here, there in pairs])
+        return ratios(quantiles(part, turns), quantiles(part, alone))
 
     return Noticed(
         pages=pages,
@@ -259,7 +259,8 @@ def copied(collection: Path, home: Path) -> Path:
     """A data folder with the same collection and nothing else, to be written to."""
     data = home / "data"
     data.mkdir()
-    source, target = collection / "collection", data / "collection"
+    inner, target = collection / "collection", data / "collection"
+    source = inner if inner.is_dir() else collection
     # Files of a gigabyte are copied at once where the file system can.
     subprocess.run(["cp", "-r", "--reflink=auto", source, target], check=True)
     return data
@@ -267,14 +268,14 @@ def copied(collection: Path, home: Path) -> Path:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="readers of ordinary pages, and fifty repairs")
-    parser.add_argument("--collection", type=Path, help="a data folder with a collection; copied")
+    parser.add_argument("--collection", type=Path, help="a data folder with a collection, or that itself")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=10.0, help="length of one turn")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    if asked.collection and not (asked.collection / "collection").is_dir():
-        parser.error(f"{asked.collection}: no data folder, there is no 'collection' in it")
+    if asked.collection and not list(asked.collection.rglob(DATABASE)):
+        parser.error(f"{asked.collection}: there is no collection in it")
     cores = os.sched_getaffinity(0)
     with ExitStack() as running:
         home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))

@@ -6,6 +6,7 @@ its body must say to be what we believe we measure.
 """
 
 import asyncio
+import functools
 import json
 import socket
 import ssl
@@ -33,7 +34,7 @@ _WRITTEN_OUT_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What to ask, of whom and how. `{n}` in a path becomes the request's number; paths are asked in turn."""
+    """What to ask, of whom and how. Paths are asked in turn; `{n}` in them becomes the request's salt and number."""
 
     port: int
     site: str
@@ -41,6 +42,7 @@ class Load:
     paths: Sequence[str]
     referers: Sequence[str] = ()
     """The page each path was found on; none for no such field."""
+    salt: str = ""
     https: bool = False
     status: int = 200
     says: str = ""
@@ -49,7 +51,7 @@ class Load:
     """What its body should hold; those that do are counted, the others are no errors."""
     connections: int = 16
     clients: int = 1
-    """Addresses of loopback that the connections come from."""
+    """Addresses of loopback that the connections come from, in turn."""
     renewed: bool = False
     """A connection of its own for each request; the time it takes to open counts as well."""
     every_s: float = 0.0
@@ -112,6 +114,16 @@ def ended(process: subprocess.Popen[bytes], *loads: Load) -> list[Measured]:
     return [Measured(**each) for each in json.loads(told)]
 
 
+def head_of(load: Load, number: int = 0) -> str:
+    """The whole request for the path of that number."""
+    path = load.paths[number % len(load.paths)]
+    target = path if load.is_direct or load.https else f"http://{load.site}{path}"
+    referer = f"Referer: {load.referers[number % len(load.referers)]}\r\n" if load.referers else ""
+    # A body that is looked into must come as it is.
+    fields = _FIELDS.replace("gzip, deflate", "identity") if load.shows else _FIELDS
+    return f"GET {target} HTTP/1.1\r\nHost: {load.site}\r\n{fields}{referer}\r\n"
+
+
 class _Run:
     """What all connections of a load share."""
 
@@ -120,13 +132,11 @@ class _Run:
         self.begun_at = time.perf_counter()
         self.counted_from = self.begun_at + load.warm_up_s
         self.until = self.counted_from + load.seconds
+        self.connected = 0
         self.told = Measured()
         self.errors: Counter[str] = Counter()
-        self._prefix = "" if load.is_direct or load.https else f"http://{load.site}"
         self._says, self.shows = load.says.encode(), load.shows.encode()
-        # The body is looked into, so it must come as it is.
-        fields = _FIELDS.replace("gzip, deflate", "identity") if load.shows else _FIELDS
-        self._rest = f" HTTP/1.1\r\nHost: {load.site}\r\n{fields}"
+        self._head = head_of(load)
 
     @property
     def over(self) -> bool:
@@ -136,9 +146,9 @@ class _Run:
     def next_request(self) -> bytes:
         load, number = self.load, self.told.asked
         self.told.asked += 1
-        path = load.paths[number % len(load.paths)].replace("{n}", str(number))
-        referer = f"Referer: {load.referers[number % len(load.referers)]}\r\n" if load.referers else ""
-        return f"GET {self._prefix}{path}{self._rest}{referer}\r\n".encode()
+        if len(load.paths) == 1 and not load.referers:
+            return self._head.replace("{n}", f"{load.salt}{number}").encode()
+        return head_of(load, number).replace("{n}", f"{load.salt}{number}").encode()
 
     def note(self, asked_at: float, head: bytes, *, extra_bytes: int, shown: bool) -> None:
         """One answer has come, right or wrong."""
@@ -248,7 +258,7 @@ async def _keep_asking(run: _Run, number: int) -> None:
             return _Connection(run, first_at=due_at, begun_at=begun_at if load.renewed else None)
 
         try:
-            asking = await _connected(load, number, connection)
+            asking = await _connected(run, connection)
         except OSError as error:
             run.errors[f"no connection: {type(error).__name__}"] += 1
             await asyncio.sleep(0.1)
@@ -260,14 +270,15 @@ async def _keep_asking(run: _Run, number: int) -> None:
         due_at = time.perf_counter()
 
 
-async def _connected(load: Load, number: int, connection: Callable[[], _Connection]) -> _Connection:
-    loop = asyncio.get_running_loop()
+async def _connected(run: _Run, connection: Callable[[], _Connection]) -> _Connection:
+    loop, load, client = asyncio.get_running_loop(), run.load, run.connected % run.load.clients
+    run.connected += 1
     plain = socket.socket()
     plain.setblocking(False)
     try:
         # Else the port would be chosen before it is known that only the pair with the other end must be unused.
         plain.setsockopt(socket.IPPROTO_IP, socket.IP_BIND_ADDRESS_NO_PORT, 1)
-        plain.bind((f"127.0.{1 + number % load.clients // 250}.{1 + number % load.clients % 250}", 0))
+        plain.bind((f"127.0.{1 + client // 250}.{1 + client % 250}", 0))
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         await loop.sock_connect(plain, ("127.0.0.1", load.port))
         if load.https and not load.is_direct:
@@ -277,7 +288,8 @@ async def _connected(load: Load, number: int, connection: Callable[[], _Connecti
             answer = await loop.sock_recv(plain, 4096)
             if b" 200 " not in answer.partition(b"\r\n")[0]:
                 raise ConnectionError("no tunnel")
-        secured = {"ssl": _context(), "server_hostname": "localhost"} if load.https else {}
+        host = load.site.partition(":")[0]
+        secured = {"ssl": context_of_a_client(), "server_hostname": host} if load.https else {}
         _, asking = await loop.create_connection(connection, sock=plain, **secured)
     except BaseException:
         plain.close()
@@ -285,16 +297,12 @@ async def _connected(load: Load, number: int, connection: Callable[[], _Connecti
     return asking
 
 
-_CONTEXTS: list[ssl.SSLContext] = []
-
-
-def _context() -> ssl.SSLContext:
+@functools.cache
+def context_of_a_client() -> ssl.SSLContext:
     """One for all connections. It checks nothing: what we ask is not what is measured."""
-    if not _CONTEXTS:
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        _CONTEXTS.append(context)
-    return _CONTEXTS[0]
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
 
 
 async def _carried_out(load: Load) -> Measured:

@@ -76,18 +76,14 @@ class Program:
             self._process.kill()
             self._process.wait()
 
-    def pids(self) -> dict[str, int]:
-        """Its processes by what they do; a linkmend of several forks its office first."""
+    def pids(self) -> list[int]:
+        """Its process and those it has started, in that order."""
         first = self._process.pid
-        forked = sorted(map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split()))
-        if not forked:
-            return {"": first}
-        workers = {f"worker {number}": pid for number, pid in enumerate(forked[1:], 1)}
-        return {"supervisor": first, "office": forked[0], **workers}
+        return [first, *sorted(map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split()))]
 
     def cpu_s(self) -> float:
         """Processor time of all its processes so far."""
-        return sum(map(_cpu_s, self.pids().values()))
+        return sum(map(_cpu_s, self.pids()))
 
     def come_to_rest(self, *, at_most_s: float = 30.0) -> None:
         """Wait for work that goes on behind the answers, which belongs to this measurement and not to the next."""
@@ -96,16 +92,16 @@ class Program:
             before_s = self.cpu_s()
             time.sleep(0.2)
 
-    def memory_mb(self) -> dict[str, float]:
+    def memory_mb(self) -> list[float]:
         """What each of its processes holds."""
-        return {name: _status_mb(pid, "VmRSS:") for name, pid in self.pids().items()}
+        return [_status_mb(pid, "VmRSS:") for pid in self.pids()]
 
-    def peak_mb(self) -> dict[str, float]:
+    def peak_mb(self) -> list[float]:
         """The most that each held since `forget_peak`."""
-        return {name: _status_mb(pid, "VmHWM:") for name, pid in self.pids().items()}
+        return [_status_mb(pid, "VmHWM:") for pid in self.pids()]
 
     def forget_peak(self) -> None:
-        for pid in self.pids().values():
+        for pid in self.pids():
             Path(f"/proc/{pid}/clear_refs").write_text("5")
 
     def complaints(self) -> int:
@@ -160,30 +156,45 @@ def origin(home: Path, cores: set[int], *, pem: Path | None = None) -> Program:
     return Program(command, port=port, log=log, cores=cores)
 
 
-def stock_mitmdump(home: Path, cores: set[int], *further: str) -> Program:
+def mitmdump(home: Path, cores: set[int], *further: str) -> Program:
     """mitmproxy as it comes, under the Python that runs this; `further` options for what it is not to do."""
     port = free_port()
     start = "from mitmproxy.tools.main import mitmdump; mitmdump()"
-    options = ("-q", "--listen-host", "127.0.0.1", "-p", str(port), "--set", f"confdir={home / 'stock'}")
+    folder = home / f"stock-{port}"
+    options = ("-q", "--listen-host", "127.0.0.1", "-p", str(port), "--set", f"confdir={folder}")
     command = (sys.executable, "-c", start, *options, *further)
-    return Program(command, port=port, log=home / "stock.log", cores=cores)
+    return Program(command, port=port, log=folder.with_suffix(".log"), cores=cores)
 
 
-def squid(home: Path, cores: set[int]) -> Program:
-    """Squid without a disk: its hits come from memory."""
+def squid(home: Path, cores: set[int], *, pem: Path) -> Program:
+    """Squid without a disk: its hits come from memory. It opens https as we do, with that key, if it was built to."""
     port, folder = free_port(), home / "squid"
     folder.mkdir()
-    if os.getuid() == 0:
+    if os.getuid() == 0:  # it then becomes another user
         folder.chmod(0o777)
         home.chmod(0o755)
+        pem.chmod(0o644)
+    listening, more = f"127.0.0.1:{port}", ""
+    if squid_opens_https():
+        listening += f" ssl-bump tls-cert={pem} generate-host-certificates=on"
+        more = _OPENED.format(certgen=_CERTGEN, folder=folder)
+        subprocess.run([_CERTGEN, "-c", "-s", folder / "made", "-M", "4MB"], check=True, capture_output=True)
+        subprocess.run(["chmod", "-R", "a+rwX", folder / "made"], check=True)
     config = folder / "squid.conf"
-    config.write_text(_SQUID.format(port=port, folder=folder), encoding="utf-8")
+    config.write_text(_SQUID.format(listening=listening, folder=folder) + more, encoding="utf-8")
     command = ("squid", "-N", "-n", f"linkmend{port}", "-f", config)
     return Program(command, port=port, log=folder / "output.log", cores=cores)
 
 
+def squid_opens_https() -> bool:
+    """Debian's squid-openssl does, its plain squid does not."""
+    told = subprocess.run(["squid", "-v"], capture_output=True, text=True, check=True).stdout
+    return "--enable-ssl-crtd" in told and "--with-openssl" in told and _CERTGEN.exists()
+
+
+_CERTGEN = Path("/usr/lib/squid/security_file_certgen")
 _SQUID = """
-http_port 127.0.0.1:{port}
+http_port {listening}
 http_access allow all
 cache_mem 256 MB
 maximum_object_size_in_memory 4 MB
@@ -193,6 +204,12 @@ cache_log {folder}/cache.log
 coredump_dir {folder}
 shutdown_lifetime 0 seconds
 visible_hostname squid.test
+"""
+_OPENED = """
+sslcrtd_program {certgen} -s {folder}/made -M 4MB
+ssl_bump bump all
+tls_outgoing_options flags=DONT_VERIFY_PEER
+sslproxy_cert_error allow all
 """
 
 
