@@ -103,9 +103,7 @@ def built(variations: Variations, work: Path, count: int) -> Path:
 
 def ranking(collection: Collection, links: Sequence[BrokenLink], *, repeat: int) -> list[Figure]:
     """From a broken link to the ranked list, one after another; then what that is made of."""
-    ranker, reader = LearnedRanker(collection, rankmodel.default()), ClueReader(collection)
-    for link in links[:_COMPARED]:  # what a running proxy remembers of a site, it remembers
-        ranker.find(link)
+    ranker, reader = _ranker(collection, links), ClueReader(collection)
     clues = [reader.clues(link) for link in links]
     found = [list(pages_for(collection, each)) for each in clues]
     measured = partial(_measured, repeat=repeat, pages=collection.page_count())
@@ -118,6 +116,14 @@ def ranking(collection: Collection, links: Sequence[BrokenLink], *, repeat: int)
     ]
 
 
+def _ranker(collection: Collection, links: Sequence[BrokenLink]) -> LearnedRanker:
+    """One that has ranked before: what a running proxy remembers of a site, it remembers."""
+    ranker = LearnedRanker(collection, rankmodel.default())
+    for link in links[:_COMPARED]:
+        ranker.find(link)
+    return ranker
+
+
 def retrieval(
     collection: Collection, links: Sequence[BrokenLink], plain: Path, *, repeat: int, bm25: bool
 ) -> list[Figure]:
@@ -127,7 +133,7 @@ def retrieval(
     asked = [_terms(each) for each in clues]
     _tell(f"others read {collection.page_count()} pages")
     tantivy = PlainTantivy.made(plain, _held(collection))
-    ranker = LearnedRanker(collection, rankmodel.default())
+    ranker = _ranker(collection, links)
     ways: dict[str, Callable[[int], object]] = {
         _TANTIVY: lambda at: tantivy.top(asked[at], _TOP),
         "index, text alone": lambda at: _hits(collection, asked[at], {"body": 1.0}),
