@@ -30,6 +30,7 @@ from benchmarks.processes import Program, demo, linkmend, origin
 _SETTINGS = f"[cache]\nmemory_bytes = {16 * 1024**2}\n"
 _STORED = 700
 """Pages of 20 KB that come from memory: 14 of its 16 MB."""
+_ONE_WORKER = ("worker 1", "keeper", "office")
 _CLIENTS = 200
 _FIRST_PORTION, _PORTION = 2_500, 50_000
 _PORTION_AT_MOST_S = 900.0
@@ -70,11 +71,11 @@ class Large:
 
 
 def named(values: Sequence[float]) -> dict[str, float]:
-    """By what linkmend's processes do: one for all, or supervisor, office and workers in the order of their start."""
-    if len(values) == 1:
-        return {"the one process": values[0]}
-    workers = {f"worker {number}": value for number, value in enumerate(values[2:], 1)}
-    return {"supervisor": values[0], "office": values[1], **workers}
+    """By what linkmend's processes do; one worker has a keeper for its office, several have a supervisor."""
+    names = ["supervisor", "office", *(f"worker {number}" for number in range(1, len(values) - 1))]
+    if len(values) <= len(_ONE_WORKER):
+        names = list(_ONE_WORKER[: len(values)])
+    return dict(zip(names, values, strict=True))
 
 
 class Asking:

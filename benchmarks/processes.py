@@ -77,9 +77,8 @@ class Program:
             self._process.wait()
 
     def pids(self) -> list[int]:
-        """Its process and those it has started, in that order."""
-        first = self._process.pid
-        return [first, *sorted(map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split()))]
+        """Its process, then those that this has started, each with its own behind it, in the order of their start."""
+        return _family(self._process.pid)
 
     def cpu_s(self) -> float:
         """Processor time of all its processes so far."""
@@ -108,6 +107,11 @@ class Program:
         """Lines of its output that tell of a failure."""
         lines = self._log.read_text(errors="replace").splitlines()
         return sum("Traceback" in line or "ERROR" in line.upper() for line in lines)
+
+
+def _family(pid: int) -> list[int]:
+    children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    return [pid, *(each for child in sorted(children) for each in _family(child))]
 
 
 def _cpu_s(pid: int) -> float:
@@ -214,7 +218,7 @@ sslproxy_cert_error allow all
 
 
 def linkmend(data: Path, cores: set[int], *, workers: int = 1, settings: str = "") -> Program:
-    """linkmend over a data folder; one worker is one process for everything."""
+    """linkmend over a data folder, with its office and as many workers."""
     port, config = free_port(), data.with_suffix(".toml")
     config.write_text(settings, encoding="utf-8")
     where = ("--config", config, "--data", data)

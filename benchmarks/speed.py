@@ -110,7 +110,7 @@ class Stage:
 
 
 def beside_others(programs: dict[str, Program], stage: Stage) -> Iterator[Case]:
-    """linkmend in one process, mitmdump, Squid and the origin, asked the same in all ways."""
+    """linkmend with one worker, mitmdump, Squid and the origin, asked the same in all ways."""
     for way in WAYS:
         for who, program, asked in _who_is_asked(programs, stage, way):
             load = stage.load(program, way, asked)
@@ -148,7 +148,7 @@ def handshakes(programs: dict[str, Program], stage: Stage) -> Iterator[Case]:
 
 
 def one_and_two(one: Program, two: Program, stage: Stage) -> Iterator[Case]:
-    """The same linkmend as one process and as office and two workers."""
+    """The same linkmend with one worker and with two."""
     for way in WAYS:
         for name, asked in OURS.items():
             for who, program in ("one worker", one), ("two workers", two):
