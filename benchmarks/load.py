@@ -288,9 +288,9 @@ async def _connected(run: _Run, connection: Callable[[], _Connection]) -> _Conne
             answer = await loop.sock_recv(plain, 4096)
             if b" 200 " not in answer.partition(b"\r\n")[0]:
                 raise ConnectionError("no tunnel")
-        host = load.site.partition(":")[0]
-        secured = {"ssl": context_of_a_client(), "server_hostname": host} if load.https else {}
-        _, asking = await loop.create_connection(connection, sock=plain, **secured)
+        context = context_of_a_client() if load.https else None
+        name = load.site.partition(":")[0] if load.https else None
+        _, asking = await loop.create_connection(connection, sock=plain, ssl=context, server_hostname=name)
     except BaseException:
         plain.close()
         raise

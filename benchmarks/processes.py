@@ -155,7 +155,7 @@ def split_cores() -> tuple[set[int], set[int]]:
 
 def origin(home: Path, cores: set[int], *, pem: Path | None = None) -> Program:
     port = free_port()
-    command = [sys.executable, "-m", "benchmarks.origin", str(port), *([pem] if pem else [])]
+    command = [sys.executable, "-m", "benchmarks.origin", str(port), *([str(pem)] if pem else [])]
     log = home / f"origin-{port}.log"
     return Program(command, port=port, log=log, cores=cores)
 

@@ -259,7 +259,9 @@ def main() -> None:
                 plain, bm25 = work / f"{count}-pages-plain", not asked.no_reference and count < _HUGE
                 told += retrieval(collection, links, plain, repeat=asked.repeat, bm25=bm25)
     if asked.json:
-        print(json.dumps([asdict(each) for each in (*rates, *told, *taken)], indent=2))
+        found = {"indexing": rates, "ranking": told, "taken": taken}
+        lists = {name: [asdict(each) for each in lines] for name, lines in found.items()}
+        print(json.dumps(lists, indent=2))
         return
     print(rate_table(rates), table(told, (_BM25, _TANTIVY)), taken_table(taken), sep="\n\n")
     print(f"\nload average {os.getloadavg()[0]:.1f}")

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -59,7 +59,11 @@ class Taken:
 
 
 def figure(
-    name: str, rounds: Sequence[Spending], *, pages: int, against: dict[str, Sequence[Spending]] | None = None
+    name: str,
+    rounds: Sequence[Spending],
+    *,
+    pages: int,
+    against: Mapping[str, Sequence[Spending]] | None = None,
 ) -> Figure:
     def median_ms(spent: list[list[float]], part: float) -> float:
         return 1000 * statistics.median(quantile(each, part) for each in spent)

@@ -39,7 +39,7 @@ def measured_by_wrk(load: Load) -> Measured:
             _SCRIPT % json.dumps(head_of(load)), encoding="ascii"
         )  # Lua writes such text the same way
         command = [
-            "wrk", "-t1", f"-c{load.connections}", f"-d{max(1, round(load.seconds))}s", "-s", script,
+            "wrk", "-t1", f"-c{load.connections}", f"-d{max(1, round(load.seconds))}s", "-s", str(script),
             f"http://127.0.0.1:{load.port}/",
         ]  # fmt: skip
         ended = subprocess.run(
