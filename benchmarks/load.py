@@ -1,18 +1,25 @@
-"""Asks for a URL again and again over a few kept-alive connections, and tells how quickly the answers came.
+"""Asks through a proxy, over http or https, and tells how quickly the answers came.
 
-Run as a process of its own (`measured`), so that asking costs the programs that answer nothing. Every answer is
-checked: its status, its length, and what its head must say to be what we believe we measure.
+Run as a process of its own (`measured`, or `begin` and `ended`), so that asking costs the programs that answer
+nothing; several loads can share one process. Every answer is checked: its status, its length, and what its head or
+its body must say to be what we believe we measure.
 """
 
 import asyncio
+import functools
 import json
+import socket
+import ssl
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 
-FIELDS = (
+from benchmarks.processes import ROOT, first_in_line
+
+_FIELDS = (
     # What a browser sends when a person opens a page.
     "User-Agent: Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0\r\n"
     "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n"
@@ -20,160 +27,299 @@ FIELDS = (
     "Accept-Encoding: gzip, deflate\r\n"
     "Sec-Fetch-Dest: document\r\n"
     "Sec-Fetch-Mode: navigate\r\n"
-    "\r\n"
 )
+_LAST_ANSWERS_S = 10.0
+_WRITTEN_OUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What to ask for. `{n}` in `target` becomes the request's number; `says` must occur in the answer's head."""
+    """What to ask, of whom and how. Paths are asked in turn; `{n}` in them becomes the request's salt and number."""
 
     port: int
-    host: str
-    target: str
+    site: str
+    """Host and port of the origin; asked there itself if `port` is the origin's own."""
+    paths: Sequence[str]
+    referers: Sequence[str] = ()
+    """The page each path was found on; none for no such field."""
+    salt: str = ""
+    https: bool = False
     status: int = 200
     says: str = ""
+    """What the answer's head must hold."""
+    shows: str = ""
+    """What its body should hold; those that do are counted, the others are no errors."""
     connections: int = 16
+    clients: int = 1
+    """Addresses of loopback that the connections come from, in turn."""
+    renewed: bool = False
+    """A connection of its own for each request; the time it takes to open counts as well."""
+    every_s: float = 0.0
+    """How often each connection asks; 0 for as soon as it has the last answer."""
+    together: bool = False
+    """Paced connections ask at the same moments, halfway in between, rather than spread over the time."""
     seconds: float = 3.0
-    warm_up_s: float = 0.5
+    warm_up_s: float = 0.3
     requests: int | None = None
     """Stop after so many; None: when the time is over."""
+
+    @property
+    def is_direct(self) -> bool:
+        return self.site.endswith(f":{self.port}")
 
 
 @dataclass(slots=True, kw_only=True)
 class Measured:
-    """What came of it; latencies are those after the warm-up, `asked` counts the warm-up's requests too."""
+    """What came of it. `asked` counts all requests, `in_time` and `latencies_ms` the answers after the warm-up."""
 
     asked: int = 0
+    in_time: int = 0
     seconds: float = 0.0
+    shown: int = 0
     latencies_ms: list[float] = field(default_factory=list)
     errors: dict[str, int] = field(default_factory=dict)
 
     @property
     def per_second(self) -> float:
-        return len(self.latencies_ms) / self.seconds if self.seconds else 0.0
+        return self.in_time / self.seconds if self.seconds else 0.0
 
 
 def measured(load: Load) -> Measured:
-    """Run a load in another process, on the cores this one may use; bounded in time."""
-    command = [sys.executable, __file__, json.dumps(asdict(load))]
-    limit_s = load.seconds + load.warm_up_s + 30
-    ended = subprocess.run(command, capture_output=True, timeout=limit_s, check=True)
-    return Measured(**json.loads(ended.stdout))
+    """Run one load in another process, on the cores this one may use; bounded in time."""
+    return ended(begin(load), load)[0]
+
+
+def begin(*loads: Load) -> subprocess.Popen[bytes]:
+    """Start loads together in one process."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.load"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin
+    process.stdin.write(json.dumps([asdict(load) for load in loads]).encode())
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def ended(process: subprocess.Popen[bytes], *loads: Load) -> list[Measured]:
+    """What a process that was begun with these loads has to tell, once it is over."""
+    limit_s = max(load.seconds + load.warm_up_s for load in loads) + _LAST_ANSWERS_S + _WRITTEN_OUT_S
+    try:
+        told, _ = process.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    if process.returncode:
+        raise SystemExit("a load failed")
+    return [Measured(**each) for each in json.loads(told)]
+
+
+def head_of(load: Load, number: int = 0) -> str:
+    """The whole request for the path of that number."""
+    path = load.paths[number % len(load.paths)]
+    target = path if load.is_direct or load.https else f"http://{load.site}{path}"
+    referer = f"Referer: {load.referers[number % len(load.referers)]}\r\n" if load.referers else ""
+    # A body that is looked into must come as it is.
+    fields = _FIELDS.replace("gzip, deflate", "identity") if load.shows else _FIELDS
+    return f"GET {target} HTTP/1.1\r\nHost: {load.site}\r\n{fields}{referer}\r\n"
 
 
 class _Run:
-    """The state that all connections share."""
+    """What all connections of a load share."""
 
     def __init__(self, load: Load) -> None:
         self.load = load
-        self.counted_from = time.perf_counter() + load.warm_up_s
-        self.asked = 0
-        self.latencies_ms: list[float] = []
+        self.begun_at = time.perf_counter()
+        self.counted_from = self.begun_at + load.warm_up_s
+        self.until = self.counted_from + load.seconds
+        self.connected = 0
+        self.told = Measured()
         self.errors: Counter[str] = Counter()
-        self.over = asyncio.Event()
+        self._says, self.shows = load.says.encode(), load.shows.encode()
+        self._head = head_of(load)
+
+    @property
+    def over(self) -> bool:
+        limit = self.load.requests
+        return time.perf_counter() >= self.until or (limit is not None and self.told.asked >= limit)
 
     def next_request(self) -> bytes:
-        self.asked += 1
-        target = self.load.target.replace("{n}", str(self.asked))
-        return f"GET {target} HTTP/1.1\r\nHost: {self.load.host}\r\n{FIELDS}".encode()
+        load, number = self.load, self.told.asked
+        self.told.asked += 1
+        if len(load.paths) == 1 and not load.referers:
+            return self._head.replace("{n}", f"{load.salt}{number}").encode()
+        return head_of(load, number).replace("{n}", f"{load.salt}{number}").encode()
 
-    def note(self, asked_at: float, problem: str) -> None:
+    def note(self, asked_at: float, head: bytes, *, extra_bytes: int, shown: bool) -> None:
         """One answer has come, right or wrong."""
         now = time.perf_counter()
+        problem = "too long" if extra_bytes else self._problem(head)
         if problem:
             self.errors[problem] += 1
-        elif now >= self.counted_from:
-            self.latencies_ms.append((now - asked_at) * 1000)
-        if self.load.requests is not None and self.asked >= self.load.requests:
-            self.over.set()
+        elif asked_at >= self.counted_from:
+            self.told.latencies_ms.append(round((now - asked_at) * 1000, 4))
+            self.told.shown += shown
+        if self.counted_from <= now < self.until and not problem:
+            self.told.in_time += 1
 
-    def problem(self, head: bytes) -> str:
+    def _problem(self, head: bytes) -> str:
         status = head[9:12].decode("latin-1")
         if status != str(self.load.status):
             return f"status {status}"
-        return "" if self.load.says.encode() in head else f"without {self.load.says!r}"
+        return "" if self._says in head else f"without {self.load.says!r}"
 
 
 class _Connection(asyncio.Protocol):
-    """One request at a time; the next as soon as an answer is whole."""
+    """One request at a time; the next as soon as an answer is whole, or at its moment."""
 
-    def __init__(self, run: _Run) -> None:
-        self._run = run
+    def __init__(self, run: _Run, *, first_at: float, begun_at: float | None) -> None:
+        """`begun_at` is when the connection was begun, if that counts."""
+        self._run, self._load = run, run.load
+        self._due_at = first_at
+        self._begun_at = begun_at
         self._head = b""
         self._missing: int | None = None
-        self.closed = asyncio.Event()
+        self._body: list[bytes] = []
+        self._waiting = False
+        self.closed = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
-        self._ask()
+        self._ask_when_due()
 
     def connection_lost(self, error: Exception | None) -> None:
-        self.closed.set()
+        if self._waiting:
+            self._run.errors["closed"] += 1
+        if not self.closed.done():
+            self.closed.set_result(None)
 
     def data_received(self, data: bytes) -> None:
         if self._missing is not None:
             self._missing -= len(data)
+            if self._run.shows:
+                self._body.append(data)
         else:
             self._head += data
             self._read_head()
         if self._missing is not None and self._missing <= 0:
-            problem = "too long" if self._missing < 0 else self._run.problem(self._head)
-            self._run.note(self._asked_at, problem)
-            if not self._run.over.is_set():
-                self._ask()
+            self._waiting = False
+            shown = bool(self._run.shows) and self._run.shows in b"".join(self._body)
+            self._run.note(self._asked_at, self._head, extra_bytes=-self._missing, shown=shown)
+            if self._load.renewed:
+                self._transport.close()
+            else:
+                self._ask_when_due()
+
+    def _ask_when_due(self) -> None:
+        if self._load.every_s:
+            wait_s = self._due_at - time.perf_counter()
+            self._due_at = max(self._due_at, time.perf_counter()) + self._load.every_s
+            if wait_s > 0:
+                asyncio.get_running_loop().call_later(wait_s, self._ask)
+                return
+        self._ask()
 
     def _ask(self) -> None:
-        self._head, self._missing = b"", None
-        self._asked_at = time.perf_counter()
+        if self._run.over:
+            self._transport.close()
+            return
+        self._head, self._missing, self._waiting = b"", None, True
+        self._body.clear()
+        self._asked_at = time.perf_counter() if self._begun_at is None else self._begun_at
         self._transport.write(self._run.next_request())
 
     def _read_head(self) -> None:
         end = self._head.find(b"\r\n\r\n")
         if end < 0:
             return
-        body_bytes = len(self._head) - end - 4
+        body = self._head[end + 4 :]
         self._head = self._head[: end + 2]
-        _, _, rest = self._head.lower().partition(b"\r\ncontent-length:")
-        length = rest.partition(b"\r\n")[0].strip()
+        length = self._head.lower().partition(b"\r\ncontent-length:")[2].partition(b"\r\n")[0].strip()
         if not length.isdigit():
             self._run.errors["no length"] += 1
+            self._waiting = False
             self._transport.abort()
             return
-        self._missing = int(length) - body_bytes
+        self._missing = int(length) - len(body)
+        if self._run.shows:
+            self._body.append(body)
 
 
-async def _keep_asking(run: _Run) -> None:
-    loop = asyncio.get_running_loop()
-    while not run.over.is_set():
+async def _keep_asking(run: _Run, number: int) -> None:
+    """One connection, or one after the other."""
+    load = run.load
+    offset_s = load.every_s * (0.5 if load.together else number / load.connections)
+    due_at = run.begun_at + offset_s
+    while not run.over:
+        begun_at = time.perf_counter()
+
+        def connection(due_at: float = due_at, begun_at: float = begun_at) -> _Connection:
+            return _Connection(run, first_at=due_at, begun_at=begun_at if load.renewed else None)
+
         try:
-            transport, connection = await loop.create_connection(
-                lambda: _Connection(run), "127.0.0.1", run.load.port
-            )
-        except OSError:
-            run.errors["no connection"] += 1
+            asking = await _connected(run, connection)
+        except OSError as error:
+            run.errors[f"no connection: {type(error).__name__}"] += 1
             await asyncio.sleep(0.1)
             continue
-        await asyncio.wait(
-            [asyncio.create_task(run.over.wait()), asyncio.create_task(connection.closed.wait())],
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        if not run.over.is_set():
-            run.errors["closed"] += 1
-        transport.abort()
+        await asyncio.wait([asking.closed], timeout=run.until + _LAST_ANSWERS_S - time.perf_counter())
+        if not asking.closed.done():
+            run.errors["no answer"] += 1
+            return
+        due_at = time.perf_counter()
 
 
-async def _carry_out(load: Load) -> Measured:
+async def _connected(run: _Run, connection: Callable[[], _Connection]) -> _Connection:
+    loop, load, client = asyncio.get_running_loop(), run.load, run.connected % run.load.clients
+    run.connected += 1
+    plain = socket.socket()
+    plain.setblocking(False)
+    try:
+        # Else the port would be chosen before it is known that only the pair with the other end must be unused.
+        plain.setsockopt(socket.IPPROTO_IP, socket.IP_BIND_ADDRESS_NO_PORT, 1)
+        plain.bind((f"127.0.{1 + client // 250}.{1 + client % 250}", 0))
+        plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        await loop.sock_connect(plain, ("127.0.0.1", load.port))
+        if load.https and not load.is_direct:
+            await loop.sock_sendall(
+                plain, f"CONNECT {load.site} HTTP/1.1\r\nHost: {load.site}\r\n\r\n".encode()
+            )
+            answer = await loop.sock_recv(plain, 4096)
+            if b" 200 " not in answer.partition(b"\r\n")[0]:
+                raise ConnectionError("no tunnel")
+        context = context_of_a_client() if load.https else None
+        name = load.site.partition(":")[0] if load.https else None
+        _, asking = await loop.create_connection(connection, sock=plain, ssl=context, server_hostname=name)
+    except BaseException:
+        plain.close()
+        raise
+    return asking
+
+
+@functools.cache
+def context_of_a_client() -> ssl.SSLContext:
+    """One for all connections. It checks nothing: what we ask is not what is measured."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    return context
+
+
+async def _carried_out(load: Load) -> Measured:
     run = _Run(load)
-    loop = asyncio.get_running_loop()
-    loop.call_later(load.seconds + load.warm_up_s, run.over.set)
-    await asyncio.gather(*(_keep_asking(run) for _ in range(load.connections)))
-    seconds = time.perf_counter() - run.counted_from
-    if load.requests is not None and len(run.latencies_ms) < load.requests:
-        run.errors["not finished in time"] += 1
-    return Measured(asked=run.asked, seconds=seconds, latencies_ms=run.latencies_ms, errors=dict(run.errors))
+    await asyncio.gather(*(_keep_asking(run, number) for number in range(load.connections)))
+    run.told.seconds = min(time.perf_counter(), run.until) - run.counted_from
+    run.told.errors = dict(run.errors)
+    if load.requests is not None and run.told.asked < load.requests:
+        run.told.errors["not finished in time"] = 1
+    return run.told
+
+
+async def _all_carried_out(loads: Sequence[Load]) -> list[Measured]:
+    return list(await asyncio.gather(*map(_carried_out, loads)))
 
 
 if __name__ == "__main__":
-    json.dump(asdict(asyncio.run(_carry_out(Load(**json.loads(sys.argv[1]))))), sys.stdout)
+    first_in_line()
+    asked = [Load(**each) for each in json.load(sys.stdin)]
+    json.dump([asdict(each) for each in asyncio.run(_all_carried_out(asked))], sys.stdout)

@@ -1,12 +1,14 @@
 """A small fast web server, so that a benchmark measures the proxy before it: every answer is bytes built beforehand.
 
-`python origin.py PORT` listens on loopback until it is ended.
+`python -m benchmarks.origin PORT` listens on loopback until it is ended.
 """
 
 import asyncio
 import ssl
 import sys
 from email.utils import formatdate
+
+from benchmarks.processes import first_in_line
 
 PAGE_BYTES = 20_000
 LARGE_BYTES = 300 * 1024**2
@@ -110,4 +112,5 @@ async def main(port: int, pem: str | None = None) -> None:
 
 
 if __name__ == "__main__":
+    first_in_line()
     asyncio.run(main(int(sys.argv[1]), *sys.argv[2:3]))

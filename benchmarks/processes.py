@@ -1,5 +1,7 @@
 """The programs a benchmark starts and stops, their processor time and memory, and their cores. Linux only."""
 
+import contextlib
+import itertools
 import os
 import socket
 import subprocess
@@ -16,21 +18,27 @@ _START_S = 60.0
 _RESTING_S = 0.01
 """Seconds of processor time within a fifth of a second that are no work worth waiting for."""
 
+_LINKMEND = (sys.executable, "-m", "proxy.main")
 _ON_LOOPBACK = {
+    "LINKMEND_ARCHIVES_LIST": '["here private wayback=http://127.0.0.1:9/"]',
     "LINKMEND_PROXY_REACH": '["127.0.0.0/8"]',
     "LINKMEND_PROXY_CONNECT_PORTS": '["1-65535"]',
     "LINKMEND_DESK_LISTEN": "127.0.0.1:0",
     "LINKMEND_METRICS_LISTEN": "127.0.0.1:0",
 }
-"""Where the origins are, and no port that two linkmends would quarrel about."""
+"""Where the origins are, no port that two linkmends would quarrel about, and no archive but one that is not there."""
 
 
 class Program:
     """A process that listens on loopback; a context manager that ends it. Its output goes to a file."""
 
-    def __init__(self, command: Sequence[str | Path], *, port: int, log: Path, cores: set[int]) -> None:
+    def __init__(
+        self, command: Sequence[str | Path], *, port: int, log: Path, cores: set[int], says: str = ""
+    ) -> None:
+        """`says` is what it writes once it is ready; its port may be open before."""
         self.port = port
         self._log = log
+        self._says = says
         with log.open("wb") as output:
             self._process = subprocess.Popen(
                 [str(part) for part in command],
@@ -57,7 +65,8 @@ class Program:
 
     def _answers(self) -> bool:
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+            is_open = probe.connect_ex(("127.0.0.1", self.port)) == 0
+        return is_open and self._says in self._log.read_text(errors="replace")
 
     def _stop(self) -> None:
         self._process.terminate()
@@ -67,11 +76,13 @@ class Program:
             self._process.kill()
             self._process.wait()
 
+    def pids(self) -> list[int]:
+        """Its process, then those that this has started, each with its own behind it, in the order of their start."""
+        return _family(self._process.pid)
+
     def cpu_s(self) -> float:
-        """Processor time of all its threads so far."""
-        # The program's name, in brackets, may hold spaces: what we read stands behind it.
-        fields = self._proc("stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+        """Processor time of all its processes so far."""
+        return sum(map(_cpu_s, self.pids()))
 
     def come_to_rest(self, *, at_most_s: float = 30.0) -> None:
         """Wait for work that goes on behind the answers, which belongs to this measurement and not to the next."""
@@ -80,33 +91,60 @@ class Program:
             before_s = self.cpu_s()
             time.sleep(0.2)
 
-    def memory_mb(self) -> float:
-        return self._status("VmRSS:")
+    def memory_mb(self) -> list[float]:
+        """What each of its processes holds."""
+        return [_status_mb(pid, "VmRSS:") for pid in self.pids()]
 
-    def peak_mb(self) -> float:
-        """The most it held since `forget_peak`."""
-        return self._status("VmHWM:")
+    def peak_mb(self) -> list[float]:
+        """The most that each held since `forget_peak`."""
+        return [_status_mb(pid, "VmHWM:") for pid in self.pids()]
 
     def forget_peak(self) -> None:
-        self._proc("clear_refs").write_text("5")
+        for pid in self.pids():
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
 
     def complaints(self) -> int:
         """Lines of its output that tell of a failure."""
         lines = self._log.read_text(errors="replace").splitlines()
         return sum("Traceback" in line or "ERROR" in line.upper() for line in lines)
 
-    def _proc(self, name: str) -> Path:
-        return Path("/proc", str(self._process.pid), name)
 
-    def _status(self, name: str) -> float:
-        line = next(line for line in self._proc("status").read_text().splitlines() if line.startswith(name))
-        return int(line.split()[1]) / 1024
+def _family(pid: int) -> list[int]:
+    children = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+    return [pid, *(each for child in sorted(children) for each in _family(child))]
+
+
+def _cpu_s(pid: int) -> float:
+    # The program's name, in brackets, may hold spaces: what we read stands behind it.
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+
+def _status_mb(pid: int, name: str) -> float:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(name)) / 1024
 
 
 def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """A port that nobody listens on, and that nobody is given before the program it is for opens it.
+
+    The system gives ports from 32768 on to whoever asks for any, also for connections; tests take theirs from 12000.
+    """
+    for port in _PORTS:
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise SystemExit("no port is free")
+
+
+# Each benchmark begins elsewhere, so that two that run at once do not meet.
+_PORTS = itertools.islice(itertools.cycle(range(10_000, 12_000)), os.getpid() * 100 % 2_000, None)
+
+
+def first_in_line() -> None:
+    """Before the programs that are measured, where we may: clients and sites have machines of their own."""
+    with contextlib.suppress(PermissionError):
+        os.nice(-10)
 
 
 def split_cores() -> tuple[set[int], set[int]]:
@@ -117,35 +155,50 @@ def split_cores() -> tuple[set[int], set[int]]:
 
 def origin(home: Path, cores: set[int], *, pem: Path | None = None) -> Program:
     port = free_port()
-    command = [sys.executable, ROOT / "benchmarks" / "origin.py", str(port), *([pem] if pem else [])]
+    command = [sys.executable, "-m", "benchmarks.origin", str(port), *([str(pem)] if pem else [])]
     log = home / f"origin-{port}.log"
     return Program(command, port=port, log=log, cores=cores)
 
 
-def stock_mitmdump(home: Path, cores: set[int], *further: str) -> Program:
+def mitmdump(home: Path, cores: set[int], *further: str) -> Program:
     """mitmproxy as it comes, under the Python that runs this; `further` options for what it is not to do."""
     port = free_port()
     start = "from mitmproxy.tools.main import mitmdump; mitmdump()"
-    options = ("-q", "--listen-host", "127.0.0.1", "-p", str(port), "--set", f"confdir={home / 'stock'}")
+    folder = home / f"stock-{port}"
+    options = ("-q", "--listen-host", "127.0.0.1", "-p", str(port), "--set", f"confdir={folder}")
     command = (sys.executable, "-c", start, *options, *further)
-    return Program(command, port=port, log=home / "stock.log", cores=cores)
+    return Program(command, port=port, log=folder.with_suffix(".log"), cores=cores)
 
 
-def squid(home: Path, cores: set[int]) -> Program:
-    """Squid without a disk: its hits come from memory."""
+def squid(home: Path, cores: set[int], *, pem: Path) -> Program:
+    """Squid without a disk: its hits come from memory. It opens https as we do, with that key, if it was built to."""
     port, folder = free_port(), home / "squid"
     folder.mkdir()
-    if os.getuid() == 0:
+    if os.getuid() == 0:  # it then becomes another user
         folder.chmod(0o777)
         home.chmod(0o755)
+        pem.chmod(0o644)
+    listening, more = f"127.0.0.1:{port}", ""
+    if squid_opens_https():
+        listening += f" ssl-bump tls-cert={pem} generate-host-certificates=on"
+        more = _OPENED.format(certgen=_CERTGEN, folder=folder)
+        subprocess.run([_CERTGEN, "-c", "-s", folder / "made", "-M", "4MB"], check=True, capture_output=True)
+        subprocess.run(["chmod", "-R", "a+rwX", folder / "made"], check=True)
     config = folder / "squid.conf"
-    config.write_text(_SQUID.format(port=port, folder=folder), encoding="utf-8")
+    config.write_text(_SQUID.format(listening=listening, folder=folder) + more, encoding="utf-8")
     command = ("squid", "-N", "-n", f"linkmend{port}", "-f", config)
     return Program(command, port=port, log=folder / "output.log", cores=cores)
 
 
+def squid_opens_https() -> bool:
+    """Debian's squid-openssl does, its plain squid does not."""
+    told = subprocess.run(["squid", "-v"], capture_output=True, text=True, check=True).stdout
+    return "--enable-ssl-crtd" in told and "--with-openssl" in told and _CERTGEN.exists()
+
+
+_CERTGEN = Path("/usr/lib/squid/security_file_certgen")
 _SQUID = """
-http_port 127.0.0.1:{port}
+http_port {listening}
 http_access allow all
 cache_mem 256 MB
 maximum_object_size_in_memory 4 MB
@@ -156,16 +209,26 @@ coredump_dir {folder}
 shutdown_lifetime 0 seconds
 visible_hostname squid.test
 """
+_OPENED = """
+sslcrtd_program {certgen} -s {folder}/made -M 4MB
+ssl_bump bump all
+tls_outgoing_options flags=DONT_VERIFY_PEER
+sslproxy_cert_error allow all
+"""
 
 
-def linkmend(home: Path, name: str, cores: set[int], *, settings: str = "") -> Program:
-    """linkmend with its demo collection, so that there is something to offer on a repair page."""
-    port, data, config = free_port(), home / name, home / f"{name}.toml"
+def linkmend(data: Path, cores: set[int], *, workers: int = 1, settings: str = "") -> Program:
+    """linkmend over a data folder, with its office and as many workers."""
+    port, config = free_port(), data.with_suffix(".toml")
     config.write_text(settings, encoding="utf-8")
-    python = [sys.executable, "-m", "proxy.main"]
-    where = ("--config", str(config), "--data", str(data))
-    subprocess.run(
-        [*python, "import", *where, ROOT / "deploy" / "demo"], cwd=ROOT, check=True, capture_output=True
-    )
-    command = (*python, "serve", *where, "--listen", f"127.0.0.1:{port}")
-    return Program(command, port=port, log=home / f"{name}.log", cores=cores)
+    where = ("--config", config, "--data", data)
+    command = (*_LINKMEND, "serve", *where, "--listen", f"127.0.0.1:{port}", "--workers", str(workers))
+    log = data.with_suffix(".log")
+    return Program(command, port=port, log=log, cores=cores, says="linkmend ready on")
+
+
+def demo(data: Path) -> Path:
+    """A data folder with the demo collection, so that there is something to offer on a repair page."""
+    command = [*_LINKMEND, "import", "--data", str(data), str(ROOT / "deploy" / "demo")]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    return data

@@ -1,11 +1,12 @@
 """How fast pages are indexed, candidates retrieved and links ranked, and how much memory and disk a collection takes.
 
-    python benchmarks/ranking.py COLLECTIONS [--pages N ...] [--huge] [--repeat N] [--work DIR] [--json]
+    python -m benchmarks.ranking COLLECTIONS [--pages N ...] [--huge] [--repeat N] [--work DIR] [--json]
 
 COLLECTIONS holds collection folders; they are joined and varied (`variations`) to as many pages as are asked for.
-Beside rank-bm25 the same terms are asked of the same pages in turns, in one process. Every figure comes with the
-processor time it took, which other programs on the machine disturb less than the clock. docs/performance.md says
-what each figure is.
+Beside rank-bm25 and plain tantivy the same terms are asked of the same pages in turns, in one process; rank-bm25 is
+left out at 300,000 pages, where it would take six gigabytes and some minutes for a round. Every figure comes with the
+processor time it took, which other programs on the machine disturb less than the clock. docs/performance.md says what
+each figure is.
 """
 
 import argparse
@@ -24,16 +25,17 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from rank_bm25 import BM25Okapi
-from spending import Figure, Rate, Spending, Taken, figure, rate, rate_table, table, taken_table
-from variations import Variations, rendered, write_folder
 
+from benchmarks.plaintantivy import PlainTantivy
+from benchmarks.spending import Figure, Rate, Spending, Taken, figure, rate, rate_table, table, taken_table
+from benchmarks.variations import Variations, rendered, write_folder
 from repair import rankmodel, words
 from repair.clues import ClueReader, Clues
 from repair.collection import Collection
 from repair.intake import Intake
 from repair.learnedrank import LearnedRanker
 from repair.load import load
-from repair.model import BrokenLink, Document, Page
+from repair.model import BrokenLink, Document, HeldPage, Page
 from repair.propose import pages_for
 from repair.settings import CollectionSettings
 
@@ -43,6 +45,7 @@ _LINKS = 200
 _COMPARED = 20
 """Links asked of rank-bm25, which takes about a second for each among 70,000 pages."""
 _TOP = 100
+_BM25, _TANTIVY = "rank-bm25", "plain tantivy"
 _SAMPLE = 3_000
 _SEED = 7
 
@@ -100,9 +103,7 @@ def built(variations: Variations, work: Path, count: int) -> Path:
 
 def ranking(collection: Collection, links: Sequence[BrokenLink], *, repeat: int) -> list[Figure]:
     """From a broken link to the ranked list, one after another; then what that is made of."""
-    ranker, reader = LearnedRanker(collection, rankmodel.default()), ClueReader(collection)
-    for link in links[:_COMPARED]:  # what a running proxy remembers of a site, it remembers
-        ranker.find(link)
+    ranker, reader = _ranker(collection, links), ClueReader(collection)
     clues = [reader.clues(link) for link in links]
     found = [list(pages_for(collection, each)) for each in clues]
     measured = partial(_measured, repeat=repeat, pages=collection.page_count())
@@ -115,44 +116,66 @@ def ranking(collection: Collection, links: Sequence[BrokenLink], *, repeat: int)
     ]
 
 
-def retrieval(collection: Collection, links: Sequence[BrokenLink], *, repeat: int) -> list[Figure]:
-    """The same terms asked of rank-bm25 and of the collection, in turns."""
-    count = collection.page_count()
+def _ranker(collection: Collection, links: Sequence[BrokenLink]) -> LearnedRanker:
+    """One that has ranked before: what a running proxy remembers of a site, it remembers."""
+    ranker = LearnedRanker(collection, rankmodel.default())
+    for link in links[:_COMPARED]:
+        ranker.find(link)
+    return ranker
+
+
+def retrieval(
+    collection: Collection, links: Sequence[BrokenLink], plain: Path, *, repeat: int, bm25: bool
+) -> list[Figure]:
+    """The same terms asked of others and of the collection, in turns; plain tantivy has its index in `plain`."""
     reader = ClueReader(collection)
     clues = [reader.clues(link) for link in links[:_COMPARED]]
     asked = [_terms(each) for each in clues]
-    _tell(f"rank-bm25 reads {count} pages")
-    reference = BM25Okapi(list(_held(collection)))
+    _tell(f"others read {collection.page_count()} pages")
+    tantivy = PlainTantivy.made(plain, _held(collection))
+    ranker = _ranker(collection, links)
     ways: dict[str, Callable[[int], object]] = {
-        "rank-bm25, top 100": lambda at: _top(reference, asked[at]),
-        "index, text alone, top 100": lambda at: _hits(collection, asked[at], {"body": 1.0}),
-        "index, all fields, top 100": lambda at: _hits(collection, asked[at], None),
+        _TANTIVY: lambda at: tantivy.top(asked[at], _TOP),
+        "index, text alone": lambda at: _hits(collection, asked[at], {"body": 1.0}),
+        "index, all fields": lambda at: _hits(collection, asked[at], None),
         "candidates, all ways of asking": lambda at: pages_for(collection, clues[at]),
+        "ranking, evidence to list": lambda at: ranker.find(links[at]),
     }
+    if bm25:
+        reference = BM25Okapi(
+            [words.terms(f"{page.title} \n{page.text}", page.language) for page in _held(collection)]
+        )
+        ways = {_BM25: lambda at: _top(reference, asked[at]), **ways}
+    return _in_turns(ways, len(asked), repeat=repeat, pages=collection.page_count())
+
+
+def _in_turns(
+    ways: dict[str, Callable[[int], object]], count: int, *, repeat: int, pages: int
+) -> list[Figure]:
     rounds: dict[str, list[Spending]] = {name: [] for name in ways}
     for _ in range(repeat):
         turn = {name: Spending() for name in ways}
-        for at in range(len(asked)):
+        for at in range(count):
             for name, way in ways.items():
                 with turn[name].one():
                     way(at)
         for name, spending in turn.items():
             rounds[name].append(spending)
-    against = rounds["rank-bm25, top 100"]
-    return [figure(name, rounds[name], pages=count, against=against) for name in ways]
+    against = {name: rounds[name] for name in (_BM25, _TANTIVY) if name in rounds}
+    return [figure(f"in turns: {name}", rounds[name], pages=pages, against=against) for name in ways]
 
 
 def _terms(clues: Clues) -> list[str]:
     return list(dict.fromkeys(term for terms in clues.terms.values() for term in terms))
 
 
-def _held(collection: Collection) -> Iterator[list[str]]:
-    """The terms of every page as the index has them of its text."""
+def _held(collection: Collection) -> Iterator[HeldPage]:
     numbers = collection.numbers()
     for start in range(0, len(numbers), _TOP):
         for brief in collection.briefs(numbers[start : start + _TOP]).values():
             page = collection.get(brief.url)
-            yield words.terms(f"{page.title} \n{page.text}", page.language) if page else []
+            if page is not None:
+                yield page
 
 
 def _top(reference: BM25Okapi, terms: Sequence[str]) -> object:
@@ -233,12 +256,14 @@ def main() -> None:
             taken.append(taken_by(directory, count, links))
             with Collection.open(directory, _SETTINGS) as collection:
                 told += ranking(collection, links, repeat=asked.repeat)
-                if not asked.no_reference and count < _HUGE:
-                    told += retrieval(collection, links, repeat=asked.repeat)
+                plain, bm25 = work / f"{count}-pages-plain", not asked.no_reference and count < _HUGE
+                told += retrieval(collection, links, plain, repeat=asked.repeat, bm25=bm25)
     if asked.json:
-        print(json.dumps([asdict(each) for each in (*rates, *told, *taken)], indent=2))
+        found = {"indexing": rates, "ranking": told, "taken": taken}
+        lists = {name: [asdict(each) for each in lines] for name, lines in found.items()}
+        print(json.dumps(lists, indent=2))
         return
-    print(rate_table(rates), table(told), taken_table(taken), sep="\n\n")
+    print(rate_table(rates), table(told, (_BM25, _TANTIVY)), taken_table(taken), sep="\n\n")
     print(f"\nload average {os.getloadavg()[0]:.1f}")
 
 

@@ -1,75 +1,58 @@
 """What rules cost: linkmend with ten thousand rules and as many entries in a list, beside linkmend without any.
 
-    python benchmarks/rules.py [--seconds N] [--rounds N] [--json]
+    python -m benchmarks.rules [--seconds N] [--rounds N] [--json]
 
-Both take turns in every round, and what is told are ratios within a round, as in benchmarks/proxy.py. What a single
-verdict costs is told first (benchmarks/verdicts.py).
+Both take turns in every round, and what is told are ratios within a round. What a single verdict costs is told first
+(benchmarks/verdicts.py).
 """
 
 import argparse
 import json
 import os
-import subprocess
-import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
-from figures import Figures, speed_table
-from origin import CACHEABLE, PASSING
-from processes import ROOT, Program, linkmend, origin, split_cores
-
-from proxy import Case, compare
+from benchmarks.load import Load
+from benchmarks.origin import CACHEABLE, PASSING
+from benchmarks.processes import Program, demo, linkmend, origin, split_cores
+from benchmarks.turns import Case, Line, compare, speed_table
+from benchmarks.verdicts import verdicts, write_rules
 
 _RULES = 10_000
 _ENTRIES = 10_000
-_WRITE = "from pathlib import Path; from benchmarks.verdicts import write_rules; import sys; "
+_KINDS = {
+    "hit in memory": (f"{CACHEABLE}a.html", "linkmend;hit"),
+    "pass-through": (f"{PASSING}a.html", "fwd="),
+}
 
 
-def verdicts() -> list[dict[str, float]]:
-    """From a process of its own: here `proxy` is a benchmark, there it is the package."""
-    command = [sys.executable, "-m", "benchmarks.verdicts"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def cases_of(none: Program, many: Program, web: Program, cores: set[int]) -> Iterator[Case]:
+    """The same request without rules and with."""
+    for kind, (path, says) in _KINDS.items():
+        for which, program in ("no rules", none), (f"{_RULES} rules", many):
+            yield Case(
+                name=f"{kind}, {which}",
+                against=f"{kind}, no rules",
+                program=program,
+                load=Load(port=program.port, site=f"127.0.0.1:{web.port}", paths=(path,), says=says),
+                cores=cores,
+            )
 
 
-def write_rules(folder: Path) -> None:
-    call = f"write_rules(Path(sys.argv[1]), rules={_RULES}, entries={_ENTRIES})"
-    subprocess.run([sys.executable, "-c", _WRITE + call, str(folder)], cwd=ROOT, check=True)
-
-
-def pairs(none: Program, many: Program) -> tuple[tuple[Case, Case], ...]:
-    """The same request without rules and with; the first of a pair is what the second is compared with."""
-    kinds = (
-        ("hit in memory", f"{CACHEABLE}a.html", "linkmend;hit"),
-        ("pass-through", f"{PASSING}a.html", "fwd="),
-    )
-    return tuple(
-        (
-            Case(name=f"{name}, no rules", program=none, path=path, says=says),
-            Case(name=f"{name}, {_RULES} rules", program=many, path=path, says=says),
-        )
-        for name, path, says in kinds
-    )
-
-
-def measured(*, rounds: int, seconds: float) -> tuple[list[Figures], int]:
+def measured(*, rounds: int, seconds: float) -> tuple[list[Line], int]:
     proxy_cores, other_cores = split_cores()
-    os.sched_setaffinity(0, other_cores)
     with ExitStack() as running:
         home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
-        write_rules(home / "many-rules")
+        write_rules(home / "many-rules", rules=_RULES, entries=_ENTRIES)
         web = running.enter_context(origin(home, other_cores))
-        none = running.enter_context(linkmend(home, "none", proxy_cores))
+        none = running.enter_context(linkmend(demo(home / "none"), proxy_cores))
         settings = '[rules]\nfolder = "many-rules"\n'
-        many = running.enter_context(linkmend(home, "many", proxy_cores, settings=settings))
-        found = [
-            figures
-            for pair in pairs(none, many)
-            for figures in compare(pair, web, rounds=rounds, seconds=seconds)
-        ]
-        return found, none.complaints() + many.complaints()
+        many = running.enter_context(linkmend(demo(home / "many"), proxy_cores, settings=settings))
+        told = compare(tuple(cases_of(none, many, web, other_cores)), rounds=rounds, seconds=seconds)
+        return told, none.complaints() + many.complaints()
 
 
 def main() -> None:
@@ -78,7 +61,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
-    single = verdicts()
+    single = list(verdicts())
     speed, complaints = measured(rounds=asked.rounds, seconds=asked.seconds)
     if asked.json:
         told = {"verdicts": single, "speed": [asdict(line) for line in speed], "complaints": complaints}

@@ -2,9 +2,11 @@
 
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+from benchmarks.figures import Spread, markdown, quantile, spread
 
 
 @dataclass(slots=True)
@@ -26,19 +28,15 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One line of the table: medians over the rounds; `ratio` is how many times faster than the reference."""
+    """One line of the table: p50 over the rounds, medians of the rest; `times` is how much faster than each other."""
 
     name: str
     pages: int
-    p50_ms: float
+    p50_ms: Spread
     p95_ms: float
     cpu_p50_ms: float
     cpu_p95_ms: float
-    p50_least_ms: float
-    p50_most_ms: float
-    ratio: float | None = None
-    ratio_least: float | None = None
-    ratio_most: float | None = None
+    times: dict[str, Spread]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +45,7 @@ class Rate:
 
     name: str
     pages: int
-    a_second: float
-    least: float
-    most: float
+    a_second: Spread
     a_cpu_second: float
 
 
@@ -63,74 +59,69 @@ class Taken:
 
 
 def figure(
-    name: str, rounds: Sequence[Spending], *, pages: int, against: Sequence[Spending] | None = None
+    name: str,
+    rounds: Sequence[Spending],
+    *,
+    pages: int,
+    against: Mapping[str, Sequence[Spending]] | None = None,
 ) -> Figure:
-    p50 = [1000 * _quantile(each.wall_s, 0.5) for each in rounds]
-    # By processor time: both sides of a ratio are measured in turns, but one side takes a thousandth of the time.
-    ratios = [sum(other.cpu_s) / sum(own.cpu_s) for own, other in zip(rounds, against or (), strict=False)]
+    def median_ms(spent: list[list[float]], part: float) -> float:
+        return 1000 * statistics.median(quantile(each, part) for each in spent)
+
+    wall, cpu = [each.wall_s for each in rounds], [each.cpu_s for each in rounds]
     return Figure(
         name=name,
         pages=pages,
-        p50_ms=statistics.median(p50),
-        p95_ms=1000 * statistics.median(_quantile(each.wall_s, 0.95) for each in rounds),
-        cpu_p50_ms=1000 * statistics.median(_quantile(each.cpu_s, 0.5) for each in rounds),
-        cpu_p95_ms=1000 * statistics.median(_quantile(each.cpu_s, 0.95) for each in rounds),
-        p50_least_ms=min(p50),
-        p50_most_ms=max(p50),
-        ratio=statistics.median(ratios) if ratios else None,
-        ratio_least=min(ratios) if ratios else None,
-        ratio_most=max(ratios) if ratios else None,
+        p50_ms=spread([1000 * quantile(each, 0.5) for each in wall]),
+        p95_ms=median_ms(wall, 0.95),
+        cpu_p50_ms=median_ms(cpu, 0.5),
+        cpu_p95_ms=median_ms(cpu, 0.95),
+        times={other: _times(rounds, theirs) for other, theirs in (against or {}).items()},
     )
 
 
+def _times(rounds: Sequence[Spending], others: Sequence[Spending]) -> Spread:
+    # By processor time: both sides are measured in turns, but one side may take a thousandth of the time.
+    return spread([sum(other.cpu_s) / sum(own.cpu_s) for own, other in zip(rounds, others, strict=True)])
+
+
 def rate(name: str, spending: Spending, pages: int) -> Rate:
-    rates = [pages / each for each in spending.wall_s]
     return Rate(
         name=name,
         pages=pages,
-        a_second=statistics.median(rates),
-        least=min(rates),
-        most=max(rates),
+        a_second=spread([pages / each for each in spending.wall_s]),
         a_cpu_second=statistics.median(pages / each for each in spending.cpu_s),
     )
 
 
-def _quantile(values: Sequence[float], part: float) -> float:
-    return sorted(values)[min(int(len(values) * part), len(values) - 1)]
-
-
-def table(told: Sequence[Figure]) -> str:
-    """Markdown, so that it can go into docs/performance.md as it is."""
-    lines = [
-        "| what | pages | p50 / p95 | p50 least - most | CPU p50 / p95 | times rank-bm25 (least - most) |",
-        "|---|---|---|---|---|---|",
-    ]
-    lines += [
-        f"| {each.name} | {each.pages} | {each.p50_ms:.2f} / {each.p95_ms:.2f} ms "
-        f"| {each.p50_least_ms:.2f} - {each.p50_most_ms:.2f} ms "
-        f"| {each.cpu_p50_ms:.2f} / {each.cpu_p95_ms:.2f} ms | {_ratio(each)} |"
+def table(told: Sequence[Figure], others: Sequence[str]) -> str:
+    heads = (
+        "what",
+        "pages",
+        "p50 (least - most)",
+        "p95",
+        "CPU p50 / p95",
+        *(f"times {name}" for name in others),
+    )
+    rows = [
+        (
+            each.name,
+            str(each.pages),
+            f"{each.p50_ms} ms",
+            f"{each.p95_ms:.2f} ms",
+            f"{each.cpu_p50_ms:.2f} / {each.cpu_p95_ms:.2f} ms",
+            *(str(each.times.get(name, "")) for name in others),
+        )
         for each in told
     ]
-    return "\n".join(lines)
-
-
-def _ratio(told: Figure) -> str:
-    if told.ratio is None or told.ratio_least is None or told.ratio_most is None:
-        return ""
-    return f"{told.ratio:.0f} ({told.ratio_least:.0f} - {told.ratio_most:.0f})"
+    return markdown(heads, rows)
 
 
 def rate_table(told: Sequence[Rate]) -> str:
-    lines = ["| indexing | pages | pages/s (least - most) | pages per CPU second |", "|---|---|---|---|"]
-    lines += [
-        f"| {each.name} | {each.pages} | {each.a_second:.0f} ({each.least:.0f} - {each.most:.0f}) "
-        f"| {each.a_cpu_second:.0f} |"
-        for each in told
-    ]
-    return "\n".join(lines)
+    rows = [(each.name, str(each.pages), str(each.a_second), f"{each.a_cpu_second:.0f}") for each in told]
+    return markdown(("indexing", "pages", "pages/s (least - most)", "pages per CPU second"), rows)
 
 
 def taken_table(told: Sequence[Taken]) -> str:
-    lines = ["| pages | on disk | memory |", "|---|---|---|"]
-    lines += [f"| {each.pages} | {each.disk_mb:.0f} MB | {each.memory_mb:.0f} MB |" for each in told]
-    return "\n".join(lines)
+    rows = [(str(each.pages), f"{each.disk_mb:.0f} MB", f"{each.memory_mb:.0f} MB") for each in told]
+    return markdown(("pages", "on disk", "memory"), rows)

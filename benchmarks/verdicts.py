@@ -1,14 +1,12 @@
 """What one verdict of the rules costs, by the number of rules and of entries in their lists.
 
-    python -m benchmarks.verdicts
-
-Run from the root of the project, where `proxy` is the package and not the benchmark of that name.
+python -m benchmarks.verdicts
 """
 
 import json
 import tempfile
 import timeit
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -81,14 +79,18 @@ def _each(ask_all: Callable[[], object]) -> float:
     return min(timeit.repeat(ask_all, number=1, repeat=_ROUNDS)) / _HOSTS * 1e6
 
 
-def main() -> None:
+def verdicts() -> Iterator[dict[str, float]]:
     for rules, entries in ((0, 0), (0, 100), (0, 10_000), (100, 0), (10_000, 0), (10_000, 10_000)):
         with tempfile.TemporaryDirectory(prefix="linkmend-verdicts-") as place:
             write_rules(Path(place), rules=rules, entries=entries)
             begun = timeit.default_timer()
             book = load(Path(place))
             loaded_s = timeit.default_timer() - begun
-        told = {"rules": rules, "entries": entries, "load_s": round(loaded_s, 3), **microseconds(book)}
+        yield {"rules": rules, "entries": entries, "load_s": round(loaded_s, 3), **microseconds(book)}
+
+
+def main() -> None:
+    for told in verdicts():
         print(json.dumps(told))
 
 

@@ -1,0 +1,300 @@
+"""What readers of ordinary pages notice while fifty repair pages are being made, and how long a repair page takes.
+
+    python -m benchmarks.crowd [--collection DIR] [--workers N] [--seconds N] [--rounds N] [--json]
+
+Twenty readers, each on a connection and an address of its own, ask for a page five times a second: half of the pages
+are passed on, half are stored. They do so alone, while fifty connections ask for one dead link after the other, and
+while fifty dead links are asked for at once every two seconds; and, with nobody else there, one dead link is asked
+for after the other. These take turns in every round, and what is told are ratios within a round.
+
+The readers are one process, the dead links another. They and the origin go first in line for a core, if we may (as
+root), since in a school they have machines of their own. What they are held up all the same is measured with it, by
+readers who ask the origin itself, and stands in the table.
+
+--collection is a data folder with a collection in it (`linkmend import --data DIR ...`), or such a collection itself,
+as `benchmarks.ranking --work` leaves them. It is copied and not touched; without it the demo collection is taken.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from benchmarks.deadlinks import DeadLink, dead_links
+from benchmarks.figures import Spread, markdown, quantile, ratios, spread, written
+from benchmarks.load import Load, Measured, begin, ended
+from benchmarks.origin import CACHEABLE, PASSING
+from benchmarks.processes import Program, demo, linkmend, origin
+from repair.collection import DATABASE
+
+_READERS = 20
+_READER_EVERY_S = 0.2
+_CROWD = 50
+_BURST_EVERY_S = 2.0
+_DEAD_LINKS = 6_000
+_READING = ("all", "passed on", "stored", "the origin itself")
+ALONE, KEPT_BUSY, IN_BURSTS, ONE_BY_ONE = (
+    "readers alone",
+    "fifty repairs all the time",
+    "fifty at once every 2 s",
+    "one",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Latencies of one turn by what was asked, repairs a second, and how many repair pages list something."""
+
+    reading: dict[str, list[float]]
+    repairs_ms: list[float]
+    repairs_a_second: float
+    listing: float
+    errors: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noticed:
+    """What readers of one kind of page notice: quantiles, and what they are beside those of readers alone."""
+
+    pages: str
+    counted: int
+    p50_ms: Spread
+    p95_ms: Spread
+    p99_ms: Spread
+    p50_ratio: Spread
+    p95_ratio: Spread
+    p99_ratio: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairs:
+    """How long repair pages took; `listing` is the part of them that offers pages."""
+
+    counted: int
+    p50_ms: Spread
+    p95_ms: Spread
+    a_second: Spread
+    listing: Spread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """Everything about one state of affairs."""
+
+    state: str
+    noticed: list[Noticed]
+    repairs: Repairs | None
+    errors: dict[str, int]
+
+
+class Scene:
+    """The proxy, the site and the links that are dead; each is asked for once before any comes again."""
+
+    def __init__(self, proxy: Program, web: Program, links: Sequence[DeadLink]) -> None:
+        self._proxy, self._web, self._links = proxy, web, list(links)
+
+    def turn(self, state: str, seconds: float) -> Turn:
+        readers = self._readers(seconds) if state != ONE_BY_ONE else []
+        crowd = self._crowd(state, seconds) if state != ALONE else []
+        running = [(begin(*loads), loads) for loads in (readers, crowd) if loads]
+        told = [each for process, loads in running for each in ended(process, *loads)]
+        self._proxy.come_to_rest()
+        read, repaired = told[: len(readers)], told[len(readers) :]
+        latencies = [each.latencies_ms for each in read]
+        reading = dict(zip(_READING, [latencies[0] + latencies[1], *latencies], strict=True)) if read else {}
+        for each in repaired:
+            self._links = self._links[each.asked :] + self._links[: each.asked]
+        return Turn(
+            reading=reading,
+            repairs_ms=[ms for each in repaired for ms in each.latencies_ms],
+            repairs_a_second=sum(each.per_second for each in repaired),
+            listing=_listing(repaired),
+            errors=_errors(told),
+        )
+
+    def _readers(self, seconds: float) -> list[Load]:
+        site = f"127.0.0.1:{self._web.port}"
+
+        def load(port: int, path: str, says: str, connections: int) -> Load:
+            return Load(
+                port=port, site=site, paths=(path,), says=says, connections=connections, clients=connections,
+                every_s=_READER_EVERY_S, seconds=seconds,
+            )  # fmt: skip
+
+        return [
+            load(self._proxy.port, f"{PASSING}a.html", "fwd=", _READERS // 2),
+            load(self._proxy.port, f"{CACHEABLE}a.html", "linkmend;hit", _READERS // 2),
+            load(self._web.port, f"{PASSING}a.html", "", _READERS // 2),
+        ]
+
+    def _crowd(self, state: str, seconds: float) -> list[Load]:
+        connections = 1 if state == ONE_BY_ONE else _CROWD
+        return [
+            Load(
+                port=self._proxy.port,
+                site=f"127.0.0.1:{self._web.port}",
+                paths=[link.path for link in self._links],
+                referers=[link.source_url for link in self._links],
+                status=404,
+                says="Linkmend-Miss: not_found",
+                shows="<li data-url=",
+                connections=connections,
+                clients=connections,
+                every_s=_BURST_EVERY_S if state == IN_BURSTS else 0.0,
+                together=True,
+                seconds=seconds,
+            )
+        ]
+
+
+def _listing(repaired: Sequence[Measured]) -> float:
+    answered = sum(len(each.latencies_ms) for each in repaired)
+    return sum(each.shown for each in repaired) / answered if answered else 0.0
+
+
+def _errors(told: Sequence[Measured]) -> dict[str, int]:
+    reasons = {reason for each in told for reason in each.errors}
+    return {reason: sum(each.errors.get(reason, 0) for each in told) for reason in sorted(reasons)}
+
+
+def watched(scene: Scene, *, rounds: int, seconds: float) -> list[Told]:
+    states = (ONE_BY_ONE, ALONE, KEPT_BUSY, IN_BURSTS)
+    turns: dict[str, list[Turn]] = {state: [] for state in states}
+    for state in (
+        ONE_BY_ONE,
+        ALONE,
+        KEPT_BUSY,
+    ):  # once for nothing: all is loaded, and what is to be stored is
+        scene.turn(state, 1.0)
+    for number in range(rounds):
+        for state in states if number % 2 == 0 else reversed(states):
+            turns[state].append(scene.turn(state, seconds))
+        print(f"round {number + 1} of {rounds} done", file=sys.stderr)
+    return [_told(state, turns[state], turns[ALONE]) for state in states]
+
+
+def _told(state: str, turns: Sequence[Turn], alone: Sequence[Turn]) -> Told:
+    return Told(
+        state=state,
+        noticed=[_noticed(pages, turns, alone) for pages in turns[0].reading],
+        repairs=_repairs(turns) if state != ALONE else None,
+        errors={
+            reason: sum(turn.errors.get(reason, 0) for turn in turns)
+            for reason in sorted({reason for turn in turns for reason in turn.errors})
+        },
+    )
+
+
+def _noticed(pages: str, turns: Sequence[Turn], alone: Sequence[Turn]) -> Noticed:
+    def quantiles(part: float, among: Sequence[Turn]) -> list[float]:
+        return [quantile(turn.reading[pages], part) for turn in among]
+
+    def ratio(part: float) -> Spread:
+        return ratios(quantiles(part, turns), quantiles(part, alone))
+
+    return Noticed(
+        pages=pages,
+        counted=sum(len(turn.reading[pages]) for turn in turns),
+        p50_ms=spread(quantiles(0.5, turns)),
+        p95_ms=spread(quantiles(0.95, turns)),
+        p99_ms=spread(quantiles(0.99, turns)),
+        p50_ratio=ratio(0.5),
+        p95_ratio=ratio(0.95),
+        p99_ratio=ratio(0.99),
+    )
+
+
+def _repairs(turns: Sequence[Turn]) -> Repairs:
+    return Repairs(
+        counted=sum(len(turn.repairs_ms) for turn in turns),
+        p50_ms=spread([quantile(turn.repairs_ms, 0.5) for turn in turns]),
+        p95_ms=spread([quantile(turn.repairs_ms, 0.95) for turn in turns]),
+        a_second=spread([turn.repairs_a_second for turn in turns]),
+        listing=spread([turn.listing for turn in turns]),
+    )
+
+
+def tables(told: Sequence[Told]) -> str:
+    readers = [
+        (
+            each.state,
+            kind.pages,
+            f"{kind.p50_ms.median:.2f} / {kind.p95_ms.median:.2f} / {kind.p99_ms} ms",
+            *(str(ratio) for ratio in (kind.p50_ratio, kind.p95_ratio, kind.p99_ratio)),
+            str(kind.counted),
+            written(each.errors),
+        )
+        for each in told
+        for kind in each.noticed
+    ]
+    repairs = [
+        (
+            "one at a time, nobody else there" if each.state == ONE_BY_ONE else each.state,
+            f"{each.repairs.p50_ms} ms",
+            f"{each.repairs.p95_ms} ms",
+            f"{each.repairs.a_second.median:.1f}",
+            f"{each.repairs.listing.median:.1%}",
+            str(each.repairs.counted),
+            written(each.errors),
+        )
+        for each in told
+        if each.repairs
+    ]
+    beside = ("p50 beside alone", "p95 beside alone", "p99 beside alone")
+    return "\n\n".join(
+        (
+            markdown(("while", "pages", "p50 / p95 / p99", *beside, "counted", "errors"), readers),
+            markdown(("repairs", "p50", "p95", "a second", "with a list", "counted", "errors"), repairs),
+        )
+    )
+
+
+def copied(collection: Path, home: Path) -> Path:
+    """A data folder with the same collection and nothing else, to be written to."""
+    data = home / "data"
+    data.mkdir()
+    inner, target = collection / "collection", data / "collection"
+    source = inner if inner.is_dir() else collection
+    # Files of a gigabyte are copied at once where the file system can.
+    subprocess.run(["cp", "-r", "--reflink=auto", source, target], check=True)
+    return data
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="readers of ordinary pages, and fifty repairs")
+    parser.add_argument("--collection", type=Path, help="a data folder with a collection, or that itself")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=10.0, help="length of one turn")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    if asked.collection and not list(asked.collection.rglob(DATABASE)):
+        parser.error(f"{asked.collection}: there is no collection in it")
+    cores = os.sched_getaffinity(0)
+    with ExitStack() as running:
+        home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
+        data = copied(asked.collection, home) if asked.collection else demo(home / "data")
+        web = running.enter_context(origin(home, cores))
+        links = dead_links(data, f"127.0.0.1:{web.port}", _DEAD_LINKS)
+        proxy = running.enter_context(linkmend(data, cores, workers=asked.workers))
+        proxy.come_to_rest()
+        told = watched(Scene(proxy, web, links), rounds=asked.rounds, seconds=asked.seconds)
+        complaints = proxy.complaints()
+    if asked.json:
+        print(json.dumps({"states": [asdict(each) for each in told], "complaints": complaints}, indent=2))
+        return
+    print(tables(told))
+    print(
+        f"\n{asked.workers} workers, {complaints} complaints in the log, load average {os.getloadavg()[0]:.1f};"
+    )
+    print(f"median (least - most) of {asked.rounds} rounds")
+
+
+if __name__ == "__main__":
+    main()

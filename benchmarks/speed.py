@@ -1,0 +1,256 @@
+"""How fast linkmend is, in one table: beside bare mitmdump and Squid, and two workers beside one.
+
+    python -m benchmarks.speed [--seconds N] [--rounds N] [--only WORD] [--json]
+
+Everything runs on loopback and is started and stopped here. All cases take turns in every round (turns.py here), and
+docs/performance.md says what each is. They share the cores in two ways:
+
+- Proxies beside each other: each has the first core, which the others leave alone while it is asked; origin and loads
+  have the other cores. Every answer is looked at (load.py).
+- One worker and two: both may use all cores, and so may the origin and the loads, which go first in line. Pages over
+  kept http connections are then asked for by `wrk`, if it is there: it takes a fraction of what load.py does, and so
+  leaves the cores to linkmend. What the answers say is looked at in the calm part of each turn.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from benchmarks.certificate import self_signed
+from benchmarks.figures import markdown, ratios
+from benchmarks.handshakes import RESUMED, SEEN, UNSEEN, measured_handshakes
+from benchmarks.load import Load, measured
+from benchmarks.origin import CACHEABLE, PASSING
+from benchmarks.processes import (
+    Program,
+    demo,
+    linkmend,
+    mitmdump,
+    origin,
+    split_cores,
+    squid,
+    squid_opens_https,
+)  # fmt: skip
+from benchmarks.turns import Case, Line, compare, speed_table
+from benchmarks.wrk import can_carry_out, measured_by_wrk
+
+_SETTINGS = "[proxy]\nverify_origins = false\n"
+_PASS, _HIT, _REPAIR = "passes on", "hit in memory", "repair page"
+_BASE = f"mitmdump, {_PASS}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A kind of page: its path at the origin, and how to know that it was answered in the way we mean."""
+
+    path: str
+    says: str
+    status: int = 200
+
+
+PLAIN = Asked(path=f"{PASSING}a.html", says="")
+SQUIDS = {
+    _PASS: Asked(path=f"{PASSING}a.html", says="MISS from"),
+    _HIT: Asked(path=f"{CACHEABLE}a.html", says="HIT from"),
+}
+OURS = {
+    _PASS: Asked(path=f"{PASSING}a.html", says="fwd="),
+    _HIT: Asked(path=f"{CACHEABLE}a.html", says="linkmend;hit"),
+    _REPAIR: Asked(path="/water-cycle-{n}.html", says="Linkmend-Miss: not_found", status=404),
+}
+FURTHER = {
+    "passes on, new URLs": Asked(path=f"{PASSING}{{n}}.html", says="fwd="),
+    "first visit": Asked(path=f"{CACHEABLE}{{n}}.html", says=";stored"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How is asked: over http or https, over kept connections or a new one for each request."""
+
+    https: bool
+    renewed: bool
+
+    def __str__(self) -> str:
+        return f"{'https' if self.https else 'http'}, {'new' if self.renewed else 'kept'}"
+
+
+WAYS = tuple(Way(https=https, renewed=renewed) for https in (False, True) for renewed in (False, True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """The origins, and the cores of those who ask."""
+
+    web: Program
+    secure: Program
+    cores: set[int]
+
+    def origin(self, way: Way) -> Program:
+        return self.secure if way.https else self.web
+
+    def load(self, program: Program, way: Way, asked: Asked) -> Load:
+        return Load(
+            port=program.port,
+            site=f"127.0.0.1:{self.origin(way).port}",
+            paths=(asked.path,),
+            says=asked.says,
+            status=asked.status,
+            https=way.https,
+            renewed=way.renewed,
+            clients=16,
+        )
+
+
+def beside_others(programs: dict[str, Program], stage: Stage) -> Iterator[Case]:
+    """linkmend with one worker, mitmdump, Squid and the origin, asked the same in all ways."""
+    for way in WAYS:
+        for who, program, asked in _who_is_asked(programs, stage, way):
+            load = stage.load(program, way, asked)
+            base = f"{way}: {_BASE}"
+            yield Case(name=f"{way}: {who}", against=base, program=program, load=load, cores=stage.cores)
+
+
+def _who_is_asked(
+    programs: dict[str, Program], stage: Stage, way: Way
+) -> Iterator[tuple[str, Program, Asked]]:
+    ours = programs["linkmend"]
+    yield _BASE, programs["mitmdump"], PLAIN
+    yield "the origin itself", stage.origin(way), PLAIN
+    if "squid" in programs and (squid_opens_https() or not way.https):
+        yield from ((f"Squid, {name}", programs["squid"], asked) for name, asked in SQUIDS.items())
+    yield from ((f"linkmend, {name}", ours, asked) for name, asked in OURS.items())
+    if way == WAYS[0]:
+        yield from ((f"linkmend, {name}", ours, asked) for name, asked in FURTHER.items())
+        yield "linkmend, hit on disk", programs["disk"], OURS[_HIT]
+
+
+def handshakes(programs: dict[str, Program], stage: Stage) -> Iterator[Case]:
+    """TLS set up and nothing asked; mitmdump connects lazily, and so does no more either."""
+    for kind in (SEEN, UNSEEN, RESUMED):
+        for who, program in ("mitmdump, lazy", programs["lazy"]), ("linkmend", programs["linkmend"]):
+            yield Case(
+                name=f"TLS, {kind}: {who}",
+                against=f"TLS, {kind}: mitmdump, lazy",
+                program=program,
+                load=stage.load(program, WAYS[-1], OURS[_HIT]),
+                cores=stage.cores,
+                busy=partial(measured_handshakes, kind=kind),
+                calm=None,
+            )
+
+
+def one_and_two(one: Program, two: Program, stage: Stage) -> Iterator[Case]:
+    """The same linkmend with one worker and with two."""
+    for way in WAYS:
+        for name, asked in OURS.items():
+            for who, program in ("one worker", one), ("two workers", two):
+                load = stage.load(program, way, asked)
+                yield Case(
+                    name=f"{way}, {who}: {name}",
+                    against=f"{way}, one worker: {name}",
+                    program=program,
+                    load=load,
+                    cores=stage.cores,
+                    busy=measured_by_wrk if can_carry_out(load) else measured,
+                )
+
+
+# What was wanted: the first case beside the second.
+GOALS = (
+    (f"http, kept: linkmend, {_PASS}", f"http, kept: {_BASE}", 2.0),
+    (f"http, kept: linkmend, {_HIT}", f"http, kept: {_BASE}", 10.0),
+    (f"http, kept: linkmend, {_HIT}", f"http, kept: Squid, {_HIT}", 0.7),
+    (f"https, kept: linkmend, {_HIT}", f"https, kept: {_BASE}", 6.0),
+    (f"http, kept, two workers: {_PASS}", f"http, kept, one worker: {_PASS}", 1.4),
+    (f"http, kept, two workers: {_HIT}", f"http, kept, one worker: {_HIT}", 1.4),
+)
+
+
+def goals_table(told: Sequence[Line]) -> str:
+    rounds = {line.name: line.rounds for line in told}
+    rows = [
+        (name, other, f"{wanted}", str(ratios(rounds[name], rounds[other])))
+        for name, other, wanted in GOALS
+        if name in rounds and other in rounds
+    ]
+    return markdown(("case", "beside", "wanted", "ratio (least - most)"), rows)
+
+
+def wanted_cases(cases: Sequence[Case], word: str) -> list[Case]:
+    """Those whose names hold the word, and what they are compared with."""
+    named = [case for case in cases if word in case.name]
+    beside = {case.against for case in named}
+    return [case for case in cases if case in named or case.name in beside]
+
+
+def all_cases(running: ExitStack, home: Path) -> tuple[list[Case], list[Program]]:
+    """Starts everything; the cases, and the linkmends."""
+    proxy_cores, other_cores = split_cores()
+    every_core = proxy_cores | other_cores
+    pem = self_signed(home / "origin.pem")
+
+    def started(program: Program) -> Program:
+        return running.enter_context(program)
+
+    def ours(name: str, cores: set[int], *, workers: int = 1, settings: str = "") -> Program:
+        data = demo(home / name)
+        return started(linkmend(data, cores, workers=workers, settings=_SETTINGS + settings))
+
+    def stage(cores: set[int]) -> Stage:
+        web, secure = started(origin(home, cores)), started(origin(home, cores, pem=pem))
+        return Stage(web=web, secure=secure, cores=cores)
+
+    programs = {
+        "mitmdump": started(mitmdump(home, proxy_cores, "--ssl-insecure")),
+        "lazy": started(mitmdump(home, proxy_cores, "--ssl-insecure", "--set", "connection_strategy=lazy")),
+        "linkmend": ours("usual", proxy_cores),
+        "disk": ours("disk", proxy_cores, settings="[cache]\nmemory_bytes = 0\n"),
+    }
+    if shutil.which("squid"):
+        programs["squid"] = started(squid(home, proxy_cores, pem=pem))
+    one, two = ours("one", every_core), ours("two", every_core, workers=2)
+    apart, together = stage(other_cores), stage(every_core)
+    cases = [
+        *beside_others(programs, apart),
+        *handshakes(programs, apart),
+        *one_and_two(one, two, together),
+    ]
+    return cases, [programs["linkmend"], programs["disk"], one, two]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="linkmend beside bare mitmdump and Squid")
+    parser.add_argument("--seconds", type=float, default=2.0, help="length of one turn of a case")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--only", default="", help="cases whose names hold this, and what they are beside")
+    parser.add_argument("--json", action="store_true")
+    asked = parser.parse_args()
+    with ExitStack() as running:
+        home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
+        cases, linkmends = all_cases(running, home)
+        cases = wanted_cases(cases, asked.only)
+        if not cases:
+            parser.error(f"no case is named like {asked.only!r}")
+        told = compare(cases, rounds=asked.rounds, seconds=asked.seconds)
+        complaints = sum(program.complaints() for program in linkmends)
+    if asked.json:
+        print(json.dumps({"cases": [asdict(line) for line in told], "complaints": complaints}, indent=2))
+        return
+    print(speed_table(told), goals_table(told), sep="\n\n")
+    by = "wrk" if shutil.which("wrk") else "benchmarks.load, as there is no wrk"
+    print(f"\nPages of one worker and two over kept http asked for by {by}; {complaints} complaints in")
+    print(
+        f"linkmend's logs; {asked.rounds} rounds of {asked.seconds} s; load average {os.getloadavg()[0]:.1f}"
+    )
+
+
+if __name__ == "__main__":
+    main()
