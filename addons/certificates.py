@@ -147,6 +147,9 @@ class QuickTls(TlsConfig):
     def __init__(self) -> None:
         self._signing = ThreadPoolExecutor(1, thread_name_prefix="certificates")
 
+    def running(self) -> None:
+        """mitmproxy loads its authority here; ours was loaded before anybody could connect (addons/master.py)."""
+
     def configure(self, updated: Any) -> None:
         super().configure(updated)  # type: ignore[no-untyped-call]
         if self.certstore is not None and not isinstance(self.certstore, Certificates):

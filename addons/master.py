@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from mitmproxy import certs, connection, exceptions, flow, hooks, master, options
+from mitmproxy import connection, exceptions, flow, hooks, master, options
 from mitmproxy.addonmanager import AddonManager
 from mitmproxy.addons import clientplayback, core, disable_h2c, next_layer, proxyserver, tlsconfig
 from mitmproxy.proxy.server import ConnectionHandler
@@ -256,7 +256,7 @@ class LeanMaster(master.Master):
     async def serve(self, *, ready: Callable[[], None], in_flight: Callable[[], int], grace_s: float) -> None:
         """Run until SIGTERM or SIGINT; then take no new connections, let answers under way finish, and end."""
         loop = asyncio.get_running_loop()
-        self._check_authority()
+        self._load_authority()
         lookups = Lookups()
         lookups.install(loop)
         stop = asyncio.Event()
@@ -273,15 +273,16 @@ class LeanMaster(master.Master):
             lookups.close()
             self._lean.end()
 
-    def _check_authority(self) -> None:
-        """mitmproxy would start without its certificate authority, and every https page would fail."""
+    def _load_authority(self) -> None:
+        """Load it. mitmproxy would start without its certificate authority, and every https page would fail."""
         file = Path(self._confdir).expanduser() / f"{tlsconfig.CONF_BASENAME}-ca.pem"
         try:
             for loose in keep_key_private(file.parent):
                 log.warning(
                     "%s could be read by others: it is private again, but may be known to them", loose
                 )
-            certs.CertStore.from_store(file.parent, tlsconfig.CONF_BASENAME, self.options.key_size)
+            # mitmproxy does so after it has begun to listen: whoever was waiting would find no certificate.
+            self.addons.get("tlsconfig").configure(("confdir",))
         except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
             why = str(error).partition("\n")[0]
             advice = "restore it from a backup, or remove it for a new one that devices must trust anew"
@@ -305,8 +306,6 @@ class LeanMaster(master.Master):
             await running
         try:
             self.listening_on()
-            if self.addons.get("tlsconfig").certstore is None:
-                raise StartError(f"{self._confdir}: the certificate authority cannot be used")
         except StartError:
             self.shutdown()
             await running
