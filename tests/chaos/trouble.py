@@ -28,7 +28,9 @@ _ONE_AT_A_TIME = {
     *("kill proxy", "stop proxy", "kill Squid", "fill disk", "site: refuses"),
     *("command: import", "command: misses", "command: remove", "command: backup"),
 }
-_RARE = {"kill proxy": 0.5, "stop proxy": 0.4, "kill Squid": 0.7, "fill disk": 0.6} | {
+# Names excuse everybody for long, and little would be checked if they failed more often.
+_RARE = {"kill proxy": 0.5, "stop proxy": 0.4, "kill Squid": 0.7, "fill disk": 0.6}
+_RARE |= {"names: fail": 0.4, "names: hang": 0.3} | {
     f"command: {name}": often
     for name, often in {"import": 0.2, "misses": 0.1, "remove": 0.25, "backup": 0.15}.items()
 }
