@@ -28,6 +28,7 @@ _FIELDS = (
     "Sec-Fetch-Dest: document\r\n"
     "Sec-Fetch-Mode: navigate\r\n"
 )
+_CONNECTED_S = 20.0
 _LAST_ANSWERS_S = 10.0
 _WRITTEN_OUT_S = 30.0
 
@@ -103,7 +104,8 @@ def begin(*loads: Load) -> subprocess.Popen[bytes]:
 
 def ended(process: subprocess.Popen[bytes], *loads: Load) -> list[Measured]:
     """What a process that was begun with these loads has to tell, once it is over."""
-    limit_s = max(load.seconds + load.warm_up_s for load in loads) + _LAST_ANSWERS_S + _WRITTEN_OUT_S
+    around_s = _CONNECTED_S + _LAST_ANSWERS_S + _WRITTEN_OUT_S
+    limit_s = max(load.seconds + load.warm_up_s for load in loads) + around_s
     try:
         told, _ = process.communicate(timeout=limit_s)
     except subprocess.TimeoutExpired:
@@ -130,13 +132,23 @@ class _Run:
     def __init__(self, load: Load) -> None:
         self.load = load
         self.begun_at = time.perf_counter()
-        self.counted_from = self.begun_at + load.warm_up_s
-        self.until = self.counted_from + load.seconds
-        self.connected = 0
+        self.begun = self.connected = 0
+        # Kept connections count from when all of them are there.
+        self._is_to_connect = not load.renewed and load.requests is None
+        self._count_from(self.begun_at + (_CONNECTED_S if self._is_to_connect else 0.0))
         self.told = Measured()
         self.errors: Counter[str] = Counter()
         self._says, self.shows = load.says.encode(), load.shows.encode()
         self._head = head_of(load)
+
+    def has_connected(self) -> None:
+        self.connected += 1
+        if self._is_to_connect and self.connected == self.load.connections:
+            self._count_from(time.perf_counter())
+
+    def _count_from(self, moment: float) -> None:
+        self.counted_from = moment + self.load.warm_up_s
+        self.until = self.counted_from + self.load.seconds
 
     @property
     def over(self) -> bool:
@@ -271,8 +283,9 @@ async def _keep_asking(run: _Run, number: int) -> None:
 
 
 async def _connected(run: _Run, connection: Callable[[], _Connection]) -> _Connection:
-    loop, load, client = asyncio.get_running_loop(), run.load, run.connected % run.load.clients
-    run.connected += 1
+    loop, load = asyncio.get_running_loop(), run.load
+    client = run.begun % load.clients
+    run.begun += 1
     plain = socket.socket()
     plain.setblocking(False)
     try:
@@ -291,6 +304,7 @@ async def _connected(run: _Run, connection: Callable[[], _Connection]) -> _Conne
         context = context_of_a_client() if load.https else None
         name = load.site.partition(":")[0] if load.https else None
         _, asking = await loop.create_connection(connection, sock=plain, ssl=context, server_hostname=name)
+        run.has_connected()
     except BaseException:
         plain.close()
         raise
