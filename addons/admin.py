@@ -16,8 +16,8 @@ from yarl import URL
 from addons.flows import header_list, url_of, write_page
 from proxy.desk.app import MAX_BODY_BYTES
 from proxy.desk.door import HEADERS, Door
-from proxy.helper import PORTAL_HOST
-from proxy.render import RenderedPage, text_page
+from proxy.pages.render import RenderedPage, text_page
+from proxy.portal.helper import PORTAL_HOST
 
 log = logging.getLogger(__name__)
 

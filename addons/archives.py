@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from proxy.archivepage import LATEST, ArchiveContext, archive_page, archive_part
-from proxy.archives import RememberedCopies, held_here
-from proxy.findings import Findings, key_of, title_of
-from proxy.forreader import ForReader
-from proxy.helper import Mementos
-from proxy.language import Catalogue
-from proxy.render import RenderedPage
-from proxy.timeview import TimeView
+from proxy.archives.client import RememberedCopies, held_here
+from proxy.archives.findings import Findings, key_of, title_of
+from proxy.pages.archivepage import LATEST, ArchiveContext, archive_page, archive_part
+from proxy.pages.language import Catalogue
+from proxy.pages.render import RenderedPage
+from proxy.pages.timeview import TimeView
+from proxy.portal.helper import Mementos
+from proxy.readers.forreader import ForReader
 from repair.memento.client import MementoClient
 from repair.memento.following import Following
 from repair.memento.model import Copy, Memento, merged

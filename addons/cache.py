@@ -46,7 +46,7 @@ from proxy.cache.storing import may_store, to_stored
 from proxy.cache.unshared import Unshared
 from proxy.cache.validating import freshened, updated_by_head
 from proxy.cache.vary import is_somebodys, select
-from proxy.navigation import asks_for_repair
+from proxy.readers.navigation import asks_for_repair
 from proxy.settings import CacheSettings
 from proxy.store.bodyserver import BodyServer
 from proxy.store.responses import ResponseStore

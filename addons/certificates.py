@@ -24,7 +24,7 @@ from mitmproxy import certs, ctx, tls
 from mitmproxy.addons.tlsconfig import TlsConfig
 from OpenSSL import crypto
 
-from proxy.authority import Site, leaf_certificate, leaf_key, place_private
+from proxy.trust.authority import Site, leaf_certificate, leaf_key, place_private
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,7 @@ from collections import Counter
 from mitmproxy import connection, ctx, http, tcp
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-from proxy.descriptors import open_files, shares
+from proxy.processes.descriptors import open_files, shares
 from proxy.seldom import Seldom
 from proxy.settings import ProxySettings
 

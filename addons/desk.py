@@ -17,14 +17,14 @@ from proxy.fetching.keeping import Keeper
 from proxy.fetching.line import Line
 from proxy.fetching.rulings import Rulings
 from proxy.fetching.service import Fetching
-from proxy.metrics import Metrics
-from proxy.probes import create_app
-from proxy.removal import Remover
-from proxy.removalorders import RemovalOrders
+from proxy.removal.orders import RemovalOrders
+from proxy.removal.removing import Remover
 from proxy.review.review import Review
 from proxy.rules.history import RuleEdits
 from proxy.settings import Settings, split_address
-from proxy.trust import origin_context
+from proxy.trust.certificates import origin_context
+from proxy.watching.metrics import Metrics
+from proxy.watching.probes import create_app
 from repair.pins import Pins
 
 

@@ -1,4 +1,4 @@
-"""Readers who might have been scripts, back from their way round by the portal (proxy/detour.py).
+"""Readers who might have been scripts, back from their way round by the portal (proxy/readers/detour.py).
 
 `Detour` stands before the rules, so that they and all others see the address as it is; `Arrival` after them, so that
 a block still counts.
@@ -7,8 +7,8 @@ a block still counts.
 from mitmproxy import http
 
 from addons.flows import FAILURE, OURS, forget_request, make_response, url_of
-from proxy.clients import ClientHasher
-from proxy.detour import MARK, Detours, Missed, unmarked
+from proxy.readers.clients import ClientHasher
+from proxy.readers.detour import MARK, Detours, Missed, unmarked
 
 _BACK = "linkmend_back"
 """Metadata: the `Missed` of a reader who came back; None when the seal was no good."""

@@ -4,7 +4,7 @@ from mitmproxy import http
 
 from addons.flows import ANSWERABLE, FAILURE, TIMED_OUT, url_of, write_page
 from proxy.failures import failure_of, proxy_status
-from proxy.pages import plain_error
+from proxy.pages.simple import plain_error
 
 
 class Failures:

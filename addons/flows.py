@@ -14,8 +14,8 @@ from mitmproxy.net.http.url import parse_authority
 
 from proxy.cache.entry import CacheRequest, Fields, Headers
 from proxy.cache.wire import reason_bytes
-from proxy.navigation import is_navigation
-from proxy.render import RenderedPage
+from proxy.pages.render import RenderedPage
+from proxy.readers.navigation import is_navigation
 from repair.model import Page
 
 ORIGINAL_URL = "linkmend_url"

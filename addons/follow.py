@@ -6,11 +6,11 @@ It stands last: what is stored and harvested is the site's own page, and the not
 from mitmproxy import http
 
 from addons.flows import body_of, header_list, page_of, url_of
-from proxy.banner import banner, with_banner
-from proxy.clients import ClientHasher
-from proxy.language import choose
-from proxy.navigation import is_navigation
-from proxy.visitors import Visitors
+from proxy.pages.banner import banner, with_banner
+from proxy.pages.language import choose
+from proxy.readers.clients import ClientHasher
+from proxy.readers.navigation import is_navigation
+from proxy.readers.visitors import Visitors
 from repair.decode import identity_body
 from repair.detect import is_document
 

@@ -10,11 +10,11 @@ from addons.rules import verdict_of
 from addons.soft404 import is_worth_keeping
 from proxy.cache.entry import CacheRequest
 from proxy.cache.personal import is_personal
-from proxy.clients import ClientHasher
-from proxy.privacy import SeenContent, is_personal_url, may_harvest
+from proxy.readers.clients import ClientHasher
+from proxy.readers.privacy import SeenContent, is_personal_url, may_harvest
+from proxy.readers.visitors import Visitors
 from proxy.seams import Harvester, Hints
 from proxy.settings import HarvestSettings
-from proxy.visitors import Visitors
 from repair import urls
 
 _PERMANENT = (301, 308)

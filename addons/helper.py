@@ -8,13 +8,15 @@ from pathlib import Path
 from mitmproxy import http
 
 from addons.flows import header_list, url_of, write_page
-from proxy import pages, portal
-from proxy.clients import ClientHasher
-from proxy.copies import copy_page
-from proxy.detour import Detours
-from proxy.devicecertificate import certificate, fingerprint
-from proxy.devices import CertificateForm
-from proxy.helper import (
+from proxy.archives.own import OwnArchive
+from proxy.pages import simple as pages
+from proxy.pages.copies import copy_page
+from proxy.pages.language import Catalogue, choose
+from proxy.pages.render import RenderedPage
+from proxy.portal import start as portal
+from proxy.portal.certificate import certificate, fingerprint
+from proxy.portal.devices import CertificateForm
+from proxy.portal.helper import (
     PAC_PATHS,
     PORTAL_HOST,
     PREFIX,
@@ -36,10 +38,9 @@ from proxy.helper import (
     Trusted,
     route,
 )
-from proxy.language import Catalogue, choose
-from proxy.ownarchive import OwnArchive
-from proxy.portal import Told
-from proxy.render import RenderedPage
+from proxy.portal.start import Told
+from proxy.readers.clients import ClientHasher
+from proxy.readers.detour import Detours
 from proxy.seams import Archives, MissLog, Reader, Repairer
 from proxy.settings import split_address
 

@@ -29,12 +29,12 @@ from mitmproxy.proxy.server import ConnectionHandler
 from addons.certificates import QuickTls
 from addons.internals import inline
 from addons.lookups import Lookups
-from proxy.authority import ensure_authority
 from proxy.errors import StartError
-from proxy.loops import is_cancelled
+from proxy.processes.loops import is_cancelled
 from proxy.seldom import Seldom
 from proxy.settings import ProxySettings, split_address
-from proxy.trust import keep_key_private, trusted_file
+from proxy.trust.authority import ensure_authority
+from proxy.trust.certificates import keep_key_private, trusted_file
 
 log = logging.getLogger(__name__)
 

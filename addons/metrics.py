@@ -8,7 +8,7 @@ from mitmproxy import http
 
 from addons.flows import FAILURE, OURS
 from proxy.failures import Failure
-from proxy.metrics import Metrics
+from proxy.watching.metrics import Metrics
 
 # What says that nobody could be reached; a refused connection or a bad certificate came from somebody.
 _SILENT = frozenset({"destination_ip_unroutable", "connection_timeout"})

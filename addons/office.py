@@ -8,13 +8,13 @@ from functools import partial
 
 from addons.archives import Archives, ArchivesShown
 from addons.premises import Premises
-from proxy.archives import RememberedCopies, client_from
+from proxy.archives.client import RememberedCopies, client_from
 from proxy.mending import Mender
-from proxy.misses import MissStore
+from proxy.misses.store import MissStore
+from proxy.readers.visitors import Visitors
+from proxy.readers.withheld import WithheldPages
 from proxy.settings import Settings
-from proxy.visitors import Visitors
-from proxy.watching import Watching
-from proxy.withheld import WithheldPages
+from proxy.watching.overview import Watching
 from repair.collection import Collection
 from repair.harvest import Harvester
 from repair.hints import Hints

@@ -1,8 +1,8 @@
 """What is remembered when a person opens a page, whichever way it was answered."""
 
-from proxy.clients import ClientHasher
+from proxy.readers.clients import ClientHasher
+from proxy.readers.visitors import Visitors
 from proxy.seams import MissLog
-from proxy.visitors import Visitors
 
 
 class Opened:

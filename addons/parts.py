@@ -33,13 +33,12 @@ from addons.soft404 import Soft404
 from addons.tunnels import Tunnels
 from addons.underway import UnderWay
 from addons.uploads import Uploads
+from proxy.archives.own import OwnArchive
 from proxy.cache.flights import Flights
-from proxy.clients import ClientHasher
-from proxy.detour import Detours
 from proxy.office.standins import DistantOffice
-from proxy.ownarchive import OwnArchive
-from proxy.passthrough import passthrough_domains
-from proxy.portal import told_of
+from proxy.portal.start import told_of
+from proxy.readers.clients import ClientHasher
+from proxy.readers.detour import Detours
 from proxy.rules.domains import DomainList
 from proxy.rules.model import NO_RULE
 from proxy.rules.remembered import RememberedVerdicts
@@ -47,6 +46,7 @@ from proxy.settings import Settings, parent_address
 from proxy.store.bodyserver import HOST as BODIES_HOST
 from proxy.store.bodyserver import BodyServer
 from proxy.store.changes import Changes
+from proxy.trust.passthrough import passthrough_domains
 
 CA_FILE = "mitmproxy-ca-cert.pem"
 

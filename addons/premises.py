@@ -6,13 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
-from proxy.reach import reach_of
 from proxy.rules.folder import rules_folder
 from proxy.rules.live import LiveRules
 from proxy.settings import Settings
 from proxy.store.changes import Changes
 from proxy.store.responses import ResponseStore
-from proxy.trust import origin_context
+from proxy.trust.certificates import origin_context
+from proxy.trust.reach import reach_of
 from repair.soft404.ask import Asker
 from repair.soft404.detector import Detector
 from repair.soft404.sites import Sites

@@ -26,8 +26,8 @@ from proxy.cache.reply import reply_from
 from proxy.cache.status import CacheStatus
 from proxy.cache.vary import select
 from proxy.cache.wire import dressed, head_bytes
-from proxy.helper import PORTAL_HOST, PREFIX
 from proxy.plainhttp import PlainFields, PlainRequest, plain_request
+from proxy.portal.helper import PORTAL_HOST, PREFIX
 from proxy.settings import CacheSettings
 from proxy.store.memory import Held
 from proxy.store.responses import ResponseStore

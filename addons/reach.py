@@ -1,4 +1,4 @@
-"""Keeps every connection that mitmproxy opens within reach (`proxy.reach`), whoever asked and whatever DNS said.
+"""Keeps all connections that mitmproxy opens within reach (`proxy.trust.reach`), whoever asked and whatever DNS said.
 
 What a client writes is looked at when it asks, so that it gets a page that says why. What counts is the address that
 is connected to: asyncio hands each one to the event loop's `sock_connect`, after names were resolved and past any
@@ -19,11 +19,11 @@ from mitmproxy import http
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from addons.flows import ANSWERABLE, ORIGINAL_URL, request_of, url_of, write_page
-from proxy.language import choose
-from proxy.navigation import is_navigation
-from proxy.pages import out_of_reach_page
-from proxy.reach import OUT_OF_REACH, Reach
+from proxy.pages.language import choose
+from proxy.pages.simple import out_of_reach_page
+from proxy.readers.navigation import is_navigation
 from proxy.seldom import Seldom
+from proxy.trust.reach import OUT_OF_REACH, Reach
 
 log = logging.getLogger(__name__)
 

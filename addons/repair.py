@@ -17,23 +17,23 @@ from addons.flows import FAILURE, OURS, header_list, is_navigation_of, page_of, 
 from addons.rules import Rules, is_left_alone, verdict_of
 from addons.soft404 import withheld_of
 from proxy.cache.entry import Headers
-from proxy.clients import ClientHasher
-from proxy.copies import copy_page
-from proxy.detour import Detours, Missed
 from proxy.failures import Failure, proxy_status
-from proxy.language import Catalogue, choose
 from proxy.mending import Mended, Miss, bare
-from proxy.missrecord import MissRecord, new_miss_id
-from proxy.navigation import asks_for_repair, may_be_script, wants_json
-from proxy.pages import redirect
-from proxy.privacy import is_personal_url, shareable_url
-from proxy.repairpage import PageContext, auto_follow_target
-from proxy.rulepages import led_elsewhere
+from proxy.misses.record import MissRecord, new_miss_id
+from proxy.pages.copies import copy_page
+from proxy.pages.language import Catalogue, choose
+from proxy.pages.repairpage import PageContext, auto_follow_target
+from proxy.pages.rulepages import led_elsewhere
+from proxy.pages.simple import redirect
+from proxy.readers.clients import ClientHasher
+from proxy.readers.detour import Detours, Missed
+from proxy.readers.navigation import asks_for_repair, may_be_script, wants_json
+from proxy.readers.privacy import is_personal_url, shareable_url
+from proxy.readers.visitors import Visitors
+from proxy.readers.withheld import WithheldPages
 from proxy.rules.model import Verdict
 from proxy.seams import Archives, Mender, MissLog, Reader
 from proxy.seldom import Seldom
-from proxy.visitors import Visitors
-from proxy.withheld import WithheldPages
 from repair.detect import broken, miss_kind
 from repair.model import BrokenLink, Click, MissKind, RankedAlternatives
 

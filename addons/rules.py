@@ -10,11 +10,11 @@ from urllib.parse import urlsplit
 from mitmproxy import http
 
 from addons.flows import OURS, claimed_urls, host_of, named_truly, request_of, url_of, write_page
-from proxy.helper import PORTAL_HOST, PREFIX
-from proxy.language import choose
-from proxy.navigation import asks_for_repair
-from proxy.render import RenderedPage
-from proxy.rulepages import blocked_page, led_elsewhere, plain_block
+from proxy.pages.language import choose
+from proxy.pages.render import RenderedPage
+from proxy.pages.rulepages import blocked_page, led_elsewhere, plain_block
+from proxy.portal.helper import PORTAL_HOST, PREFIX
+from proxy.readers.navigation import asks_for_repair
 from proxy.rules.model import NO_RULE, Action, Verdict
 from proxy.rules.remembered import RememberedVerdicts
 from repair import urls

@@ -10,9 +10,9 @@ from mitmproxy import http
 
 from addons.flows import OURS, is_navigation_of, named_truly, page_of, request_of, url_of
 from addons.rules import is_left_alone, verdict_of
-from proxy.clients import ClientHasher
-from proxy.navigation import asks_for_repair
-from proxy.withheld import Withheld, WithheldPages
+from proxy.readers.clients import ClientHasher
+from proxy.readers.navigation import asks_for_repair
+from proxy.readers.withheld import Withheld, WithheldPages
 from repair.detect import is_document
 from repair.model import Page
 from repair.settings import Soft404Settings

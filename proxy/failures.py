@@ -19,7 +19,7 @@ from repair.model import MissKind
 class Failure:
     """A failed fetch: the kind of miss, the error type of RFC 9209 2.3, our status, and the words for a log.
 
-    `fault` is what is wrong with the site's certificate, a key of `[fault]` in proxy/locales; else empty.
+    `fault` is what is wrong with the site's certificate, a key of `[fault]` in proxy/pages/locales; else empty.
     """
 
     kind: MissKind

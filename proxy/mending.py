@@ -10,10 +10,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from proxy.findings import Findings
-from proxy.privacy import shareable_url
-from proxy.render import RenderedPage
-from proxy.repairpage import PageContext, render
+from proxy.archives.findings import Findings
+from proxy.pages.render import RenderedPage
+from proxy.pages.repairpage import PageContext, render
+from proxy.readers.privacy import shareable_url
 from repair.errors import RepairError
 from repair.memento.model import TimeMap
 from repair.model import BrokenLink, Click, RankedAlternatives

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from proxy.cache.entry import Headers
-from proxy.navigation import asks_for_repair, is_navigation
+from proxy.readers.navigation import asks_for_repair, is_navigation
 
 HEAD_BYTES = 8 * 1024
 _MOST_FIELDS = 100

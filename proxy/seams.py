@@ -8,17 +8,17 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
-from proxy.findings import Findings
-from proxy.helper import Mementos
-from proxy.language import Catalogue
+from proxy.archives.findings import Findings
 from proxy.mending import Mended, Miss
-from proxy.missrecord import MissRecord
-from proxy.render import RenderedPage
+from proxy.misses.record import MissRecord
+from proxy.pages.language import Catalogue
+from proxy.pages.render import RenderedPage
+from proxy.portal.helper import Mementos
 from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
 from repair.versions import HeldVersions
 
 if TYPE_CHECKING:
-    from proxy.watching import Watching  # which knows of the desk, which knows of us
+    from proxy.watching.overview import Watching  # which knows of the desk, which knows of us
 
 
 class Repairer(Protocol):

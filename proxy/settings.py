@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from proxy.errors import SettingsError
 from proxy.fetching.night import Night
-from proxy.ports import parse_ports
+from proxy.trust.ports import parse_ports
 from repair.memento.archives import parse_archives
 from repair.settings import ArchivesSettings, CollectionSettings, RepairSettings, Soft404Settings
 

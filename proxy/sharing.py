@@ -14,7 +14,7 @@ from typing import Annotated
 import msgspec
 
 from proxy.errors import SettingsError
-from proxy.privacy import is_personal_url
+from proxy.readers.privacy import is_personal_url
 from repair import urls
 from repair.experience import Choice
 from repair.memento.reach import is_public_host

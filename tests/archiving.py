@@ -3,7 +3,7 @@
 import asyncio
 
 from addons.archives import Archives, ArchivesShown
-from proxy.archives import RememberedCopies
+from proxy.archives.client import RememberedCopies
 from repair.memento.asking import Asker
 from repair.memento.client import MementoClient
 from repair.memento.datetimes import timestamp

@@ -3,6 +3,11 @@
 import shutil
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# How long an example takes tells of what else the machine does, and nothing of the product.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 def pytest_addoption(parser):

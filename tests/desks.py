@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from aiohttp import CookieJar
 from aiohttp.test_utils import TestClient, TestServer
 
-from proxy.archives import client_from
+from proxy.archives.client import client_from
 from proxy.desk.app import DeskApp
 from proxy.desk.door import Door
 from proxy.desk.frame import Desk
-from proxy.misses import MissStore
-from proxy.missrecord import MissRecord, new_miss_id
+from proxy.misses.record import MissRecord, new_miss_id
+from proxy.misses.store import MissStore
 from proxy.settings import Settings
 from proxy.store.responses import ResponseStore
 from repair.collection import Collection

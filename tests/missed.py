@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from proxy.missrecord import MissRecord
+from proxy.misses.record import MissRecord
 from repair.model import MissKind
 from tests.make import A_MOMENT
 

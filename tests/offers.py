@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from proxy.repairpage import PageContext
+from proxy.pages.repairpage import PageContext
 from repair.model import Alternative, RankedAlternatives, Span
 from tests.make import a_broken_link
 

@@ -13,7 +13,7 @@ import msgspec
 
 from proxy.commands.lines import MAX_BYTES, STDIN, lines
 from proxy.commands.progress import Tell
-from proxy.repairpage import as_json
+from proxy.pages.repairpage import as_json
 from repair.model import BrokenLink, MissKind
 from repair.pipeline import Repairer
 from repair.urls import is_web_url

@@ -5,7 +5,7 @@ office       holds the stores that have one writer, ranks, reads pages, asks arc
 worker       mitmproxy, the cache and a line to the office
 
 With one worker there is no supervisor: the process that was started carries the traffic, opens its own sockets, in
-whichever mode, and has a keeper look after the office (proxy/keeper.py).
+whichever mode, and has a keeper look after the office (proxy/processes/keeper.py).
 """
 
 import asyncio
@@ -27,21 +27,21 @@ from addons.office import Office
 from addons.parts import Parts
 from addons.premises import Premises
 from proxy import logs
-from proxy.ballast import Ballast
 from proxy.commands.serve import carry_traffic
-from proxy.detour import Detours
 from proxy.errors import LinkmendError, StartError
-from proxy.keeper import Keeper
-from proxy.loops import end_quietly
 from proxy.office.messages import Welcome
 from proxy.office.rundir import RunDirectory
 from proxy.office.server import OfficeServer
 from proxy.office.standins import DistantOffice
-from proxy.passthrough import passthrough_domains
+from proxy.processes.keeper import Keeper
+from proxy.processes.loops import end_quietly
+from proxy.processes.workers import BEAT_EVERY_S, Role, Station, Stopped, Supervisor, are_possible
+from proxy.readers.detour import Detours
 from proxy.settings import ProxySettings, Settings
+from proxy.store.ballast import Ballast
 from proxy.store.changes import SharedChanges
-from proxy.trust import origin_context
-from proxy.workers import BEAT_EVERY_S, Role, Station, Stopped, Supervisor, are_possible
+from proxy.trust.certificates import origin_context
+from proxy.trust.passthrough import passthrough_domains
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ import typer
 
 from proxy.commands.options import Config, Data, data_from, print_line, settings_from
 from proxy.errors import LinkmendError
-from proxy.pac import pac_file
+from proxy.portal.pac import pac_file
 from proxy.settings import split_address
 
 

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from proxy import logs
+from proxy.cache.pinning import pinned_response
 from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
-from proxy.pinning import pinned_response
 from proxy.settings import Settings
 from proxy.store.responses import ResponseStore
 from repair import decode, urls

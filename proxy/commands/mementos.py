@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from proxy import logs
-from proxy.archives import client_from
+from proxy.archives.client import client_from
 from proxy.commands.options import Config, Data, Json, data_from, print_json, settings_from
 from proxy.errors import LinkmendError
-from proxy.privacy import is_personal_url
+from proxy.readers.privacy import is_personal_url
 from proxy.settings import Settings
 from repair.memento.datetimes import any_date
 from repair.memento.model import Copy, TimeMap

@@ -16,7 +16,7 @@ from proxy.commands.batch import Answer, Asked, broken, count, mend_all
 from proxy.commands.options import Config, Data, Json, data_from, print_json, settings_from
 from proxy.commands.progress import progress
 from proxy.errors import LinkmendError
-from proxy.repairpage import as_json as page_as_json
+from proxy.pages.repairpage import as_json as page_as_json
 from repair.collection import Collection
 from repair.hints import Hints
 from repair.model import BrokenLink, RankedAlternatives

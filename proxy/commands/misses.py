@@ -15,9 +15,9 @@ from rich.text import Text
 from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
 from proxy.fetching.queue import FetchQueue
-from proxy.misserasure import spellings
-from proxy.misses import MissStore
-from proxy.missrecord import event_of
+from proxy.misses.erasure import spellings
+from proxy.misses.record import event_of
+from proxy.misses.store import MissStore
 from proxy.review.erase import Remembering
 from proxy.review.export import export as export_lines
 from proxy.review.wanted import Outcome, Shown, Wanted

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from proxy import logs
-from proxy.archives import client_from
+from proxy.archives.client import client_from
 from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
 from proxy.fetching.queue import FetchQueue
-from proxy.misses import MissStore
-from proxy.removal import Removed, Remover
-from proxy.removalorders import Order, RemovalOrders
+from proxy.misses.store import MissStore
+from proxy.removal.orders import Order, RemovalOrders
+from proxy.removal.removing import Removed, Remover
 from proxy.settings import Settings
 from proxy.store.responses import ResponseStore
 from repair.collection import Collection

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from proxy import logs
-from proxy.ballast import Ballast
 from proxy.commands.options import Config, Data, data_from, settings_from
-from proxy.descriptors import raise_limit
 from proxy.errors import LinkmendError
-from proxy.loops import end_quietly
-from proxy.passthrough import passthrough_domains
+from proxy.processes.descriptors import raise_limit
+from proxy.processes.loops import end_quietly
 from proxy.settings import Settings
+from proxy.store.ballast import Ballast
+from proxy.trust.passthrough import passthrough_domains
 
 if TYPE_CHECKING:
     from addons.master import LeanMaster

@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from proxy.helper import PORTAL_HOST
+from proxy.portal.helper import PORTAL_HOST
 
 SECRET_HEADER = "Linkmend-Door"  # noqa: S105
 CLIENT_HEADER = "Linkmend-Door-Client"

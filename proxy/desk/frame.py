@@ -23,7 +23,7 @@ A page:
 
 Its template begins with `{% extends "desk/layout.html.jinja" %}`, fills `{% block main %}` (the layout writes the
 title as the h1) and puts `{{ csrf }}` into every form. The policy forbids `style=` and `on...=` attributes and
-inline scripts; classes are in proxy/static/desk.css.
+inline scripts; classes are in proxy/pages/static/desk.css.
 
 A call says what goes in and out as msgspec Structs (constraints by `msgspec.Meta`), out of which its part of the
 OpenAPI document is made. It answers with such a value, or raises `Problem`:
@@ -52,9 +52,9 @@ from proxy.desk.health import HealthSources
 from proxy.desk.missing import MissingNow
 from proxy.desk.sessions import Session
 from proxy.fetching.queue import FetchQueue
-from proxy.misses import MissStore
-from proxy.removal import Remover
-from proxy.render import breakable
+from proxy.misses.store import MissStore
+from proxy.pages.render import breakable
+from proxy.removal.removing import Remover
 from proxy.review.review import Review
 from proxy.seams import Repairer
 from proxy.settings import Settings
@@ -66,7 +66,7 @@ from repair.memento.client import MementoClient
 from repair.pins import Pins
 from repair.reader import Reader
 
-_TEMPLATES = Path(__file__).parents[1] / "templates"
+_TEMPLATES = Path(__file__).parents[1] / "pages" / "templates"
 _MAX_FIELDS = 200
 _BODY_S = 20.0
 

@@ -23,7 +23,7 @@ from proxy.desk.frame import VISIT, Problem, Visit, form, render, visit_of
 from proxy.desk.passwords import Passwords
 from proxy.desk.sessions import Sessions
 from proxy.errors import LinkmendError
-from proxy.helper import PORTAL_HOST
+from proxy.portal.helper import PORTAL_HOST
 from proxy.settings import DeskSettings
 from repair.errors import RepairError
 

@@ -10,12 +10,12 @@ from typing import Literal
 
 from msgspec import Struct
 
-from proxy.ballast import FULL_BYTES, free_bytes
 from proxy.fetching.line import Line
-from proxy.metrics import Snapshot
-from proxy.recent import Logged, RecentProblems
 from proxy.settings import Settings
+from proxy.store.ballast import FULL_BYTES, free_bytes
 from proxy.store.responses import ResponseStore
+from proxy.watching.metrics import Snapshot
+from proxy.watching.recent import Logged, RecentProblems
 from repair.errors import ModelMismatch
 from repair.memento.client import MementoClient
 from repair.ownmodel import NAME, OwnModel

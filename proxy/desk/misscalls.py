@@ -13,8 +13,8 @@ from proxy.desk.missaddress import known_of, offers_now
 from proxy.desk.missdeeds import Deeds
 from proxy.desk.misspages import exported
 from proxy.desk.missquery import MissQuery, PagedQuery, Url, wanted
-from proxy.display import link_target
-from proxy.missrecord import MissRecord
+from proxy.misses.record import MissRecord
+from proxy.pages.display import link_target
 from proxy.review.lists import Chosen, Group, Lists, MissedAddress, Tally
 from proxy.review.marks import Marked
 from proxy.review.wanted import Wanted

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from proxy.desk.frame import Desk, Problem
-from proxy.display import link_target
 from proxy.fetching.entries import NotQueued
 from proxy.fetching.queue import FetchQueue
-from proxy.misserasure import spellings
+from proxy.misses.erasure import spellings
+from proxy.pages.display import link_target
 from proxy.review.erase import Remembering
 from proxy.review.marks import Mark
 from proxy.review.review import Review

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from proxy.missrecord import MissRecord, site_of
+from proxy.misses.record import MissRecord, site_of
 from repair import urls
 from repair.model import MissKind
 

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 
 from proxy.desk.charts import Chart, Column, Series, meter
-from proxy.display import Address, address, clean, link_target
+from proxy.pages.display import Address, address, clean, link_target
 from proxy.review.lists import Tally
 from proxy.review.trend import Bar, step_for, trend
 from proxy.review.wanted import Wanted

@@ -13,7 +13,7 @@ from aiohttp import web
 from proxy.desk.app import DeskApp
 from proxy.desk.door import Door
 from proxy.desk.frame import Desk
-from proxy.helper import PORTAL
+from proxy.portal.helper import PORTAL
 from proxy.settings import split_address
 
 log = logging.getLogger(__name__)

@@ -6,7 +6,7 @@ from aiohttp import web
 
 from proxy.desk.frame import Handler
 
-_FOLDER = Path(__file__).parents[1] / "static"
+_FOLDER = Path(__file__).parents[1] / "pages" / "static"
 _FILES = {
     "page.css": "text/css",
     "desk.css": "text/css",

@@ -17,7 +17,7 @@ from yarl import URL
 
 from proxy.fetching.entries import FetchTrouble, Lasting, NoLine, Passing, Refusal
 from proxy.fetching.pace import Bandwidth
-from proxy.reach import Reach
+from proxy.trust.reach import Reach
 from repair import urls
 from repair.guard import guarded_sockets
 from repair.memento.door import host_and_port

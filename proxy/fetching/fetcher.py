@@ -9,7 +9,7 @@ from proxy.fetching.door import Door, Limits, OnBytes
 from proxy.fetching.entries import Lasting, NoLine, Passing, Refusal
 from proxy.fetching.pace import Turns
 from proxy.fetching.robots import Robots
-from proxy.privacy import is_personal_url
+from proxy.readers.privacy import is_personal_url
 from repair import urls
 from repair.model import Page
 

@@ -10,11 +10,11 @@ from concurrent.futures import Future
 from functools import partial
 
 from proxy.cache.entry import CacheRequest
+from proxy.cache.pinning import pinned_response
 from proxy.fetching.entries import Lasting, Passing, Refusal
 from proxy.fetching.fetcher import Fetched
 from proxy.fetching.rulings import Rulings
-from proxy.pinning import pinned_response
-from proxy.privacy import may_harvest
+from proxy.readers.privacy import may_harvest
 from proxy.store.responses import ResponseStore
 from repair import decode, urls
 from repair.collection import Collection

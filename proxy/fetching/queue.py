@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from proxy.errors import StoreError
 from proxy.fetching.entries import FetchEntry, NotQueued, State, When
-from proxy.privacy import is_personal_url
+from proxy.readers.privacy import is_personal_url
 from repair import urls
 from repair.files import is_damage, set_aside
 

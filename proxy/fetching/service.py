@@ -11,8 +11,8 @@ from proxy.fetching.line import Line
 from proxy.fetching.pace import Bandwidth, Turns
 from proxy.fetching.queue import FetchQueue
 from proxy.fetching.runner import FetchRunner
-from proxy.reach import Reach
 from proxy.settings import Settings
+from proxy.trust.reach import Reach
 
 _UPSTREAM = "upstream:"
 

@@ -10,14 +10,14 @@ from datetime import datetime
 from msgspec import Raw, Struct
 from msgspec.msgpack import Decoder
 
-from proxy.findings import Findings
-from proxy.helper import Mementos
+from proxy.archives.findings import Findings
 from proxy.mending import Mended, Miss
-from proxy.metrics import Snapshot
-from proxy.missrecord import MissRecord
-from proxy.recent import Logged
-from proxy.render import RenderedPage
-from proxy.withheld import Withheld
+from proxy.misses.record import MissRecord
+from proxy.pages.render import RenderedPage
+from proxy.portal.helper import Mementos
+from proxy.readers.withheld import Withheld
+from proxy.watching.metrics import Snapshot
+from proxy.watching.recent import Logged
 from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
 from repair.versions import HeldVersions
 

@@ -13,11 +13,11 @@ from contextlib import suppress
 
 import msgspec
 
-from proxy.findings import lighter
-from proxy.language import choose
+from proxy.archives.findings import lighter
 from proxy.office import messages
 from proxy.office.messages import TO_OFFICE, Answered, Asked, Failed, Note, Question, Shared, Told, Welcome
 from proxy.office.wire import TooLong, encoded, frame, read_frame
+from proxy.pages.language import choose
 from proxy.seams import Office
 
 log = logging.getLogger(__name__)

@@ -17,8 +17,8 @@ from proxy.office.messages import (
     News,
     PageWithheld,
 )
-from proxy.visitors import Visitors
-from proxy.withheld import Withheld, WithheldPages
+from proxy.readers.visitors import Visitors
+from proxy.readers.withheld import Withheld, WithheldPages
 from repair.soft404.redirects import RecentRedirects
 
 Share = Callable[[News], object]

@@ -12,20 +12,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
+from proxy.archives.findings import Findings
 from proxy.desk.door import Door
-from proxy.findings import Findings
-from proxy.helper import Mementos
-from proxy.language import Catalogue
 from proxy.mending import REMEMBER_S, Mended, Miss
-from proxy.metrics import Metrics
-from proxy.missrecord import MissRecord
+from proxy.misses.record import MissRecord
 from proxy.office import messages
 from proxy.office.line import NoAnswer, OfficeLine
 from proxy.office.shared import KnowledgeAlone, SharedKnowledge
-from proxy.recent import RecentProblems
-from proxy.render import RenderedPage
+from proxy.pages.language import Catalogue
+from proxy.pages.render import RenderedPage
+from proxy.portal.helper import Mementos
 from proxy.seldom import Seldom
 from proxy.settings import Settings
+from proxy.watching.metrics import Metrics
+from proxy.watching.recent import RecentProblems
 from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
 from repair.versions import HeldVersions
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from proxy.fetching.queue import FetchQueue
-from proxy.misserasure import spellings
-from proxy.misses import MissStore
+from proxy.misses.erasure import spellings
+from proxy.misses.store import MissStore
 from repair.database import Database
 from repair.hints import Hints
 from repair.pins import Pins

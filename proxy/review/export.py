@@ -7,8 +7,8 @@ import json
 from collections.abc import Iterator
 from typing import Literal
 
-from proxy.misses import MissStore
-from proxy.missrecord import COLUMNS, cells, csv_line, event_of, record_of
+from proxy.misses.record import COLUMNS, cells, csv_line, event_of, record_of
+from proxy.misses.store import MissStore
 from proxy.review.wanted import Wanted, of_records
 
 Form = Literal["csv", "jsonl"]

@@ -7,9 +7,9 @@ import sqlite3
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from proxy.misses import MissStore
-from proxy.missrecord import MissRecord, record_of
-from proxy.misstallies import NOTHING, OFFERED, OPENED, SLOT_S
+from proxy.misses.record import MissRecord, record_of
+from proxy.misses.store import MissStore
+from proxy.misses.tallies import NOTHING, OFFERED, OPENED, SLOT_S
 from proxy.review.wanted import Outcome, Wanted, of_records, of_tallies
 from repair.model import MissKind
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from proxy.misses import MissStore
+from proxy.misses.store import MissStore
 from proxy.review.wanted import IGNORED
 from repair.model import MissKind
 from repair.soft404.sites import Sites

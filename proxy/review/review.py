@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proxy.misses import MissStore
+from proxy.misses.store import MissStore
 from proxy.review.export import Form, export
 from proxy.review.lists import Lists
 from proxy.review.marks import Marks

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from math import ceil
 
-from proxy.misstallies import NOTHING, OFFERED, OPENED, SLOT_S, outcome
+from proxy.misses.tallies import NOTHING, OFFERED, OPENED, SLOT_S, outcome
 from repair.model import MissKind
 
 

@@ -17,7 +17,7 @@ from secrets import token_urlsafe
 from typing import BinaryIO
 
 from proxy.cache.entry import FileBody, Headers
-from proxy.loops import end_quietly
+from proxy.processes.loops import end_quietly
 
 HOST = "127.0.0.1"
 _MAX_OFFERS = 1024

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from proxy.archives import pretends
+from proxy.archives.client import pretends
 from repair.memento.client import MementoClient
 from repair.memento.datetimes import timestamp
 from repair.memento.model import Outcome

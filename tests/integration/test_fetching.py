@@ -17,10 +17,10 @@ from proxy.fetching.pace import Bandwidth
 from proxy.fetching.queue import FetchQueue
 from proxy.fetching.rulings import Rulings
 from proxy.fetching.service import Fetching
-from proxy.reach import Reach
 from proxy.rules.book import RuleBook
 from proxy.settings import FetchSettings, ProxySettings, Settings
 from proxy.store.responses import ResponseStore
+from proxy.trust.reach import Reach
 from repair.collection import Collection
 from repair.harvest import Harvester
 from repair.hints import Hints

@@ -2,8 +2,8 @@
 
 import pytest
 
-from proxy.ballast import NAME
 from proxy.settings import ProxySettings
+from proxy.store.ballast import NAME
 from tests.chaos.school import small_disk
 from tests.integration.client import Client
 from tests.integration.origin import reply

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from proxy.archives import pretends
+from proxy.archives.client import pretends
 from repair.collection import Collection
 from repair.memento.client import MementoClient
 from repair.memento.datetimes import as_http_date, as_timestamp

@@ -11,8 +11,8 @@ import pytest
 from proxy.cache.entry import StoredResponse
 from proxy.desk.missing import MissingNow
 from proxy.fetching.queue import FetchQueue
-from proxy.misses import MissRecord, MissStore, new_miss_id
-from proxy.removal import NotRemoved, Remover
+from proxy.misses.store import MissRecord, MissStore, new_miss_id
+from proxy.removal.removing import NotRemoved, Remover
 from proxy.settings import Settings
 from proxy.store.responses import ResponseStore
 from repair import words

@@ -8,12 +8,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from proxy import helper, pages, portal
-from proxy.copies import copy_page
-from proxy.language import catalogue
-from proxy.passthrough import passthrough_domains
-from proxy.repairpage import render
+from proxy.pages import simple as pages
+from proxy.pages.copies import copy_page
+from proxy.pages.language import catalogue
+from proxy.pages.repairpage import render
+from proxy.portal import helper
+from proxy.portal import start as portal
 from proxy.settings import ProxySettings, Settings
+from proxy.trust.passthrough import passthrough_domains
 from repair.model import HeldCopy, HeldPage, MissKind
 from tests.offers import MISS_ID, SAVED_AT, a_context, an_alternative, found, the_library
 

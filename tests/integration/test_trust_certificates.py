@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.language import LANGUAGES, catalogue
+from proxy.pages.language import LANGUAGES, catalogue
 from tests.integration.client import Client
 from tests.integration.origin import Origin, certificate, reply
 

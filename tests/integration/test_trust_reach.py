@@ -10,7 +10,7 @@ import ssl
 
 import pytest
 
-from proxy.reach import Reach
+from proxy.trust.reach import Reach
 from repair.soft404.ask import Asker
 from tests.integration.client import Client
 from tests.integration.origin import Origin, reply

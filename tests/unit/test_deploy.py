@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from proxy.metrics import Snapshot, exposition
 from proxy.settings import Settings, load
+from proxy.watching.metrics import Snapshot, exposition
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 EXAMPLE = DEPLOY / "linkmend.toml"

@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from proxy.helper import Mementos
-from proxy.language import catalogue
-from proxy.timeview import TimeView
+from proxy.pages.language import catalogue
+from proxy.pages.timeview import TimeView
+from proxy.portal.helper import Mementos
 from repair.memento.datetimes import as_timestamp
 from repair.model import HeldCopy
 from tests.archiving import archives_of

@@ -8,8 +8,8 @@ from mitmproxy import certs
 
 from addons import certificates
 from addons.certificates import Certificates, Unseen
-from proxy import authority
-from proxy.authority import Site, ensure_authority
+from proxy.trust import authority
+from proxy.trust.authority import Site, ensure_authority
 
 NAMES = (x509.DNSName("school.test"),)
 SITE = Site(common_name="school.test", names=NAMES)

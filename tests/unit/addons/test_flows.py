@@ -14,7 +14,7 @@ from addons.flows import (
     url_of,
     write_page,
 )
-from proxy.render import RenderedPage
+from proxy.pages.render import RenderedPage
 from tests.make import a_flow
 
 

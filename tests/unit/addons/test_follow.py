@@ -4,8 +4,8 @@ import gzip
 
 from addons.flows import make_response
 from addons.follow import Follow
-from proxy.clients import ClientHasher
-from proxy.visitors import Visitors
+from proxy.readers.clients import ClientHasher
+from proxy.readers.visitors import Visitors
 from tests.make import a_flow
 
 BROWSER = [("Accept", "text/html"), ("If-None-Match", '"1"')]

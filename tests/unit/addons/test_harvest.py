@@ -4,9 +4,9 @@ import pytest
 
 from addons.flows import OURS
 from addons.harvest import Harvest
-from proxy.clients import ClientHasher
+from proxy.readers.clients import ClientHasher
+from proxy.readers.visitors import Visitors
 from proxy.settings import HarvestSettings
-from proxy.visitors import Visitors
 from tests.make import a_flow
 
 PAGE = (200, [("Content-Type", "text/html")], b"<title>A page</title>")

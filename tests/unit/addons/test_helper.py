@@ -8,11 +8,11 @@ from cryptography import x509
 
 from addons.flows import OURS
 from addons.helper import Helper
-from proxy.clients import ClientHasher
-from proxy.detour import Detours
-from proxy.misses import MissStore
-from proxy.ownarchive import OwnArchive
-from proxy.portal import told_of
+from proxy.archives.own import OwnArchive
+from proxy.misses.store import MissStore
+from proxy.portal.start import told_of
+from proxy.readers.clients import ClientHasher
+from proxy.readers.detour import Detours
 from proxy.settings import MissesSettings, Settings
 from repair.model import HeldCopy
 from repair.pipeline import Repairer

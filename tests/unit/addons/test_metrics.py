@@ -8,7 +8,7 @@ from addons.flows import FAILURE, OURS, make_response
 from addons.metrics import Counting
 from proxy.failures import failure_of
 from proxy.fetching.line import Line
-from proxy.metrics import Metrics
+from proxy.watching.metrics import Metrics
 from tests.make import a_flow
 
 

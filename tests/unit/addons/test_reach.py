@@ -12,8 +12,8 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from addons.flows import ANSWERABLE, OURS
 from addons.lookups import Lookups
 from addons.reach import Guard, _guarded
-from proxy.navigation import is_navigation
-from proxy.reach import OUT_OF_REACH, Reach
+from proxy.readers.navigation import is_navigation
+from proxy.trust.reach import OUT_OF_REACH, Reach
 from tests.make import a_flow
 
 PERSON = [("Accept", "text/html"), ("Accept-Language", "es")]

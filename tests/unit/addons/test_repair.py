@@ -11,16 +11,16 @@ from addons.flows import FAILURE, OURS
 from addons.repair import Repair, miss_of
 from addons.rules import Rules
 from addons.soft404 import WITHHELD
-from proxy.clients import ClientHasher
-from proxy.detour import Detours
 from proxy.failures import failure_of
 from proxy.mending import Mender
-from proxy.misses import MissStore
+from proxy.misses.store import MissStore
+from proxy.readers.clients import ClientHasher
+from proxy.readers.detour import Detours
+from proxy.readers.visitors import Visitors
+from proxy.readers.withheld import Withheld, WithheldPages
 from proxy.rules.live import LiveRules
 from proxy.rules.remembered import RememberedVerdicts
 from proxy.settings import MissesSettings
-from proxy.visitors import Visitors
-from proxy.withheld import Withheld, WithheldPages
 from repair.errors import CollectionError
 from repair.model import HeldCopy, MissKind
 from repair.pipeline import Repairer

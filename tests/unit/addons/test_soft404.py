@@ -6,8 +6,8 @@ import pytest
 
 from addons.flows import OURS
 from addons.soft404 import FINDING, Soft404, is_worth_keeping, withheld_of
-from proxy.clients import ClientHasher
-from proxy.withheld import WithheldPages
+from proxy.readers.clients import ClientHasher
+from proxy.readers.withheld import WithheldPages
 from repair.model import MissKind
 from repair.settings import Soft404Settings
 from repair.soft404.detector import Detector

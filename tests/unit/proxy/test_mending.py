@@ -6,11 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from proxy.findings import Findings
+from proxy.archives.findings import Findings
 from proxy.mending import Mender, Miss, bare
 from proxy.office import messages
 from proxy.office.wire import encoded
-from proxy.repairpage import render
+from proxy.pages.repairpage import render
 from repair.errors import CollectionError
 from repair.memento.model import TimeMap
 from repair.model import Click, HeldPage, RankedAlternatives

@@ -16,6 +16,9 @@ class Transport:
     def is_closing(self):
         return False
 
+    def close(self):
+        pass
+
 
 class Protocol:
     """Lets go of who waits as soon as it is asked."""

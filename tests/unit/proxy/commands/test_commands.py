@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from proxy.errors import LinkmendError
 from proxy.main import app
-from proxy.misses import MissStore
-from proxy.missrecord import MissRecord
+from proxy.misses.record import MissRecord
+from proxy.misses.store import MissStore
 from proxy.settings import MissesSettings
 from repair.collection import Collection
 from repair.hints import Hints

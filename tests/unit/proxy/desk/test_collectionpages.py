@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from proxy.desk.collectionpages import growth_chart
 from proxy.fetching.queue import FetchQueue
-from proxy.removal import Remover
+from proxy.removal.removing import Remover
 from repair.hints import Hints
 from repair.model import Document, HeldCopy, Link
 from repair.pins import Pins

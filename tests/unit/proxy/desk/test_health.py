@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from proxy.ballast import FULL_BYTES
 from proxy.desk.health import HealthSources, Worker, model_beside
 from proxy.fetching.line import Line
-from proxy.metrics import Snapshot
-from proxy.recent import RecentProblems
 from proxy.settings import ProxySettings, Settings
+from proxy.store.ballast import FULL_BYTES
+from proxy.watching.metrics import Snapshot
+from proxy.watching.recent import RecentProblems
 from tests.desks import a_desk, an_admin
 
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from proxy.findings import Findings
+from proxy.archives.findings import Findings
 from proxy.office import line as line_module
 from proxy.office import messages, server
 from proxy.office.line import NoAnswer, OfficeLine

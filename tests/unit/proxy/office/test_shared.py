@@ -1,7 +1,7 @@
 import pytest
 
 from proxy.office.shared import SharedKnowledge
-from proxy.withheld import Withheld
+from proxy.readers.withheld import Withheld
 from repair.model import MissKind
 
 CLIENT = "c0ffee"

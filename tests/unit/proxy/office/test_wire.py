@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.findings import Findings
-from proxy.missrecord import MissRecord
+from proxy.archives.findings import Findings
+from proxy.misses.record import MissRecord
 from proxy.office import messages, wire
-from proxy.withheld import Withheld
+from proxy.readers.withheld import Withheld
 from repair.memento.model import TimeMap
 from repair.model import Alternative, Link, MissKind, RankedAlternatives, Span
 from tests.make import A_MOMENT, a_broken_link, a_page

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from proxy.misses import MissStore
+from proxy.misses.store import MissStore
 from proxy.review.export import export
 from proxy.review.wanted import Wanted
 from proxy.settings import MissesSettings

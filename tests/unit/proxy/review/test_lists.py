@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proxy.errors import StoreError
-from proxy.misses import MissStore
+from proxy.misses.store import MissStore
 from proxy.review.lists import Chosen, Lists, Tally
 from proxy.review.marks import Marks
 from proxy.review.wanted import Outcome, Shown, Wanted

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from proxy.misses import MissStore
+from proxy.misses.store import MissStore
 from proxy.review.marks import Marks
 from proxy.settings import MissesSettings
 from repair.soft404.sites import Sites

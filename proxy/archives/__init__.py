@@ -1,0 +1,1 @@
+"""Web archives as linkmend asks them, and linkmend as a web archive."""

@@ -1,0 +1,78 @@
+"""The note on a site's own page that tells a reader from which missing address a rule has led there (pure).
+
+It is plain HTML without script, right after `<body>`, with a stylesheet of the same origin: where a site's policy
+forbids that, the note is plain but there. Its text is ASCII with character references, so that it reads right in
+whatever encoding the page has.
+"""
+
+import re
+
+from markupsafe import Markup
+
+from proxy.pages.display import address, link_target
+from proxy.pages.language import Catalogue
+from proxy.portal.helper import PREFIX
+
+STYLE = f"{PREFIX}static/banner.css"
+_LOOKED_THROUGH = 256 * 1024
+_UNREAD = (b"script", b"style", b"title", b"textarea", b"template", b"noscript", b"xmp", b"iframe")
+"""Elements whose content is no markup of the page: what looks like a body tag in there is none."""
+_BEGINNING = re.compile(rb"<(?:(!--)|([a-z]+)(?=[\s/>]))")
+_TAG_END = re.compile(rb"[>\"']")
+_WIDE = re.compile(r"(?i)charset\s*=\s*[\"']?\s*(utf-?16|utf-?32|ucs-?2|utf-?7)")
+
+
+def banner(missed: str, texts: Catalogue) -> bytes:
+    """The note itself: the missing address, and a link to it, which shows the list the next time."""
+    shown = address(missed)
+    name = Markup('<bdi dir="ltr" translate="no">{}</bdi>').format(shown.host + shown.path)
+    target = link_target(missed)
+    link = (
+        Markup('<a href="{}" rel="nofollow">{}</a>').format(target, texts("banner.list"))
+        if target
+        else Markup()
+    )
+    words = texts("banner.arrived", address=name)
+    html = Markup(
+        '<link rel="stylesheet" href="{}"><div id="linkmend-arrived" role="note" lang="{}" dir="{}">{} {}</div>'
+    )
+    return str(html.format(STYLE, texts.code, texts.direction, words, link)).encode(
+        "ascii", "xmlcharrefreplace"
+    )
+
+
+def with_banner(body: bytes, content_type: str, note: bytes) -> bytes | None:
+    """The page with the note in it; None for one in which plain bytes cannot stand."""
+    if _WIDE.search(content_type) or body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in body[:200]:
+        return None
+    at = _after_body_tag(body[:_LOOKED_THROUGH].lower())
+    # Where there is no such tag, the parser puts what stands at the end into the body all the same.
+    return body + note if at is None else body[:at] + note + body[at:]
+
+
+def _after_body_tag(page: bytes) -> int | None:
+    """Where the content of the body begins; every step goes on, or gives up, so that no page takes long."""
+    at = 0
+    while (begun := _BEGINNING.search(page, at)) is not None:
+        comment, name = begun.groups()
+        if name == b"body":
+            return _after_tag(page, begun.end())
+        end = begun.end()
+        if comment:
+            end = page.find(b"-->", end)
+        elif name in _UNREAD:
+            end = page.find(b"</" + name, end)
+        if end == -1:
+            return None
+        at = end
+    return None
+
+
+def _after_tag(page: bytes, at: int) -> int | None:
+    while mark := _TAG_END.search(page, at):
+        if mark[0] == b">":
+            return mark.end()
+        at = page.find(mark[0], mark.end()) + 1
+        if at == 0:
+            return None
+    return None

@@ -1,0 +1,112 @@
+"""A held copy as a page of its own (pure): its links lead where they led, its scripts stay asleep.
+
+The copy was written by any site at all and is shown under our address or under another site's. The sandbox takes
+its origin and its scripts away; with them goes `<meta http-equiv=refresh>`, which would carry the reader off.
+"""
+
+import codecs
+import re
+from html import escape
+from urllib.parse import urljoin
+
+from markupsafe import Markup
+from selectolax.lexbor import LexborHTMLParser
+
+from proxy.pages.display import link_target
+from proxy.pages.language import Catalogue
+from proxy.pages.render import Headers, RenderedPage, page_headers
+from repair.model import HeldCopy
+
+_POLICY = (
+    "sandbox allow-forms allow-popups allow-popups-to-escape-sandbox allow-downloads; "
+    "script-src 'none'; object-src 'none'; frame-ancestors 'none'"
+)
+_HEAD_CHARS = 100_000
+_CONTENT_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}(;[\x20-\x7e]{0,200})?", re.ASCII)
+_HTML_TYPES = ("text/html", "application/xhtml+xml")
+# Bounded repeats: with open ones a page of nothing but "<head " would take minutes.
+_PLACES = tuple(
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (r"<head(?:\s[^>]{0,500})?>", r"<html(?:\s[^>]{0,500})?>", r"<!doctype[^>]{0,500}>")
+)
+
+
+def copy_page(copy: HeldCopy, texts: Catalogue) -> RenderedPage:
+    """The copy with its base set to where it came from and a line that says it is a copy; other types as they are."""
+    kind = copy.content_type if _CONTENT_TYPE.fullmatch(copy.content_type) else "text/html"
+    media = kind.partition(";")[0].lower()
+    headers: Headers = page_headers(texts.code, policy=_POLICY)
+    if media not in _HTML_TYPES:
+        aside = () if media.startswith("text/") else (("Content-Disposition", "attachment"),)
+        return RenderedPage(status=200, headers=(("Content-Type", kind), *headers, *aside), body=copy.body)
+    kind, text, encoding = _decoded(kind, copy.body)
+    marked = _with_base(text, copy.url)
+    if media == "text/html":  # a line after </html> would break XHTML
+        marked += _ascii(_banner(copy, texts))
+    # The language is the copy's own, which we do not know.
+    headers = tuple((name, value) for name, value in headers if name != "Content-Language")
+    return RenderedPage(
+        status=200, headers=(("Content-Type", kind), *headers), body=marked.encode(encoding, "replace")
+    )
+
+
+def _decoded(kind: str, body: bytes) -> tuple[str, str, str]:
+    """Text to insert ASCII into. All but UTF-16 can be handled byte for byte, whatever the encoding is."""
+    little = body.startswith(codecs.BOM_UTF16_LE)
+    if little or body.startswith(codecs.BOM_UTF16_BE) or "utf-16" in kind.lower():
+        codec = "utf-16" if body[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-16-le"
+        return f"{kind.partition(';')[0]}; charset=utf-8", body.decode(codec, "replace"), "utf-8"
+    return kind, body.decode("latin-1"), "latin-1"
+
+
+def _with_base(text: str, url: str) -> str:
+    target = link_target(url)
+    if target is None:
+        return text
+    head = text[:_HEAD_CHARS]
+    # The first base counts, and a relative one counts from the original address: so ours goes first.
+    own = LexborHTMLParser(head).css_first("base[href]")
+    href = (own.attributes.get("href") or "") if own else ""
+    try:
+        base = urljoin(target, href if href.isascii() else "")
+    except ValueError:
+        base = target
+    at = _place_for_base(head)
+    return f'{text[:at]}<base href="{_ascii(escape(base))}"/>{text[at:]}'
+
+
+def _place_for_base(head: str) -> int:
+    visible = _without_comments(head)
+    for place in _PLACES:
+        match = place.search(visible)
+        if match:
+            return match.end()
+    return 3 if head.startswith("\xef\xbb\xbf") else 0
+
+
+def _without_comments(text: str) -> str:
+    """The text with comments blanked out, every other character where it was."""
+    pieces: list[str] = []
+    at = 0
+    while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
+        pieces += [text[at:start], " " * (end + 3 - start)]
+        at = end + 3
+    return "".join(pieces) + text[at:]
+
+
+def _banner(copy: HeldCopy, texts: Catalogue) -> str:
+    words = texts("copy.banner", date=texts.date(copy.fetched_at))
+    live = link_target(copy.url)
+    link = (
+        Markup('<a href="{}" style="color:#9fe3d8">{}</a>').format(live, texts("copy.live")) if live else ""
+    )
+    return Markup(
+        '<div style="height:5rem"></div><aside dir="{}" lang="{}" style="all:initial;direction:{};display:block;'
+        "position:fixed;left:0;right:0;bottom:0;z-index:2147483647;padding:.7rem 1rem;background:#22282d;color:#fff;"
+        'font:16px/1.5 system-ui,sans-serif;text-align:center">{} {}</aside>'
+    ).format(texts.direction, texts.code, texts.direction, words, link)
+
+
+def _ascii(markup: str) -> str:
+    """Markup that means the same in whatever encoding the copy is in."""
+    return markup.encode("ascii", "xmlcharrefreplace").decode("ascii")

@@ -1,0 +1,32 @@
+"""What a reader gets where an admin's rule answers instead of the site: a page that says so, or another address."""
+
+from proxy.pages.display import address, clean
+from proxy.pages.language import Catalogue
+from proxy.pages.render import RenderedPage, html_page, text_page
+
+_MAX_REASON = 500
+
+
+def blocked_page(url: str, reason: str, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
+    """For a person: the school does not show this, and why, if the admin wrote it down."""
+    return html_page(
+        "block.html.jinja",
+        texts,
+        status=403,
+        framable=True,
+        portal=portal,
+        address=address(url),
+        reason=clean(reason, _MAX_REASON),
+    )
+
+
+def plain_block(url: str, reason: str) -> RenderedPage:
+    """For a program: the same in a line."""
+    because = f": {clean(reason, _MAX_REASON)}" if reason else ""
+    return text_page(403, f"linkmend: closed by a rule of the school{because}\n{clean(url, 500)}\n")
+
+
+def led_elsewhere(url: str) -> RenderedPage:
+    """A temporary redirect; `url` is an http or https address, already encoded."""
+    headers = (("Location", url), ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"))
+    return RenderedPage(status=302, headers=headers, body=b"")

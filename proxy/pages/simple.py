@@ -1,0 +1,150 @@
+"""The other pages people see: search, reading view, notes; and the plain error for sub-resources."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from proxy.pages.display import address, clean, link_target
+from proxy.pages.language import Catalogue
+from proxy.pages.render import RenderedPage, html_page, text_page
+from proxy.pages.repairpage import offer
+from proxy.portal.helper import copy_path
+from repair.model import Alternative, HeldPage, MissKind
+
+_MAX_READING_CHARS = 100_000
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
+
+_PLAIN_WORDS = {
+    MissKind.NOT_FOUND: "the site has nothing at this address",
+    MissKind.GONE: "the site removed this for good",
+    MissKind.SOFT_404: "the site answered with a not-found notice",
+    MissKind.UNREACHABLE: "the site cannot be reached",
+    MissKind.TIMEOUT: "the site did not answer in time",
+    MissKind.TLS: "the secure connection to the site failed",
+    MissKind.SERVER_ERROR: "the site failed",
+    MissKind.OFFLINE: "there is no internet connection and this is not saved here",
+    MissKind.PARKED: "the address is parked",
+}
+
+_STATIC = {
+    path.name: (kind, path.read_bytes())
+    for suffix, kind in ((".css", "text/css; charset=utf-8"), (".js", "text/javascript; charset=utf-8"))
+    for path in sorted((Path(__file__).parent / "static").glob(f"*{suffix}"))
+}
+
+
+def search_page(
+    query: str, results: Sequence[Alternative], texts: Catalogue, *, portal: bool = True
+) -> RenderedPage:
+    """What a search over the held pages found, each with its saved copy; with an empty query the bare form."""
+    offers = [
+        replace(made, copy=copy_path(made.url) if result.held else "")
+        for result in results
+        if (made := offer(result, texts))
+    ]
+    return html_page("search.html.jinja", texts, query=clean(query, 200), offers=offers, portal=portal)
+
+
+def reading_page(page: HeldPage, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
+    """The words of a held page of which no copy was kept."""
+    lines = page.text[:_MAX_READING_CHARS].splitlines()
+    return html_page(
+        "reading.html.jinja",
+        texts,
+        portal=portal,
+        title=clean(page.title, 300) or str(texts("copy.untitled")),
+        date=texts.date(page.fetched_at),
+        live=link_target(page.url) or "",
+        address=address(page.url),
+        language=page.language if _LANGUAGE.fullmatch(page.language) else "",
+        paragraphs=[shown for line in lines if (shown := clean(line, _MAX_READING_CHARS))],
+    )
+
+
+def missing_copy_page(url: str, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
+    """No copy of this page is held."""
+    return _note(
+        "copy.missing", "copy.missing_note", texts, status=404, url=url, searchable=True, portal=portal
+    )
+
+
+def refused_page(status: int, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
+    """The answer to `proxy.portal.helper.Refused`."""
+    if status == 404:
+        return _note("helper.unknown", "helper.unknown_note", texts, status=status, portal=portal)
+    return _note("helper.refused", "helper.refused_note", texts, status=status, portal=portal)
+
+
+def out_of_reach_page(url: str, texts: Catalogue, *, person: bool, portal: bool = True) -> RenderedPage:
+    """The answer to a request for what `proxy.trust.reach` refuses: words for a person, a line for a program."""
+    if person:
+        return _note(
+            "helper.out_of_reach",
+            "helper.out_of_reach_note",
+            texts,
+            status=403,
+            url=url,
+            live=False,
+            portal=portal,
+        )
+    text = f"linkmend: this address is out of reach (proxy.reach, proxy.ports)\n403: {clean(url, 500)}\n"
+    return text_page(403, text)
+
+
+def _note(
+    heading: str,
+    note: str,
+    texts: Catalogue,
+    *,
+    status: int,
+    portal: bool,
+    url: str = "",
+    live: bool = True,
+    searchable: bool = False,
+) -> RenderedPage:
+    return html_page(
+        "note.html.jinja",
+        texts,
+        status=status,
+        portal=portal,
+        heading=heading,
+        note=note,
+        address=address(url) if url else None,
+        live=(link_target(url) or "") if live else "",
+        searchable=searchable,
+    )
+
+
+def redirect(url: str) -> RenderedPage:
+    """See other; `url` is one of ours and already percent-encoded."""
+    return RenderedPage(
+        status=303,
+        headers=(("Location", url), ("Cache-Control", "no-store"), ("Content-Length", "0")),
+        body=b"",
+    )
+
+
+def noted() -> RenderedPage:
+    """The answer to a ping: nothing to show."""
+    return RenderedPage(status=204, headers=(("Cache-Control", "no-store"),), body=b"")
+
+
+def static_page(name: str) -> RenderedPage | None:
+    """A file of proxy/pages/static; None when there is none of that name."""
+    if name not in _STATIC:
+        return None
+    kind, body = _STATIC[name]
+    headers = (
+        ("Content-Type", kind),
+        ("Cache-Control", "public, max-age=86400"),
+        ("X-Content-Type-Options", "nosniff"),
+    )
+    return RenderedPage(status=200, headers=headers, body=body)
+
+
+def plain_error(kind: MissKind, url: str, *, status: int, detail: str = "") -> RenderedPage:
+    """The short honest answer to a script, image or download; what reads it is a program or its author."""
+    because = f" ({clean(detail, 200)})" if detail else ""
+    text = f"linkmend: {_PLAIN_WORDS[kind]}{because}\n{status} {kind.value}: {clean(url, 500)}\n"
+    return text_page(status, text, headers=(("Linkmend-Miss", kind.value),))

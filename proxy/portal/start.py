@@ -1,0 +1,123 @@
+"""http://linkmend.internal/: setting up a device, testing it, and what the proxy sees and keeps."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from proxy.pages.display import clean
+from proxy.pages.language import Catalogue
+from proxy.pages.render import NOTHING_POLICY, RenderedPage, html_page, page_headers
+from proxy.portal.devices import CertificateForm, platforms_for
+from proxy.portal.helper import PORTAL_HOST, PREFIX
+from proxy.portal.pac import pac_file
+from proxy.settings import Settings
+
+SECURE_PORTAL = f"https://{PORTAL_HOST}"
+
+_MAX_SHOWN_SITES = 2_000
+_MAX_CONTACT = 200
+_FILES = {
+    CertificateForm.PEM: ("linkmend-ca.pem", "application/x-pem-file"),
+    CertificateForm.DER: ("linkmend-ca.cer", "application/x-x509-ca-cert"),
+    CertificateForm.PEM_CRT: ("linkmend-ca.crt", "application/x-x509-ca-cert"),
+    CertificateForm.PROFILE: ("linkmend.mobileconfig", "application/x-apple-aspen-config"),
+}
+# What a browser loads to find out whether it trusts us: nothing to see, and nothing about anybody.
+_PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What people are told about how linkmend is set up here."""
+
+    retention_days: int
+    harvest: bool
+    archives: bool
+    contact: str
+    public: str
+    passed_through: Collection[str]
+
+
+def told_of(settings: Settings, passed_through: Collection[str]) -> Told:
+    """By the settings in force; `passed_through` are the entries of `proxy.trust.passthrough`."""
+    return Told(
+        retention_days=settings.misses.retention_days,
+        harvest=settings.harvest.enabled,
+        archives=settings.archives.enabled,
+        contact=settings.proxy.contact,
+        public=settings.proxy.public,
+        passed_through=passed_through,
+    )
+
+
+def portal_page(
+    texts: Catalogue,
+    told: Told,
+    *,
+    held_pages: int,
+    user_agent: str = "",
+    fingerprint: str = "",
+    pac_url: str = "",
+    portal: bool = True,
+) -> RenderedPage:
+    """The start page; without `portal` it stands under the address of some site, and cannot be tested from there."""
+    return html_page(
+        "portal.html.jinja",
+        texts,
+        portal=portal,
+        images=SECURE_PORTAL if portal else "",
+        held=texts.number(held_pages),
+        days=texts.number(told.retention_days),
+        platforms=platforms_for(user_agent),
+        files={form: name for form, (name, _) in _FILES.items()},
+        prefix=PREFIX,
+        fingerprint=fingerprint,
+        pac_url=pac_url,
+        secure=SECURE_PORTAL + PREFIX,
+    )
+
+
+def trusted_page(texts: Catalogue) -> RenderedPage:
+    """Where a browser only arrives when it trusts us."""
+    return html_page("trusted.html.jinja", texts)
+
+
+def trusted_picture() -> RenderedPage:
+    headers = (("Content-Type", "image/svg+xml"), *page_headers("en", policy=NOTHING_POLICY))
+    return RenderedPage(status=200, headers=headers, body=_PICTURE)
+
+
+def privacy_page(texts: Catalogue, told: Told, *, portal: bool = True) -> RenderedPage:
+    """What the proxy sees and keeps, by the settings in force."""
+    sites = sorted(told.passed_through, key=lambda entry: entry.lstrip("."))
+    return html_page(
+        "privacy.html.jinja",
+        texts,
+        portal=portal,
+        days=texts.number(told.retention_days),
+        harvest=told.harvest,
+        archives=told.archives,
+        contact=clean(told.contact, _MAX_CONTACT),
+        count=texts.number(len(sites)),
+        sites=[entry.lstrip(".") for entry in sites[:_MAX_SHOWN_SITES]],
+    )
+
+
+def certificate_page(body: bytes, form: CertificateForm) -> RenderedPage:
+    """The certificate authority in the form devices install it from."""
+    name, kind = _FILES[form]
+    headers = (
+        ("Content-Type", kind),
+        ("Content-Disposition", f'attachment; filename="{name}"'),
+        *page_headers("en", policy=NOTHING_POLICY),
+    )
+    return RenderedPage(status=200, headers=headers, body=body)
+
+
+def pac_page(host: str, port: int) -> RenderedPage:
+    """The file that tells browsers of the proxy at an address."""
+    headers = (
+        ("Content-Type", "application/x-ns-proxy-autoconfig"),
+        ("Cache-Control", "no-cache"),
+        ("X-Content-Type-Options", "nosniff"),
+    )
+    return RenderedPage(status=200, headers=headers, body=pac_file(host, port).encode("ascii"))

@@ -1,0 +1,1 @@
+"""Several processes as one program: who starts, watches, replaces and stops whom."""

@@ -1,0 +1,1 @@
+"""Who reads, without saying who: what each looked at lately, what is theirs alone, and nobody else's business."""

@@ -1,0 +1,1 @@
+"""Removing a page for good, from everywhere."""

@@ -1,0 +1,137 @@
+"""Orders to remove pages, from a command to the proxy that is running: files in a folder of the data.
+
+Only the running proxy can forget what it has in memory, and write the index. Whoever serves holds a lock here and
+looks for orders; a command that finds the lock free removes by itself.
+"""
+
+import asyncio
+import os
+import secrets
+import sqlite3
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from proxy.errors import LinkmendError
+from proxy.removal.removing import Removed, Remover
+from repair.errors import RepairError
+from repair.locks import lock_alone
+
+_LOOK_EVERY_S = 0.5
+_MAX_WAIT_S = 300.0
+_MAX_BYTES = 100_000
+
+
+class Order(msgspec.Struct, frozen=True, kw_only=True):
+    """A page to remove."""
+
+    url: str
+    from_log: bool = False
+
+
+class Result(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of an order: what was removed, or why it was not."""
+
+    removed: Removed | None = None
+    problem: str = ""
+
+
+class RemovalOrders:
+    """The folder of orders."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock_file: int | None = None
+        self._watching: asyncio.Task[None] | None = None
+
+    def is_taken_care_of(self) -> bool:
+        """Whether a running proxy looks for orders here."""
+        if not self._lock():
+            return True
+        self._unlock()
+        return False
+
+    def give(self, order: Order) -> Removed:
+        """Have it carried out by the running proxy, and wait for that. Raises LinkmendError."""
+        name = secrets.token_hex(8)
+        placed, answered = self._folder / f"{name}.order", self._folder / f"{name}.result"
+        try:
+            self._write(placed, msgspec.json.encode(order))
+        except OSError as error:  # a full disk
+            raise LinkmendError(f"{placed}: the order cannot be written: {error.strerror}") from error
+        end = time.monotonic() + _MAX_WAIT_S
+        while not answered.exists():
+            if time.monotonic() > end or not self.is_taken_care_of():
+                placed.unlink(missing_ok=True)
+                raise LinkmendError("the running proxy did not carry it out; try again once it is stopped")
+            time.sleep(0.05)
+        result = msgspec.json.decode(answered.read_bytes(), type=Result)
+        answered.unlink()
+        if result.removed is None:
+            raise LinkmendError(result.problem)
+        return result.removed
+
+    async def start(self, remover: Remover) -> None:
+        """Carry out orders from now on, in this process."""
+        await remover.start()
+        self._watching = asyncio.create_task(self._watch(remover))
+
+    async def close(self) -> None:
+        """Leave orders to others."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+
+    async def _watch(self, remover: Remover) -> None:
+        try:
+            while True:
+                if await asyncio.to_thread(self._lock):
+                    for path in await asyncio.to_thread(self._waiting):
+                        await self._carry_out(path, remover)
+                await asyncio.sleep(_LOOK_EVERY_S)
+        finally:
+            self._unlock()
+
+    async def _carry_out(self, path: Path, remover: Remover) -> None:
+        try:
+            order = await asyncio.to_thread(_read, path)
+            result = Result(removed=await remover.remove(order.url, from_log=order.from_log))
+        except (LinkmendError, RepairError, OSError, sqlite3.Error, msgspec.MsgspecError) as error:
+            result = Result(problem=str(error))
+        await asyncio.to_thread(self._answer, path, result)
+
+    def _answer(self, order: Path, result: Result) -> None:
+        with suppress(OSError):
+            order.unlink(missing_ok=True)
+            self._write(order.with_suffix(".result"), msgspec.json.encode(result))
+
+    def _waiting(self) -> tuple[Path, ...]:
+        return tuple(sorted(self._folder.glob("*.order")))
+
+    def _write(self, path: Path, data: bytes) -> None:
+        """All of it or nothing: whoever looks in between must not find half an order."""
+        fresh = path.with_name(path.name + ".new")
+        try:
+            fresh.write_bytes(data)
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+    def _lock(self) -> bool:
+        if self._lock_file is not None:
+            return True
+        self._folder.mkdir(parents=True, exist_ok=True)
+        self._lock_file = lock_alone(self._folder / "lock")
+        return self._lock_file is not None
+
+    def _unlock(self) -> None:
+        if self._lock_file is not None:
+            os.close(self._lock_file)
+            self._lock_file = None
+
+
+def _read(path: Path) -> Order:
+    with path.open("rb") as file:
+        return msgspec.json.decode(file.read(_MAX_BYTES), type=Order)

@@ -1,0 +1,160 @@
+"""Which addresses and ports may be reached on anybody's behalf (pure, but for the question whose address one is).
+
+A proxy stands where its clients do not: beside services that listen on loopback, and on the inside of a cloud whose
+metadata address hands out keys. So this machine, link-local, multicast and reserved addresses and those of metadata
+services are refused, in every way to write them and in every IPv6 form that carries them. Private networks stay
+reachable, since a school's own servers are there and its clients reach them without us as well. What the admin names
+in the settings (the parent, a private archive, the target of reverse mode) is the admin's choice and not asked about.
+
+Names are not judged here but where their addresses are connected to (`addons.reach`, `repair.guard`), since a name
+may lead elsewhere a moment later.
+"""
+
+import socket
+import unicodedata
+from collections.abc import Collection, Iterable
+from dataclasses import fields
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from proxy.settings import Settings
+from proxy.trust.ports import parse_ports
+from repair.guard import carried
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+OUT_OF_REACH = "address out of reach"
+"""How the error of a connection that was not made begins."""
+
+_REFUSED: tuple[Network, ...] = tuple(
+    map(
+        ip_network,
+        (
+            "0.0.0.0/8",  # this host, and on Linux another name of loopback
+            "127.0.0.0/8",
+            "169.254.0.0/16",  # link-local, with most clouds' metadata
+            "100.100.100.200/32",  # Alibaba's metadata
+            "168.63.129.16/32",  # Azure's
+            "192.0.0.0/24",  # protocol assignments, with Oracle's metadata
+            "224.0.0.0/4",
+            "240.0.0.0/4",  # reserved, with the broadcast address
+            "::/128",
+            "::1/128",
+            "fe80::/10",
+            "fec0::/10",  # site-local, withdrawn by RFC 3879
+            "ff00::/8",
+            "100::/64",  # discarded
+            "fd00:ec2::/32",  # Amazon's metadata and its neighbours
+            "fd20:ce::/32",  # Google's
+        ),
+    )
+)
+_NAMES = 4096
+_LOCAL_NAMES = ("localhost", "localhost.localdomain", "localhost6", "ip6-localhost", "ip6-loopback")
+
+
+class Reach:
+    """What the settings allow. Safe in threads."""
+
+    def __init__(
+        self,
+        *,
+        allowed: Iterable[str] = (),
+        ports: Collection[str] = ("1-65535",),
+        connect_ports: Collection[str] = ("1-65535",),
+        own_ports: Iterable[int] = (),
+    ) -> None:
+        """`allowed` are further networks, `own_ports` where this machine's own services of ours listen."""
+        self._allowed = tuple(map(ip_network, allowed))
+        self._ports = parse_ports("proxy.ports", ports)
+        self._connect_ports = parse_ports("proxy.connect_ports", connect_ports)
+        self._own_ports = frozenset(own_ports)
+        self._local_names = _within(IPv4Address("127.0.0.1"), self._allowed)
+        self._named = lru_cache(maxsize=_NAMES)(self._may_name)  # asked with every request, of few hosts
+
+    def may_reach(self, address: str, port: int = 0) -> bool:
+        """Whether a connection to an IP address may be made. What is no address may not be reached.
+
+        A port of our own at an address of our own is refused whatever is allowed: the desk would take a student for
+        somebody at the server, and the proxy would ask itself for ever.
+        """
+        try:
+            found = ip_address(address.partition("%")[0])
+        except ValueError:
+            return False
+        if port in self._own_ports and is_own(address):
+            return False
+        return is_public_or_private(found) or _within(found, self._allowed)
+
+    def may_name(self, host: str) -> bool:
+        """Whether a host may be asked for as it is written; a name that only looks harmless is found out later."""
+        return self._named(host)
+
+    def _may_name(self, host: str) -> bool:
+        found = literal(host)
+        if found is not None:
+            return is_public_or_private(found) or _within(found, self._allowed)
+        bare = host.rstrip(".").lower()
+        return self._local_names or not (bare in _LOCAL_NAMES or bare.endswith(".localhost"))
+
+    def may_ask(self, port: int) -> bool:
+        """Whether a request may go to a port."""
+        return any(port in span for span in (*self._ports, *self._connect_ports))
+
+    def may_tunnel(self, port: int) -> bool:
+        """Whether CONNECT may lead to a port."""
+        return any(port in span for span in self._connect_ports)
+
+
+def reach_of(settings: Settings, *, own_ports: Iterable[int] = ()) -> Reach:
+    """The reach that a tree of settings describes; every section that listens keeps its port from being reached.
+
+    `own_ports` are those that the system chose.
+    """
+    sections = [getattr(settings, section.name) for section in fields(settings)]
+    listening = [section.listen for section in sections if getattr(section, "listen", "")]
+    named = {int(port) for text in listening if (port := text.rpartition(":")[2]).isdigit() and port != "0"}
+    proxy = settings.proxy
+    return Reach(
+        allowed=proxy.reach,
+        ports=proxy.ports,
+        connect_ports=proxy.connect_ports,
+        own_ports=named.union(own_ports),
+    )
+
+
+def is_public_or_private(address: Address) -> bool:
+    """Whether an address is one of the internet or of a private network, and so is the IPv4 address it carries."""
+    return not any(_within(each, _REFUSED) for each in (address, *carried(address)))
+
+
+@lru_cache(maxsize=4096)
+def literal(host: str) -> Address | None:
+    """The address that a host is, in whatever spelling resolvers take (2130706433, 0x7f.1, 0177.0.0.1); None for a
+    name."""
+    bare = unicodedata.normalize("NFKC", host).removeprefix("[").removesuffix("]").rstrip(".")
+    try:
+        return ip_address(bare.partition("%")[0])
+    except ValueError:
+        pass
+    try:
+        # More than digits, dots and an x would let inet_aton stop at a space and take the rest for a comment.
+        return IPv4Address(socket.inet_aton(bare)) if set(bare) <= set("0123456789abcdefABCDEFxX.") else None
+    except OSError:
+        return None
+
+
+def is_own(address: str) -> bool:
+    """Whether an address is this machine's: the system would then reach it from that very address. Sends nothing."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((address, 9))
+        except OSError:
+            return False
+        return bool(probe.getsockname()[0] == address.partition("%")[0])
+
+
+def _within(address: Address, networks: Iterable[Network]) -> bool:
+    return any(address in network for network in networks)

@@ -1,0 +1,1 @@
+"""What linkmend tells of itself while it runs: figures, probes, recent problems."""

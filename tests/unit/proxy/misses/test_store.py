@@ -1,0 +1,300 @@
+import json
+import os
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from proxy.errors import StoreError
+from proxy.misses.store import MissRecord, MissStore
+from proxy.settings import MissesSettings
+from repair.model import MissKind
+from tests.make import A_MOMENT, spoil
+
+
+class Clock:
+    def __init__(self):
+        self.now = A_MOMENT
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def store(tmp_path, clock):
+    opened = MissStore(tmp_path, MissesSettings(), clock=clock)
+    yield opened
+    opened.close()
+
+
+def a_miss(number=1, at=A_MOMENT, **known):
+    return MissRecord(
+        **{
+            "id": f"miss-{number:017}",
+            "at": at,
+            "url": "http://www.school.test/gone",
+            "kind": MissKind.NOT_FOUND,
+            "source_url": "http://a.test/",
+            "rule": "default",
+            "client": "0123456789abcdef",
+            "offered": ("http://b.test/", "http://c.test/"),
+            "status": 404,
+            "latency_ms": 12.5,
+            "query": "water cycle",
+            "language": "sw",
+            **known,
+        }
+    )
+
+
+def events(tmp_path):
+    return [json.loads(line) for line in (tmp_path / "misses.jsonl").read_text().splitlines()]
+
+
+def test_a_miss_comes_back_as_it_was(store):
+    store.record(a_miss())
+    store.flush()
+    assert store.recent() == (a_miss(),)
+
+
+def test_a_miss_is_also_a_line_of_json(store, tmp_path):
+    store.record(a_miss())
+    store.flush()
+    (event,) = events(tmp_path)
+    assert event["event"] == "miss"
+    assert event["at"] == "2026-05-03T12:00:00.000+00:00"
+    assert event["offered"] == ["http://b.test/", "http://c.test/"]
+
+
+@pytest.mark.parametrize(
+    ("choice", "url"),
+    [
+        (0, "http://www.school.test/gone"),
+        (2, "http://c.test/"),
+        ("http://b.test/", "http://b.test/"),
+        ("http://www.school.test/gone", "http://www.school.test/gone"),
+        (3, None),
+        (-1, None),
+        ("http://evil.test/", None),
+    ],
+)
+def test_only_what_was_offered_can_be_chosen(store, choice, url):
+    store.record(a_miss())
+    store.chosen(a_miss().id, choice)
+    store.flush()
+    assert store.recent()[0].chosen == url
+
+
+def test_choosing_twice_changes_nothing_and_the_last_choice_counts(store, tmp_path):
+    store.record(a_miss())
+    for choice in (1, 1, 1, 2):
+        store.chosen(a_miss().id, choice)
+    store.flush()
+    assert store.recent()[0].chosen == "http://c.test/"
+    assert [event["event"] for event in events(tmp_path)] == ["miss", "chosen", "chosen"]
+
+
+def test_a_choice_for_an_unknown_miss_is_ignored(store):
+    store.chosen("nobody-knows-this-id", 1)
+    store.flush()
+    assert store.count() == 0
+
+
+def test_the_newest_come_first_and_can_be_narrowed_down(store):
+    store.record(a_miss(1))
+    store.record(a_miss(2, at=A_MOMENT + timedelta(hours=1), kind=MissKind.TLS))
+    store.record(a_miss(3, at=A_MOMENT + timedelta(hours=2), url="http://other.test/"))
+    store.flush()
+    assert [miss.id[-1] for miss in store.recent()] == ["3", "2", "1"]
+    assert [miss.id[-1] for miss in store.recent(1)] == ["3"]
+    assert [miss.id[-1] for miss in store.recent(kind=MissKind.TLS)] == ["2"]
+    assert [miss.id[-1] for miss in store.recent(site="school.test")] == ["2", "1"]
+    assert [miss.id[-1] for miss in store.recent(since=A_MOMENT + timedelta(minutes=90))] == ["3"]
+
+
+def test_what_is_missed_most_comes_first(store):
+    for number, url in enumerate(["http://a.test/1", "http://a.test/2", "http://a.test/2", "http://b.test/"]):
+        store.record(a_miss(number, url=url, source_url=None if number else "http://s.test/"))
+    store.flush()
+    assert store.top() == (("http://a.test/2", 2), ("http://a.test/1", 1), ("http://b.test/", 1))
+    assert store.top(1, by="site") == (("a.test", 3),)
+    assert store.top(by="kind") == (("not_found", 4),)
+    assert store.top(by="source") == (("http://s.test/", 1),)
+
+
+@pytest.mark.parametrize("whose", [{"client": "me"}, {"url": "http://mine.test/"}])
+def test_what_is_erased_is_gone_everywhere(store, tmp_path, whose):
+    store.record(a_miss(1, client="me", url="http://mine.test/"))
+    store.record(a_miss(2))
+    store.chosen(a_miss(1).id, 1)
+    assert store.erase(**whose) == 1
+    assert [miss.id for miss in store.recent()] == [a_miss(2).id]
+    assert [event["id"] for event in events(tmp_path)] == [a_miss(2).id]
+    assert all(b"http://mine.test/" not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_old_misses_go_at_the_start(tmp_path, clock):
+    with_old = MissStore(tmp_path, MissesSettings(retention_days=90), clock=clock)
+    with_old.record(a_miss(1))
+    with_old.record(a_miss(2, at=A_MOMENT + timedelta(days=50)))
+    with_old.close()
+    clock.now += timedelta(days=100)
+    store = MissStore(tmp_path, MissesSettings(retention_days=90), clock=clock)
+    assert [miss.id for miss in store.recent()] == [a_miss(2).id]
+    assert [event["id"] for event in events(tmp_path)] == [a_miss(2).id]
+    store.close()
+
+
+def test_old_misses_go_every_day(store, clock):
+    store.record(a_miss(1))
+    store.flush()
+    clock.now += timedelta(days=91)
+    store.flush()
+    assert store.count() == 0
+
+
+def test_noting_a_miss_never_waits_even_when_the_disk_does(tmp_path, clock):
+    store = MissStore(tmp_path, MissesSettings(), queue_length=10, clock=clock)
+    with closing(sqlite3.connect(tmp_path / "misses.sqlite")) as other:
+        other.execute("BEGIN IMMEDIATE")
+        for number in range(1_000):
+            store.record(a_miss(number))
+        other.rollback()
+    store.close()
+    assert store.lost >= 1
+    assert store.count() + store.lost == 1_000
+
+
+def test_hostile_texts_are_kept_as_texts(store):
+    store.record(a_miss(1, url="http://a.test/\ud800\x00'); DROP TABLE misses;--", query="\x00"))
+    store.flush()
+    assert store.recent()[0].url == "http://a.test/?\x00'); DROP TABLE misses;--"
+
+
+def test_a_record_that_cannot_be_written_does_not_stop_the_writer(store):
+    store.record(a_miss(1, status=10**40))
+    with pytest.raises(StoreError):
+        store.flush()
+    store.record(a_miss(2))
+    store.flush()
+    assert store.count() == 1
+
+
+def test_closing_writes_what_waits_and_may_be_done_twice(tmp_path):
+    store = MissStore(tmp_path, MissesSettings(retention_days=9_000))
+    for number in range(2_000):
+        store.record(a_miss(number))
+    store.close()
+    store.close()
+    store.record(a_miss(9_999))
+    again = MissStore(tmp_path, MissesSettings(retention_days=9_000))
+    assert again.count() == 2_000
+    again.close()
+
+
+def test_only_the_owner_may_read(store, tmp_path):
+    store.record(a_miss())
+    store.flush()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+
+
+_VICTIM = """
+import sys
+from pathlib import Path
+from proxy.misses.store import MissStore
+from proxy.settings import MissesSettings
+from tests.unit.proxy.misses.test_store import a_miss
+store = MissStore(Path(sys.argv[1]), MissesSettings(retention_days=9000))
+for number in range(100_000):
+    store.record(a_miss(number))
+    store.flush()
+    print(number, flush=True)
+"""
+
+
+def test_what_was_committed_survives_kill_9(tmp_path):
+    victim = subprocess.Popen(
+        [sys.executable, "-c", _VICTIM, str(tmp_path)],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    for _ in range(50):
+        last = int(victim.stdout.readline())
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    victim.stdout.close()
+    store = MissStore(tmp_path, MissesSettings(retention_days=9_000))
+    assert {a_miss(number).id for number in range(last + 1)} <= {miss.id for miss in store.recent(10_000)}
+    store.close()
+
+
+def test_a_damaged_log_is_set_aside_and_an_empty_one_begun(tmp_path):
+    MissStore(tmp_path, MissesSettings()).close()
+    (tmp_path / "misses.sqlite").write_bytes(b"garbage" * 1000)
+    store = MissStore(tmp_path, MissesSettings())
+    assert store.count() == 0
+    assert (tmp_path / "misses.sqlite.damaged1").exists()
+    store.close()
+
+
+def test_a_log_that_is_damaged_further_down_is_set_aside_too(tmp_path):
+    MissStore(tmp_path, MissesSettings()).close()
+    spoil(tmp_path / "misses.sqlite")
+    store = MissStore(tmp_path, MissesSettings())
+    assert store.count() == 0
+    assert (tmp_path / "misses.sqlite.damaged1").exists()
+    store.close()
+
+
+def test_a_choice_is_told_once_with_the_page_that_was_missing(tmp_path, clock):
+    told = []
+    store = MissStore(tmp_path, MissesSettings(), clock=clock, on_choice=lambda *choice: told.append(choice))
+    store.record(a_miss())
+    for choice in (1, "http://b.test/", "http://never-offered.test/", 2):
+        store.chosen(a_miss().id, choice)
+    store.close()
+    assert told == [
+        ("http://www.school.test/gone", "http://b.test/", None, A_MOMENT),
+        ("http://www.school.test/gone", "http://c.test/", None, A_MOMENT),
+    ]
+
+
+def test_a_reader_who_goes_to_and_fro_or_asks_again_counts_once_for_each_page(tmp_path, clock):
+    told = []
+    store = MissStore(
+        tmp_path, MissesSettings(), clock=clock, on_choice=lambda *choice: told.append(choice[1])
+    )
+    for number in (1, 2):
+        store.record(a_miss(number))
+        for choice in (1, 2, 1, 2):
+            store.chosen(a_miss(number).id, choice)
+    store.record(a_miss(3, client="fedcba9876543210"))
+    store.chosen(a_miss(3).id, 1)
+    store.close()
+    assert told == ["http://b.test/", "http://c.test/", "http://b.test/"]
+
+
+@pytest.mark.parametrize(
+    ("after_s", "unfit"), [(60, "http://b.test/"), (2, None), (3 * 3600, None)], ids=["read", "tabs", "later"]
+)
+def test_who_reads_a_page_and_comes_back_for_another_did_not_want_the_first(tmp_path, clock, after_s, unfit):
+    told = []
+    store = MissStore(
+        tmp_path, MissesSettings(), clock=clock, on_choice=lambda *choice: told.append(choice[1:3])
+    )
+    store.record(a_miss())
+    store.chosen(a_miss().id, 1)
+    clock.now += timedelta(seconds=after_s)
+    store.chosen(a_miss().id, 2)
+    store.close()
+    assert told == [("http://b.test/", None), ("http://c.test/", unfit)]

@@ -1,0 +1,125 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from proxy.pages.copies import copy_page
+from proxy.pages.language import catalogue
+from repair.model import HeldCopy
+from tests.offers import SAVED_AT
+
+ENGLISH = catalogue("en")
+
+
+def a_copy(
+    body=b"<html><head></head><body>x", content_type="text/html; charset=utf-8", url="http://a.test/b/c"
+):
+    return HeldCopy(url=url, content_type=content_type, body=body, fetched_at=SAVED_AT)
+
+
+def shown(body, **known):
+    return copy_page(a_copy(body, **known), ENGLISH).body
+
+
+def test_links_of_a_copy_lead_where_they_led():
+    body = shown(b"<!doctype html><html><head class=x><title>t</title></head><body>")
+    assert body.startswith(
+        b'<!doctype html><html><head class=x><base href="http://a.test/b/c"/><title>t</title>'
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "begins"),
+    [
+        (b"<!doctype html><p>x", b'<!doctype html><base href="http://a.test/b/c"/><p>x'),
+        (b"<html lang=en><p>x", b'<html lang=en><base href="http://a.test/b/c"/><p>x'),
+        (b"<p>x", b'<base href="http://a.test/b/c"/><p>x'),
+        (b"\xef\xbb\xbf<p>x", b'\xef\xbb\xbf<base href="http://a.test/b/c"/><p>x'),
+        (b"<!-- <head> --><head><title>", b'<!-- <head> --><head><base href="http://a.test/b/c"/><title>'),
+        (b"<header>", b'<base href="http://a.test/b/c"/><header>'),
+        (b"", b'<base href="http://a.test/b/c"/>'),
+    ],
+)
+def test_the_base_goes_as_early_as_the_markup_allows(body, begins):
+    assert shown(body).startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("own", "base"),
+    [
+        ("http://other.test/d/", "http://other.test/d/"),
+        ("/d/", "http://a.test/d/"),
+        ("", "http://a.test/b/c"),
+        ("http://[", "http://a.test/b/c"),
+    ],
+)
+def test_a_base_of_its_own_still_counts(own, base):
+    tree = LexborHTMLParser(shown(f"<head><base href='{own}'></head>".encode()).decode())
+    assert tree.css_first("base[href]").attributes["href"] == base
+
+
+def test_an_address_cannot_break_out_of_the_base():
+    body = shown(b"<head></head>", url='http://a.test/"><script>alert(1)</script>')
+    assert b"<script" not in body
+
+
+def test_a_copy_may_not_run_anything():
+    policy = dict(copy_page(a_copy(), ENGLISH).headers)["Content-Security-Policy"]
+    assert "allow-scripts" not in policy
+    assert "allow-same-origin" not in policy
+    assert "script-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "windows-1256", "shift_jis", "latin-1"])
+def test_the_bytes_of_a_copy_stay_as_they_were(encoding):
+    kind = f"text/html; charset={encoding}"
+    text = {"windows-1256": "كتاب", "shift_jis": "植物"}.get(encoding, "é")
+    page = copy_page(a_copy(f"<head></head>{text}".encode(encoding), kind), catalogue("ar"))
+    assert dict(page.headers)["Content-Type"] == kind
+    assert text in page.body.decode(encoding)
+    assert page.body.isascii() or text.encode(encoding) in page.body
+
+
+def test_utf_16_becomes_utf_8():
+    page = copy_page(a_copy("<head></head>é".encode("utf-16"), "text/html; charset=utf-16"), ENGLISH)
+    assert dict(page.headers)["Content-Type"] == "text/html; charset=utf-8"
+    assert "<base" in page.body.decode()
+    assert "é" in page.body.decode()
+
+
+def test_a_copy_says_that_it_is_one():
+    assert b"Saved copy from 3 May 2026" in shown(b"<p>x")
+
+
+def test_xhtml_gets_a_base_and_stays_well_formed():
+    body = shown(b"<html><head/></html>", content_type="application/xhtml+xml")
+    assert body.endswith(b"</html>")
+
+
+def test_other_types_are_left_alone():
+    page = copy_page(a_copy(b"a,b", "text/plain"), ENGLISH)
+    assert page.body == b"a,b"
+    download = copy_page(a_copy(b"\x00", "application/octet-stream"), ENGLISH)
+    assert dict(download.headers)["Content-Disposition"] == "attachment"
+
+
+def test_a_content_type_cannot_write_headers():
+    page = copy_page(a_copy(content_type="text/html\r\nSet-Cookie: a=b"), ENGLISH)
+    assert dict(page.headers)["Content-Type"] == "text/html"
+
+
+@pytest.mark.parametrize(
+    "piece", [b"<head ", b"<!--", b"<!-- -->", b"<html ", b"<!doctype ", b"<base href=", b"<"]
+)
+def test_hostile_markup_takes_no_time(piece):
+    begun = time.thread_time()
+    shown(piece * (1_000_000 // len(piece)))
+    assert time.thread_time() - begun < 1
+
+
+@given(st.binary(), st.sampled_from(["text/html", "text/html; charset=utf-16", "application/xhtml+xml"]))
+def test_any_bytes_can_be_shown(body, kind):
+    assert copy_page(a_copy(body, kind), ENGLISH).status == 200

@@ -1,0 +1,337 @@
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from proxy.pages.language import LANGUAGES, catalogue
+from proxy.pages.repairpage import MAX_BYTES, numbered, render
+from repair.model import MissKind, Span
+from tests.offers import MISS_ID, SAVED_AT, a_context, a_snippet, an_alternative, found, the_library
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    "</title></style></li></ol><script>alert(1)</script>",
+    "{{ 7 * 7 }}{% raw %}",
+    "<!-- -->",
+    "\u202egnp.exe",
+    "&lt;b&gt;",
+    "\x00\x1b[31m",
+    "\ud800",
+    "x" * 100_000,
+    "<" * 100_000,
+)
+
+
+def parsed(page):
+    return LexborHTMLParser(page.body.decode())
+
+
+def items(page):
+    return parsed(page).css("ol#alternatives > li")
+
+
+def header(page, name):
+    return dict(page.headers)[name]
+
+
+def tags(page):
+    """The elements of the page in order, with the names of their attributes."""
+    return [(node.tag, tuple(node.attributes)) for node in parsed(page).css("*")]
+
+
+def test_alternatives_are_an_ordered_list_whose_first_links_are_the_targets():
+    offered = the_library()
+    listed = items(render(found(offered), a_context()))
+    assert [item.attributes["data-url"] for item in listed] == [each.url for each in offered]
+    assert [item.css_first("a").attributes["href"] for item in listed] == [each.url for each in offered]
+    assert {item.attributes["data-source"] for item in listed} == {"local"}
+
+
+def test_the_held_copy_comes_first_with_the_day_it_was_saved():
+    page = render(found(copy_at=SAVED_AT), a_context())
+    first = items(page)[0]
+    assert first.attributes["data-source"] == "copy"
+    assert first.attributes["data-url"] == "http://www.school.test/biology/photosynthesis.html"
+    assert (
+        first.css_first("a").attributes["href"].startswith("/.well-known/linkmend/copy?url=http%3A%2F%2Fwww")
+    )
+    assert "3 May 2026" in first.text()
+
+
+def test_a_pinned_page_comes_even_before_the_held_copy_and_says_why():
+    pinned = an_alternative(url="http://b.test/", confidence=1.0, reasons=("pinned",), held=False)
+    page = render(found([pinned, *the_library(2)], copy_at=SAVED_AT), a_context())
+    first, second, third = items(page)[:3]
+    assert first.attributes["data-url"] == "http://b.test/"
+    assert first.css_first(".why").text() == "Chosen by your school"
+    assert first.css_first(".badge") is not None
+    assert second.attributes["data-source"] == "copy"
+    assert [item.css_first("a").attributes["ping"][-1:] for item in (first, second, third)] == [
+        "1",
+        "0",
+        "2",
+    ]
+
+
+def test_a_copy_among_the_alternatives_is_not_listed_twice():
+    link = "http://www.school.test/biology/photosynthesis.html"
+    offered = (an_alternative(title="other"), an_alternative(url=link, title="the page"))
+    listed = items(render(found(offered, copy_at=SAVED_AT), a_context()))
+    assert [item.attributes["data-source"] for item in listed] == ["copy", "local"]
+
+
+def test_a_choice_is_told_by_the_number_of_what_was_offered():
+    unsafe = an_alternative(url="javascript:alert(1)")
+    offered = (an_alternative(url="http://a.test/"), unsafe, an_alternative(url="http://b.test/"))
+    listed = items(render(found(offered, copy_at=SAVED_AT), a_context()))
+    pings = [item.css_first("a").attributes["ping"] for item in listed]
+    assert pings == [f"/.well-known/linkmend/chose?miss={MISS_ID}&n={number}" for number in (0, 1, 3)]
+
+
+def test_without_a_miss_id_nothing_is_told():
+    assert not parsed(render(found(), a_context(miss_id=""))).css("[ping]")
+
+
+def test_only_three_are_shown_at_first():
+    page = render(found(copy_at=SAVED_AT), a_context())
+    assert [item.attributes.get("class") for item in items(page)] == [
+        "copy",
+        None,
+        None,
+        None,
+        *["later"] * 5,
+    ]
+    assert "More pages (5)" in parsed(page).css_first("#more").text()
+
+
+def test_few_alternatives_need_no_more():
+    assert parsed(render(found(the_library(3)), a_context())).css_first("#more") is None
+
+
+def test_when_nothing_is_worth_offering_the_page_says_so():
+    page = render(found(()), a_context())
+    assert "We found no similar page" in parsed(page).body.text()
+    assert items(page) == []
+    assert parsed(page).css_first("ol#alternatives") is not None
+
+
+def test_matching_words_are_marked():
+    marks = items(render(found(), a_context()))[0].css("mark")
+    assert [mark.text() for mark in marks] == ["plants", "light"]
+
+
+def test_reasons_are_put_in_words_and_unknown_ones_left_out():
+    page = render(found([an_alternative(reasons=("<b>", "url", "../en", "links", "title"))]), a_context())
+    why = items(page)[0].css_first(".why").text()
+    assert why == "Matches words in the address · Linked from the page you came from"
+
+
+def test_the_search_box_holds_the_query():
+    form = parsed(render(found(query='say "hi" & go'), a_context())).css_first("form")
+    assert form.attributes["action"] == "/.well-known/linkmend/search"
+    assert form.attributes["method"] == "get"
+    assert form.css_first("input[name=q]").attributes["value"] == 'say "hi" & go'
+
+
+def test_shorter_addresses_are_links():
+    page = render(found(shortened=("http://a.test/x/", "javascript:alert(1)", "http://a.test/")), a_context())
+    links = [link.attributes["href"] for link in parsed(page).css("#shortened a")]
+    assert links == ["http://a.test/x/", "http://a.test/"]
+
+
+def test_a_good_first_alternative_is_called_the_best_match():
+    assert "Best match" in items(render(found(), a_context()))[0].text()
+    assert not parsed(render(found([an_alternative(confidence=0.2)]), a_context())).css(".badge")
+
+
+def test_offline_the_page_says_so_and_leads_to_copies():
+    offered = (an_alternative(held=True), an_alternative(url="http://b.test/", held=False))
+    page = render(found(offered), a_context(offline=True))
+    assert "There is no internet connection" in parsed(page).css_first(".notice").text()
+    first, second = items(page)
+    assert "/copy?url=" in first.css("a")[1].attributes["href"]
+    assert "Needs the internet" in second.text()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("kind", list(MissKind))
+def test_every_kind_is_explained_in_every_language(kind, language):
+    page = render(found(kind=kind, copy_at=SAVED_AT), a_context(language))
+    root = parsed(page).css_first("html")
+    assert root.attributes["lang"] == language
+    assert root.attributes["dir"] == ("rtl" if language == "ar" else "ltr")
+    assert header(page, "Linkmend-Miss") == kind.value
+    assert header(page, "Content-Language") == language
+    assert len(parsed(page).css_first("h1").text()) > 5
+
+
+def test_the_headers_keep_the_page_out_of_caches_and_out_of_reach():
+    page = render(found(), a_context(status=410))
+    policy = header(page, "Content-Security-Policy")
+    assert page.status == 410
+    assert header(page, "Cache-Control") == "no-store"
+    assert header(page, "Vary") == "Accept, Accept-Language"
+    assert header(page, "X-Content-Type-Options") == "nosniff"
+    assert header(page, "Content-Type") == "text/html; charset=utf-8"
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "base-uri 'none'" in policy
+    assert "unsafe" not in policy
+    assert "allow-same-origin" not in policy
+    # With a sandbox, this header makes the browser refuse the page.
+    assert "Cross-Origin-Opener-Policy" not in dict(page.headers)
+
+
+def test_the_page_asks_for_nothing_from_elsewhere():
+    page = render(found(copy_at=SAVED_AT), a_context())
+    assert not parsed(page).css(
+        "img, iframe, object, embed, link[rel=stylesheet], script[src], [style], base, meta[http-equiv]"
+    )
+    assert [link.attributes["href"][:19] for link in parsed(page).css("link")] == ["data:image/svg+xml,"]
+    assert "url(" not in parsed(page).css_first("style").text()
+
+
+def test_json_has_exactly_the_fields_of_the_contract():
+    asked = found(the_library(1), source_url="http://a.test/", queries={"text": "x"}, keywords=("light",))
+    page = render(asked, a_context(as_json=True))
+    assert header(page, "Content-Type") == "application/json"
+    assert json.loads(page.body) == {
+        "url": "http://www.school.test/biology/photosynthesis.html",
+        "kind": "not_found",
+        "source_page": "http://a.test/",
+        "queries": {"text": "x"},
+        "alternatives": [
+            {
+                "url": "http://library.school.test/plants/photosynthesis.html",
+                "title": "How plants make food from light",
+                "snippet": "".join(span.text for span in a_snippet()),
+                "score": 9.0,
+                "confidence": 0.9,
+                "source": "local",
+                "reasons": ["anchor", "title"],
+                "held": True,
+            }
+        ],
+        "mementos": {},
+        "keywords": ["light"],
+    }
+
+
+def test_json_lists_the_held_copy_too():
+    page = render(found((), copy_at=SAVED_AT), a_context(as_json=True))
+    (copy,) = json.loads(page.body)["alternatives"]
+    assert (copy["source"], copy["url"]) == ("copy", "http://www.school.test/biology/photosynthesis.html")
+    assert header(page, "Linkmend-Miss") == "not_found"
+    assert header(page, "Cache-Control") == "no-store"
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_hostile_texts_change_nothing_but_texts(hostile):
+    def offered(title, text):
+        return [
+            an_alternative(title=title, snippet=(Span(text=text, marked=marked),)) for marked in (True, False)
+        ]
+
+    plain = render(found(offered("t", "s"), query="q"), a_context(error_detail="e"))
+    bad = offered(hostile, "-" + hostile)
+    attacked = render(found(bad, query=hostile), a_context(error_detail="e" + hostile))
+    assert tags(attacked) == tags(plain)
+    assert len(attacked.body) < MAX_BYTES
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    title=st.text(min_size=1), snippet=st.text(min_size=1), query=st.text(), host=st.text(), path=st.text()
+)
+def test_no_text_from_outside_makes_an_element(title, snippet, query, host, path):
+    def made(title, snippet, query, url):
+        spans = (Span(text=f"s{snippet}"), Span(text=f"m{snippet}", marked=True))
+        return tags(
+            render(found([an_alternative(title=title, snippet=spans)], query=query, url=url), a_context())
+        )
+
+    # A slash allows a line break (<wbr>), in an address only.
+    wild = [tag for tag in made(title, snippet, query, f"http://{host}/{path}") if tag[0] != "wbr"]
+    assert wild == [tag for tag in made("t", "s", "q", "http://a.test/") if tag[0] != "wbr"]
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.text(), max_size=4))
+def test_links_lead_only_to_the_web_or_to_us(urls):
+    page = render(found([an_alternative(url=url) for url in urls], shortened=tuple(urls)), a_context())
+    for link in parsed(page).css("a"):
+        assert re.match(r"https?://|/\.well-known/linkmend/|$", link.attributes["href"] or "", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("letter", ["x", "&", '"', "ह", "/"])
+def test_the_page_stays_small_whatever_is_offered(letter):
+    long = [
+        an_alternative(
+            url=f"http://a.test/{number}/" + letter * 1_900,
+            title=letter * 100_000,
+            snippet=(Span(text=letter * 50_000), Span(text=letter * 50_000, marked=True)),
+            reasons=("anchor", "title"),
+        )
+        for number in range(8)
+    ]
+    worst = found(
+        long,
+        url="http://b.test/" + letter * 1_900,
+        copy_at=SAVED_AT,
+        query=letter * 9_999,
+        shortened=tuple(each.url for each in long),
+    )
+    page = render(worst, a_context("hi", offline=True))
+    assert len(page.body) < MAX_BYTES
+    assert items(page)
+
+
+def test_a_usual_page_is_far_below_the_limit():
+    assert len(render(found(copy_at=SAVED_AT), a_context("hi")).body) < 25_000
+
+
+def test_numbers_of_choices_follow_the_alternatives():
+    asked = found(
+        [an_alternative(url="http://a.test/"), an_alternative(url="http://b.test/")], copy_at=SAVED_AT
+    )
+    assert [(number, each.source) for number, each in numbered(asked)] == [
+        (0, "copy"),
+        (1, "local"),
+        (2, "local"),
+    ]
+
+
+@pytest.mark.parametrize("language", ["ar", "en", "es", "fr", "hi", "pt", "sw"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("anchor", "inlinks", "url", "title", "context", "same_name", "same_site"),
+        *("moved", "shared", "same_text", "copy", "tags"),
+    ],
+)
+def test_every_reason_of_the_ranking_has_words(code, language):
+    page = render(found([an_alternative(reasons=(code,))]), a_context(language))
+    assert items(page)[0].css_first(".why").text().strip() not in ("", code)
+
+
+def test_a_page_that_earlier_readers_chose_says_so():
+    page = render(found([an_alternative(source="shared", reasons=("shared",))]), a_context())
+    assert items(page)[0].attributes["data-source"] == "shared"
+    assert items(page)[0].css_first(".why").text().strip() == "Other readers chose this page"
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+@pytest.mark.parametrize("fault", ["expired", "early", "host", "self_signed", "authority", "revoked"])
+def test_the_fault_of_a_certificate_is_named_in_every_language(code, fault):
+    texts = catalogue(code)
+    lead = parsed(render(found(), a_context(language=code, fault=fault))).css_first("p.lead").text()
+    assert str(texts(f"fault.{fault}")) in lead
+
+
+def test_a_fault_that_has_no_words_is_left_out():
+    plain = render(found(), a_context())
+    assert render(found(), a_context(fault="<b>strange</b>")).body == plain.body

@@ -1,0 +1,32 @@
+import asyncio
+
+from proxy.processes.loops import end_quietly
+
+
+async def leave_a_connection_open():
+    end_quietly(asyncio.get_running_loop())
+    is_served = asyncio.Event()
+
+    async def serve(reader, writer):
+        is_served.set()
+        await reader.read()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    await is_served.wait()
+    return writer
+
+
+def test_connections_that_are_open_at_the_end_are_not_told_of(caplog):
+    asyncio.run(leave_a_connection_open())
+    assert caplog.messages == []
+
+
+def test_what_really_failed_is(caplog):
+    async def fail():
+        end_quietly(asyncio.get_running_loop())
+        asyncio.get_running_loop().call_soon(lambda: 1 / 0)
+        await asyncio.sleep(0)
+
+    asyncio.run(fail())
+    assert "Exception in callback" in caplog.text

@@ -1,0 +1,190 @@
+"""The supervisor with processes that do next to nothing, in a program of its own: it forks and takes signals."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+
+PROGRAM = """
+import logging, os, select, signal, sys, time
+from proxy.errors import StartError
+from proxy.processes.workers import Role, Supervisor
+
+logging.basicConfig(level="DEBUG", format="%(message)s", stream=sys.stderr)
+
+def wait(station):
+    signal.signal(signal.SIGHUP, lambda *_: say("hung up"))
+    station.ready()
+    select.select([station.lifeline], [], [])
+    say("orphaned")
+
+def say(text):
+    os.write(1, f"{os.getpid()} {text}\\n".encode())
+
+def fail(station):
+    raise StartError("cannot listen on the moon")
+
+def crash(station):
+    station.ready()
+    os._exit(3)
+
+def deaf(station):
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    station.ready()
+    time.sleep(60)
+
+def beat(station):
+    station.ready()
+    while not select.select([station.lifeline], [], [], 0.05)[0]:
+        station.beat()
+
+def hang(station):
+    # The first stands still; whoever takes its place beats.
+    first = not os.path.exists(sys.argv[4])
+    open(sys.argv[4], "w").close()
+    station.ready()
+    station.beat()
+    while not select.select([station.lifeline], [], [], 0.05)[0]:
+        if not first:
+            station.beat()
+
+def succeed():
+    return [Role(name="another", run=wait)]
+
+NAMED = {"wait": wait, "fail": fail, "crash": crash, "deaf": deaf, "hang": hang, "beat": beat}
+office, worker, hangup = sys.argv[1:4]
+supervisor = Supervisor(
+    Role(name="office", run=NAMED[office]), [Role(name="worker", run=NAMED[worker])],
+    grace_s=0.1, hang_timeout_s=float(os.environ.get("HANG_TIMEOUT_S", 60)),
+)
+try:
+    supervisor.start()
+except StartError as error:
+    sys.exit(f"failed: {error}")
+say("all ready")
+supervisor.watch(succeed if hangup == "succeed" else lambda: say("asked again"))
+supervisor.stop()
+say("all gone")
+"""
+
+
+@pytest.fixture
+def supervise(tmp_path):
+    started = []
+
+    def start(office="wait", worker="wait", hangup="tell", hang_timeout_s=60.0):
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, office, worker, hangup, tmp_path / "begun"],
+            env={**os.environ, "HANG_TIMEOUT_S": str(hang_timeout_s)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            cwd=ROOT,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate(timeout=30)
+
+
+def lines_until(process, words):
+    """What was said until a line with these words."""
+    said = []
+    for line in process.stdout:
+        said.append(line)
+        if words in line:
+            return "".join(said)
+    raise AssertionError("".join(said))
+
+
+def test_all_are_started_and_stopped(supervise):
+    running = supervise()
+    lines_until(running, "all ready")
+    running.send_signal(signal.SIGTERM)
+    assert "all gone" in running.communicate(timeout=30)[0]
+    assert running.returncode == 0
+
+
+@pytest.mark.parametrize(("office", "worker"), [("fail", "wait"), ("wait", "fail")])
+def test_what_one_says_that_cannot_start_is_what_the_supervisor_says(supervise, office, worker):
+    running = supervise(office, worker)
+    assert "failed: cannot listen on the moon" in running.communicate(timeout=30)[0]
+    assert running.returncode == 1
+
+
+def test_one_that_dies_again_and_again_is_started_less_and_less_often(supervise):
+    running = supervise(worker="crash")
+    said = "".join(lines_until(running, "again in") for _ in range(3))
+    assert [float(pause) for pause in re.findall(r"again in ([\d.]+) s", said)] == [0.2, 0.5, 1.0]
+
+
+def test_a_hang_up_reaches_all(supervise):
+    running = supervise()
+    lines_until(running, "all ready")
+    running.send_signal(signal.SIGHUP)
+    lines_until(running, "hung up")
+    lines_until(running, "hung up")
+
+
+def test_workers_that_take_over_are_there_before_the_old_ones_go(supervise):
+    running = supervise(hangup="succeed")
+    lines_until(running, "all ready")
+    running.send_signal(signal.SIGHUP)
+    lines_until(running, "another is process")
+    running.send_signal(signal.SIGTERM)
+    said = running.communicate(timeout=30)[0]
+    assert "all gone" in said
+    assert "ended" not in said
+
+
+def test_without_their_supervisor_the_others_know(supervise):
+    running = supervise()
+    lines_until(running, "all ready")
+    running.kill()
+    assert running.communicate(timeout=30)[0].count("orphaned") == 2
+
+
+def test_one_that_does_not_stop_is_killed(supervise):
+    running = supervise(worker="deaf")
+    lines_until(running, "all ready")
+    running.send_signal(signal.SIGTERM)
+    assert "do not stop: killed" in running.communicate(timeout=30)[0]
+    assert running.returncode == 0
+
+
+def test_one_that_stands_still_is_replaced_and_its_successor_left_alone(supervise):
+    running = supervise(office="hang", worker="hang", hang_timeout_s=1.0)
+    lines_until(running, "hangs: nothing heard of it for")
+    lines_until(running, "again in")
+    running.send_signal(signal.SIGTERM)
+    said = running.communicate(timeout=30)[0]
+    assert "all gone" in said
+    assert "hangs" not in said
+
+
+def test_nobody_is_blamed_when_all_stood_still_together(supervise):
+    """As when a virtual machine is paused."""
+    running = supervise(office="beat", worker="beat", hang_timeout_s=2.0)
+    said = lines_until(running, "all ready")
+    pids = [running.pid, *map(int, re.findall(r"is process (\d+)", said))]
+    for pid in reversed(pids):
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(5)  # longer than anybody may be silent
+    os.kill(pids[0], signal.SIGCONT)
+    for _ in range(2):  # it has looked at them when it is done with the first
+        running.send_signal(signal.SIGHUP)
+        lines_until(running, "asked again")
+    for pid in pids[1:]:
+        os.kill(pid, signal.SIGCONT)
+    running.send_signal(signal.SIGTERM)
+    assert "hangs" not in running.communicate(timeout=30)[0]

@@ -1,0 +1,214 @@
+"""What may enter the collection: one test for each line of the rules."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxy.cache.entry import CacheRequest
+from proxy.readers.privacy import SeenContent, directives, is_personal_url, may_harvest, shareable_url
+
+COOKIE = ("Cookie", "session=abc")
+
+
+def asked(url="http://school.test/page", method="GET", headers=()):
+    return CacheRequest(method=method, url=url, headers=tuple(headers))
+
+
+def allowed(request=None, response=(), *, status=200, seen=False):
+    return may_harvest(request or asked(), tuple(response), status=status, seen_without_cookie=seen).allowed
+
+
+def test_a_plain_page_may_enter():
+    verdict = may_harvest(asked(), (), status=200, seen_without_cookie=False)
+    assert verdict.allowed
+    assert verdict.reason == "shareable"
+
+
+@pytest.mark.parametrize(
+    "cache_control", ["private", "Private", 'private="Set-Cookie"', "max-age=60, private", "public, private"]
+)
+def test_a_private_response_stays_out(cache_control):
+    assert not allowed(response=[("Cache-Control", cache_control)])
+
+
+@pytest.mark.parametrize("cache_control", ["no-store", "NO-STORE", "public, no-store", "max-age=0,no-store"])
+def test_a_response_that_must_not_be_stored_stays_out(cache_control):
+    assert not allowed(response=[("Cache-Control", cache_control)])
+
+
+def test_directives_are_found_in_any_of_several_lines():
+    assert not allowed(response=[("Cache-Control", "public"), ("cache-control", "private")])
+
+
+def test_a_request_that_says_no_store_stays_out():
+    assert not allowed(asked(headers=[("Cache-Control", "no-store")]))
+
+
+@pytest.mark.parametrize("cache_control", ["", "public", "s-maxage=60"])
+def test_an_authorized_request_stays_out_whatever_the_response_says(cache_control):
+    request = asked(headers=[("Authorization", "Basic eDp5")])
+    assert not allowed(request, [("Cache-Control", cache_control)])
+
+
+@pytest.mark.parametrize("cache_control", ["", "public"])
+def test_a_response_that_sets_a_cookie_stays_out(cache_control):
+    assert not allowed(response=[("Set-Cookie", "a=b"), ("Cache-Control", cache_control)])
+
+
+def test_a_page_asked_for_with_a_cookie_stays_out():
+    verdict = may_harvest(asked(headers=[COOKIE]), (), status=200, seen_without_cookie=False)
+    assert not verdict.allowed
+    assert "cookie" in verdict.reason
+
+
+@pytest.mark.parametrize("cache_control", ["public", "s-maxage=600", "max-age=5, Public"])
+def test_a_page_asked_for_with_a_cookie_may_enter_when_it_says_it_is_public(cache_control):
+    assert allowed(asked(headers=[COOKIE]), [("Cache-Control", cache_control)])
+
+
+def test_a_page_asked_for_with_a_cookie_may_enter_when_it_was_seen_without():
+    assert allowed(asked(headers=[COOKIE]), seen=True)
+
+
+@pytest.mark.parametrize("cache_control", ["private", "no-store"])
+def test_having_been_seen_without_a_cookie_does_not_make_a_private_page_public(cache_control):
+    assert not allowed(asked(headers=[COOKIE]), [("Cache-Control", cache_control)], seen=True)
+
+
+def test_a_page_that_varies_on_the_cookie_sent_stays_out_though_it_says_public():
+    request = asked(headers=[COOKIE])
+    assert not allowed(request, [("Cache-Control", "public"), ("Vary", "Accept, cookie")])
+
+
+def test_a_page_that_varies_on_cookies_may_enter_when_none_was_sent():
+    assert allowed(response=[("Vary", "Cookie")])
+    assert allowed(response=[("Vary", "Authorization")])
+
+
+def test_a_page_that_varies_on_everything_stays_out():
+    assert not allowed(response=[("Vary", "*")])
+    assert not allowed(response=[("Vary", "Accept"), ("Vary", "Origin, *")])
+
+
+@pytest.mark.parametrize("status", [201, 203, 206, 301, 304, 404, 500])
+def test_only_a_200_may_enter(status):
+    assert not allowed(status=status)
+
+
+@pytest.mark.parametrize("method", ["POST", "HEAD", "PUT"])
+def test_only_a_get_may_enter(method):
+    assert not allowed(asked(method=method))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://user:pw@school.test/",
+        "http://school.test/?token=abc",
+        "http://school.test/?a=1&access_token=abc",
+        "http://school.test/?SID=1234",
+        "http://school.test/?PHPSESSID=1234",
+        "http://school.test/?password=x",
+        "http://school.test/?reset_token=x",
+        "http://school.test/?X-Amz-Signature=x",
+        "http://school.test/?api_key=x",
+        "http://school.test/?to%6Ben=x",
+        "http://school.test/?email=child%40school.test",
+        "http://school.test/page;jsessionid=0123456789ABCDEF",
+        "http://school.test/(S(abcdefgh12345678))/page.aspx",
+        "http://school.test/?x=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abc",
+        "http://[bad",
+    ],
+)
+def test_an_address_that_carries_a_person_or_a_right_stays_out(url):
+    assert is_personal_url(url)
+    assert not allowed(asked(url=url), [("Cache-Control", "public")])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://school.test/?id=5&page=2&q=tokens+of+rome",
+        "http://school.test/session/timetable",
+        "http://school.test/password-safety.html",
+        "http://school.test/?side=left&key=value",
+    ],
+)
+def test_an_ordinary_address_may_enter(url):
+    assert allowed(asked(url=url))
+
+
+def test_content_seen_without_a_cookie_is_shareable_ever_after():
+    seen = SeenContent()
+    assert not seen.note("http://a.test/", b"1", "session=x")
+    assert seen.note("http://a.test/", b"1", None)
+    assert seen.note("http://a.test/", b"1", "session=x")
+
+
+def test_other_content_of_the_same_address_is_not():
+    seen = SeenContent()
+    seen.note("http://a.test/", b"1", None)
+    assert not seen.note("http://a.test/", b"2", "session=x")
+    assert not seen.note("http://b.test/", b"1", "session=x")
+
+
+def test_another_cookie_proves_nothing():
+    seen = SeenContent()
+    assert not seen.note("http://a.test/", b"1", "session=x")
+    assert not seen.note("http://a.test/", b"1", "session=y")
+
+
+def test_the_memory_of_seen_content_is_bounded_and_forgets_the_oldest():
+    seen = SeenContent(max_entries=10)
+    for number in range(50):
+        seen.note(f"http://a.test/{number}", b"1", None)
+    assert len(seen) == 10
+    assert not seen.note("http://a.test/0", b"1", "c=1")
+    assert seen.note("http://a.test/49", b"1", "c=1")
+
+
+@given(st.text(max_size=80), st.text(max_size=40))
+def test_garbage_never_raises(url, value):
+    headers = (("Cache-Control", value), ("Vary", value), ("Cookie", value))
+    may_harvest(asked(url=url, headers=headers), headers, status=200, seen_without_cookie=False)
+    is_personal_url(f"http://school.test/?{value}")
+    SeenContent().note(url, value.encode("utf-8", "replace"), value)
+
+
+@given(st.text(alphabet='abc-=", \t', max_size=60))
+def test_private_is_heard_wherever_it_stands_alone(noise):
+    assert "private" in directives((("Cache-Control", noise), ("Cache-Control", "private")))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("session_id", "session-id", "sesskey", "MoodleSession", "wstoken", "auth_key", "activation_key"),
+        *("password_reset_key", "pass", "passcode", "login", "invite_code", "api-key", "csrf", "user.email"),
+    ],
+)
+def test_an_address_with_such_a_parameter_is_somebodys(name):
+    assert is_personal_url(f"http://school.test/page?{name}=abc123")
+
+
+@pytest.mark.parametrize(
+    "name", ["q", "page", "id", "compass", "design", "lang", "iphone", "residue", "keyword"]
+)
+def test_an_address_with_an_ordinary_parameter_is_everybodys(name):
+    assert not is_personal_url(f"http://school.test/page?{name}=abc123")
+
+
+def test_a_personal_address_is_logged_without_what_makes_it_so():
+    assert shareable_url("http://a:b@school.test/reset;x=1?token=abc#d") == "http://school.test/reset"
+    assert shareable_url("http://school.test/page?q=volcano") == "http://school.test/page?q=volcano"
+
+
+@pytest.mark.parametrize(
+    "path", ["(S(lit3py55t21z5v55vlm25s55))/marks.aspx", "join/eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.x"]
+)
+def test_a_session_or_token_in_the_path_is_not_shared_either(path):
+    assert shareable_url(f"http://school.test/{path}") == "http://school.test/"
+
+
+def test_an_address_made_to_be_slow_to_read_is_personal_at_once():
+    assert is_personal_url("http://evil.test/x?" + "eyJ" * 200_000)

@@ -1,0 +1,59 @@
+"""The last warnings and errors, kept for the desk."""
+
+import logging
+
+import pytest
+
+from proxy.watching.recent import RecentProblems
+
+
+@pytest.fixture
+def problems():
+    problems = RecentProblems()
+    log = logging.getLogger("proxy.test_recent")
+    log.addHandler(problems)
+    yield problems, log
+    log.removeHandler(problems)
+
+
+def test_the_newest_stand_first_and_only_problems_are_kept(problems):
+    kept, log = problems
+    log.warning("first")
+    log.info("all is well")
+    log.error("second %s", "one")
+    assert [(each.level, each.text) for each in kept.latest()] == [
+        ("error", "second one"),
+        ("warning", "first"),
+    ]
+
+
+def test_they_are_bounded_in_number_and_length(problems):
+    kept, log = problems
+    for number in range(500):
+        log.warning("%d %s", number, "x" * 5000)
+    assert len(kept.latest()) == 100
+    assert all(len(each.text) <= 500 for each in kept.latest())
+
+
+def test_nobody_writes_lines_of_their_own(problems):
+    kept, log = problems
+    log.warning("no answer from %s", "http://evil.test/\r\n2026 error proxy: all is lost\x1b[2J")
+    assert len(kept.latest()) == 1
+    assert kept.latest()[0].text.isprintable()
+
+
+def test_an_exception_is_told_in_a_word(problems):
+    kept, log = problems
+    try:
+        raise KeyError("gone")
+    except KeyError:
+        log.exception("it failed")
+    assert kept.latest()[0].text == "it failed: KeyError('gone')"
+
+
+def test_a_message_that_does_not_fit_its_arguments_does_no_harm(problems):
+    kept, log = problems
+    log.propagate = False
+    log.warning("%d", "x")
+    log.propagate = True
+    assert kept.latest()[0].text == "%d"
