@@ -39,7 +39,9 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RemovalOrders:
-    """The folder of orders."""
+    """The folder of orders. `answer_within_s` is how long after an order is gone its result may be on its way."""
+
+    answer_within_s = 5.0
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -61,17 +63,27 @@ class RemovalOrders:
             self._write(placed, msgspec.json.encode(order))
         except OSError as error:  # a full disk
             raise LinkmendError(f"{placed}: the order cannot be written: {error.strerror}") from error
-        end = time.monotonic() + _MAX_WAIT_S
-        while not answered.exists():
-            if time.monotonic() > end or not self.is_taken_care_of():
-                placed.unlink(missing_ok=True)
-                raise LinkmendError("the running proxy did not carry it out; try again once it is stopped")
-            time.sleep(0.05)
+        self._wait_for(answered, placed)
         result = msgspec.json.decode(answered.read_bytes(), type=Result)
         answered.unlink()
         if result.removed is None:
             raise LinkmendError(result.problem)
         return result.removed
+
+    def _wait_for(self, answered: Path, placed: Path) -> None:
+        end = time.monotonic() + _MAX_WAIT_S
+        taken_at: float | None = None
+        while not answered.exists():
+            if time.monotonic() > end or not self.is_taken_care_of():
+                placed.unlink(missing_ok=True)
+                raise LinkmendError("the running proxy did not carry it out; try again once it is stopped")
+            if taken_at is None and not placed.exists():
+                taken_at = time.monotonic()
+            if taken_at is not None and time.monotonic() - taken_at > self.answer_within_s:
+                raise LinkmendError(
+                    "the running proxy could not write what came of it: see whether the page is gone"
+                )
+            time.sleep(0.05)
 
     async def start(self, remover: Remover) -> None:
         """Carry out orders from now on, in this process."""

@@ -68,6 +68,23 @@ def test_an_order_that_cannot_be_written_is_told_in_a_line(tmp_path):
         orders.give(Order(url="http://a.test/"))
 
 
+def test_who_gave_an_order_does_not_wait_for_a_result_that_cannot_be_written(tmp_path):
+    async def serving():
+        taken = RemovalOrders(tmp_path)
+        taken._write = lambda path, data: (_ for _ in ()).throw(OSError("no space left"))
+        await taken.start(Remover())
+        await asyncio.sleep(0.1)
+        given = RemovalOrders(tmp_path)
+        given.answer_within_s = 0.1
+        try:
+            await asyncio.to_thread(given.give, Order(url="http://a.test/"))
+        finally:
+            await taken.close()
+
+    with pytest.raises(LinkmendError, match="could not write what came of it"):
+        asyncio.run(serving())
+
+
 def test_nobody_takes_care_where_nobody_serves(tmp_path):
     assert not RemovalOrders(tmp_path / "removals").is_taken_care_of()
     with pytest.raises(LinkmendError, match="did not carry it out"):
