@@ -3,13 +3,12 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.unit.proxy.processes import programs
+from tests.unit.proxy.processes.programs import lines_until
 
 PROGRAM = """
 import logging, os, select, signal, sys, time
@@ -53,33 +52,8 @@ say("keeper gone")
 
 @pytest.fixture
 def carry():
-    started = []
-
-    def start(office="wait"):
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, office],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=ROOT,
-        )
-        started.append(process)
-        return process
-
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate(timeout=30)
-
-
-def lines_until(process, words):
-    """What was said until a line with these words."""
-    said = []
-    for line in process.stdout:
-        said.append(line)
-        if words in line:
-            return "".join(said)
-    raise AssertionError("".join(said))
+    with programs.running(PROGRAM) as start:
+        yield lambda office="wait": start(office)
 
 
 def office_of(said):

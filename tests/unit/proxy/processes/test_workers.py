@@ -3,14 +3,12 @@
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[3]
+from tests.unit.proxy.processes import programs
+from tests.unit.proxy.processes.programs import lines_until
 
 PROGRAM = """
 import logging, os, select, signal, sys, time
@@ -77,34 +75,12 @@ say("all gone")
 
 @pytest.fixture
 def supervise(tmp_path):
-    started = []
+    with programs.running(PROGRAM) as start:
 
-    def start(office="wait", worker="wait", hangup="tell", hang_timeout_s=60.0):
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, office, worker, hangup, tmp_path / "begun"],
-            env={**os.environ, "HANG_TIMEOUT_S": str(hang_timeout_s)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            cwd=ROOT,
-        )
-        started.append(process)
-        return process
+        def begin(office="wait", worker="wait", hangup="tell", hang_timeout_s=60.0):
+            return start(office, worker, hangup, tmp_path / "begun", HANG_TIMEOUT_S=str(hang_timeout_s))
 
-    yield start
-    for process in started:
-        process.kill()
-        process.communicate(timeout=30)
-
-
-def lines_until(process, words):
-    """What was said until a line with these words."""
-    said = []
-    for line in process.stdout:
-        said.append(line)
-        if words in line:
-            return "".join(said)
-    raise AssertionError("".join(said))
+        yield begin
 
 
 def test_all_are_started_and_stopped(supervise):
