@@ -168,6 +168,7 @@ class Parts:
             archives=office.archives,
             rules=self._rules,
             detours=self._detours,
+            sends_round=lambda: portal() and premises.settings.proxy.detour,
         )
         self._follow = Follow(office.visitors, hasher)
 

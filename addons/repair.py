@@ -62,7 +62,9 @@ class Repair:
         archives: Archives,
         rules: Rules,
         detours: Detours,
+        sends_round: Callable[[], bool],
     ) -> None:
+        """`sends_round` tells whether those who may be scripts are to go by way of the portal."""
         self.deadline_s = deadline_s
         self._mender = mender
         self._reader = reader
@@ -76,6 +78,7 @@ class Repair:
         self._rules = rules
         self._without = Seldom(log)
         self._detours = detours
+        self._sends_round = sends_round
 
     def request(self, flow: http.HTTPFlow) -> None:
         """A person who opens what was offered on a repair page has chosen it."""
@@ -121,7 +124,7 @@ class Repair:
         """Whether a script of the site may be asking; in transparent and reverse mode there is no way to find out."""
         request = request_of(flow)
         may_be = request.method == "GET" and may_be_script(request.headers)
-        return may_be and missed_before(flow) is None and self._portal()
+        return may_be and missed_before(flow) is None and self._sends_round()
 
     def _send_round(self, flow: http.HTTPFlow, kind: MissKind) -> None:
         """By way of the portal, where no script can follow and read. Who came from there in vain, or cannot be sent

@@ -77,6 +77,8 @@ class ProxySettings:
     """With several workers, a process that stands still for so long is replaced; 0 for never."""
     ballast_bytes: int = 24 * 1024 * 1024
     """Room set aside in the data folder, so that linkmend can start on a full disk; 0 for none."""
+    detour: bool = True
+    """On plain http, lead browsers to repair pages by way of the portal: scripts of sites could read them otherwise."""
     pass_through: tuple[str, ...] = ("shipped",)
     """Files of sites whose secure connections are passed through unseen; shipped is the list that comes along."""
     public: str = ""

@@ -54,7 +54,7 @@ class School:
         self.live = LiveRules(folder / "rules.d")
         self.rules = Rules(RememberedVerdicts(self.live), portal=lambda: True)
         reader = Reader(self.collection, self.threads)
-        self.detours = Detours()
+        self.detours, self.sends_round = Detours(), True
         self.addon = Repair(
             Mender(
                 Repairer(self.collection, RepairSettings(), self.threads),
@@ -74,6 +74,7 @@ class School:
             archives=self.archives,
             rules=self.rules,
             detours=self.detours,
+            sends_round=lambda: self.sends_round,
         )
 
     def noted(self):
@@ -312,6 +313,14 @@ async def test_who_may_be_a_script_is_shown_nothing_before_the_way_round_by_the_
     assert flow.response.headers["cache-status"] == "origin"
     assert b"earth/volcanoes" in flow.response.content
     assert [record.url for record in school.noted()] == [f"{SITE}/old-volcanoes"]
+
+
+async def test_where_browsers_cannot_reach_the_portal_they_are_answered_in_place(school):
+    school.sends_round = False
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=UNTOLD, response=GONE)
+    await school.addon.response(flow)
+    assert flow.response.status_code == 404
+    assert b"earth/volcanoes" in flow.response.content
 
 
 async def test_the_page_that_a_link_was_on_is_not_forgotten_on_the_way_round(school):
