@@ -78,7 +78,7 @@ class ProxySettings:
     ballast_bytes: int = 24 * 1024 * 1024
     """Room set aside in the data folder, so that linkmend can start on a full disk; 0 for none."""
     detour: bool = True
-    """On plain http, lead browsers to repair pages by way of the portal: scripts of sites could read them otherwise."""
+    """On plain http, lead browsers to repair pages by way of the portal, or scripts of sites could read them."""
     pass_through: tuple[str, ...] = ("shipped",)
     """Files of sites whose secure connections are passed through unseen; shipped is the list that comes along."""
     public: str = ""
