@@ -46,7 +46,10 @@ class Office:
         self.watching = Watching(process)
         self.collection = Collection.open(data / "collection", settings.collection)
         self.hints = Hints(self.collection, settings.repair)
-        self.harvester = Harvester(self.collection, settings.collection, self.hints)
+        self._turns = Turns(at_once=settings.repair.at_once, abreast=_ABREAST)
+        self.harvester = Harvester(
+            self.collection, settings.collection, self.hints, is_hurried=lambda: self._turns.under_way > 0
+        )
         self.mementos = client_from(settings, data, on_move=self._note_move)
         self.mementos.offline = settings.proxy.offline  # a rule may ask archives that are else left alone
         self.misses = MissStore(
@@ -68,8 +71,7 @@ class Office:
         repairer = Repairer(
             self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
         )
-        turns = Turns(at_once=settings.repair.at_once, abreast=_ABREAST)
-        self.repairer = TakingTurns(repairer, self.reader, turns)
+        self.repairer = TakingTurns(repairer, self.reader, self._turns)
         self.archives = Archives(
             self.mementos,
             copies,
@@ -83,7 +85,7 @@ class Office:
             ),
             asked=settings.archives.enabled,
         )
-        self.mender = Mender(repairer, self.reader, turns, self.archives, self._looking)
+        self.mender = Mender(repairer, self.reader, self._turns, self.archives, self._looking)
 
     def apply(self, settings: Settings) -> None:
         """Take over new settings while running. Sizes of stores and queues wait for the next start."""

@@ -5,8 +5,9 @@ Fingerprints are made behind the answer, in slices (`catch_up`), out of the titl
 
 import sqlite3
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from repair import words
 from repair.database import Database
@@ -47,22 +48,35 @@ class Duplicates:
             for statement in _SCHEMA:
                 connection.execute(statement)
 
-    def catch_up(self, limit: int = _SLICE) -> int:
-        """Make fingerprints of pages that have none; how many were made."""
+    def catch_up(self, limit: int = _SLICE, *, is_hurried: Callable[[], bool] = lambda: False) -> int:
+        """Make fingerprints of pages that have none; how many were made.
+
+        When `is_hurried`, asked before each page, there is something better to do: the rest stays to be done.
+        """
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT id, title, substr(text, 1, ?), language FROM pages WHERE simhash IS NULL LIMIT ?",
                 (_CHARACTERS, limit),
             ).fetchall()
-        if not rows:
-            return 0
-        made = [(_signed(_print(title, text, language)), page) for page, title, text, language in rows]
+        calm = takewhile(lambda row: not is_hurried(), rows)
+        made = [(page, _print(title, text, language)) for page, title, text, language in calm]
+        if made:
+            self._keep(made)
+        return len(made)
+
+    def _keep(self, made: Sequence[tuple[int, int]]) -> None:
+        signed = [(_signed(value), page) for page, value in made]
         with self._database.write() as connection:
-            connection.executemany("UPDATE pages SET simhash = ? WHERE id = ? AND simhash IS NULL", made)
+            connection.executemany("UPDATE pages SET simhash = ? WHERE id = ? AND simhash IS NULL", signed)
+            before = _times_made(connection)
             connection.execute(
                 "INSERT INTO meta VALUES (?, '1') ON CONFLICT (key) DO UPDATE SET value = value + 1", (_MADE,)
             )
-        return len(made)
+            after = _times_made(connection)
+        news = Fingerprints((page, value) for page, value in made if value != _NONE)
+        with self._lock:
+            if before == self._known_at:  # nobody else made any: there is no need to read all of them again
+                self._known, self._known_at = self._known.joined(news), after
 
     def of(self, title: str, text: str, language: str = "", *, alike: float = ALIKE) -> tuple[Duplicate, ...]:
         """Held pages that say nearly the same as a text, the likest first."""
@@ -92,11 +106,11 @@ class Duplicates:
     def _prints(self) -> Fingerprints:
         """All fingerprints, read again when a process has made more."""
         with self._lock, self._database.read() as connection:
-            row = connection.execute("SELECT value FROM meta WHERE key = ?", (_MADE,)).fetchone()
-            if row is not None and row[0] != self._known_at:
+            made = _times_made(connection)
+            if made != self._known_at:
                 rows = connection.execute("SELECT id, simhash FROM pages WHERE simhash IS NOT NULL")
                 self._known = Fingerprints((page, _unsigned(value)) for page, value in rows if value != _NONE)
-                self._known_at = row[0]
+                self._known_at = made
             return self._known
 
     def _texts(self, pages: Sequence[int]) -> list[tuple[int, str, str, str, str]]:
@@ -106,6 +120,12 @@ class Duplicates:
         )
         with self._database.read() as connection:
             return _rows(connection.execute(f"{query} WHERE id IN ({marks})", pages))
+
+
+def _times_made(connection: sqlite3.Connection) -> str:
+    """How often fingerprints were made; "" for never."""
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_MADE,)).fetchone()
+    return str(row[0]) if row is not None else ""
 
 
 def _rows(cursor: sqlite3.Cursor) -> list[tuple[int, str, str, str, str]]:

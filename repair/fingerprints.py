@@ -55,6 +55,13 @@ class Fingerprints:
     def __len__(self) -> int:
         return len(self._pages)
 
+    def joined(self, others: "Fingerprints") -> "Fingerprints":
+        """These and others; of a page that is in both, the other's."""
+        made, stay = Fingerprints(), ~np.isin(self._pages, others._pages)
+        made._pages = np.concatenate((self._pages[stay], others._pages))
+        made._prints = np.concatenate((self._prints[stay], others._prints))
+        return made
+
     def near(self, wanted: int, *, within: int = NEAR, limit: int = 20) -> tuple[tuple[int, int], ...]:
         """Pages and distances of those that differ in at most `within` bits, the nearest first."""
         distances = bit_counts(self._prints ^ np.uint64(wanted))

@@ -45,8 +45,15 @@ class Harvester:
     """A queue of pages and the thread that reads them into the collection."""
 
     def __init__(
-        self, collection: Collection, settings: CollectionSettings, hints: Hints | None = None
+        self,
+        collection: Collection,
+        settings: CollectionSettings,
+        hints: Hints | None = None,
+        *,
+        is_hurried: Callable[[], bool] = lambda: False,
     ) -> None:
+        """`is_hurried` tells whether readers wait for what this process does: hints then catch up later."""
+        self._is_hurried = is_hurried
         self._collection = collection
         self._hints = hints
         self._settings = settings
@@ -128,7 +135,7 @@ class Harvester:
             if self._collection.index_some(_SLICE) == _SLICE:
                 return True
             if self._hints is not None and not self._closing.is_set():
-                self._hints.catch_up()
+                self._hints.catch_up(self._is_hurried)
         except (RepairError, OSError, sqlite3.Error) as error:  # a full disk; what is due stays due
             log.warning("could not index: %s", error)
         except Exception:  # the worker outlives whatever else happens

@@ -6,7 +6,7 @@ methods block and may be called from any thread; any number of processes may hav
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
 from repair import urls, words
@@ -87,9 +87,11 @@ class Hints:
             self._moves.forget(normal)
             self.tags.forget(normal)
 
-    def catch_up(self) -> bool:
-        """Do a slice of what is behind; whether anything was to do. Cheap when nothing is."""
-        printed = self._duplicates.catch_up(_PRINTED_AT_ONCE)
+    def catch_up(self, is_hurried: Callable[[], bool] = lambda: False) -> bool:
+        """Do a slice of what is behind; whether anything was to do. Cheap when nothing is, or when `is_hurried`."""
+        if is_hurried():
+            return False
+        printed = self._duplicates.catch_up(_PRINTED_AT_ONCE, is_hurried=is_hurried)
         moved = self._finder.catch_up()
         outgrown = self._learnt.is_outgrown()
         if outgrown:

@@ -76,3 +76,35 @@ def test_another_process_s_prints_are_seen(database):
         put(database, path, TEXT)
         other.catch_up()
         assert path in paths(duplicates.of("", TEXT))
+
+
+def test_what_was_made_meanwhile_is_found_too_and_a_changed_page_only_as_it_is_now(database):
+    duplicates = Duplicates(database)
+    put(database, "/first", TEXT)
+    duplicates.catch_up()
+    assert paths(duplicates.of("", TEXT)) == ["/first"]
+    put(database, "/second", TEXT + " and more")
+    put(database, "/first", " ".join(f"else{number}" for number in range(200)))
+    duplicates.catch_up()
+    assert paths(duplicates.of("", TEXT)) == ["/second"]
+
+
+def test_what_another_process_made_is_found(database):
+    mine, others = Duplicates(database), Duplicates(database)
+    put(database, "/a", TEXT)
+    mine.catch_up()
+    assert paths(mine.of("", TEXT)) == ["/a"]
+    put(database, "/b", TEXT)
+    others.catch_up()
+    put(database, "/c", TEXT)
+    mine.catch_up()
+    assert sorted(paths(mine.of("", TEXT))) == ["/a", "/b", "/c"]
+
+
+def test_while_readers_wait_the_rest_stays_to_be_done(database):
+    for number in range(5):
+        put(database, f"/{number}", TEXT)
+    waits = iter((False, False, True))
+    duplicates = Duplicates(database)
+    assert duplicates.catch_up(is_hurried=lambda: next(waits)) == 2
+    assert duplicates.catch_up() == 3

@@ -183,7 +183,7 @@ class FakeHints:
         self.caught_up = threading.Event()
         self.forgotten = []
 
-    def catch_up(self):
+    def catch_up(self, is_hurried):
         self.caught_up.set()
         return False
 
