@@ -39,7 +39,7 @@ class Deadlines:
     def __init__(
         self, settings: ProxySettings, handler_of: Callable[[http.HTTPFlow], Any] = _mitmproxys_handler
     ) -> None:
-        self.settings = settings
+        self._settings = settings
         self._handler_of = handler_of
         self._line: OrderedDict[str, tuple[float, http.HTTPFlow]] = OrderedDict()
         """Requests under way that were not looked at yet, by when they are to be."""
@@ -48,6 +48,19 @@ class Deadlines:
         self._again: dict[str, asyncio.TimerHandle] = {}
         """For each that was looked at and has some time left."""
         self._connected_at: WeakKeyDictionary[Server, float] = WeakKeyDictionary()
+
+    @property
+    def settings(self) -> ProxySettings:
+        return self._settings
+
+    @settings.setter
+    def settings(self, settings: ProxySettings) -> None:
+        """Those under way are looked at now, and again by the new times: the line is in order for one set only."""
+        self._settings = settings
+        waiting = [flow for _, flow in self._line.values()]
+        self._line.clear()
+        for flow in waiting:
+            self._check(flow)
 
     def server_connected(self, data: ServerConnectionHookData) -> None:
         self._connected_at[data.server] = time.monotonic()

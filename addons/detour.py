@@ -58,4 +58,7 @@ class Arrival:
         if missed.failure is not None:
             flow.metadata[FAILURE] = missed.failure
         flow.metadata[OURS] = "back"
-        flow.response = make_response(status=missed.status, headers=missed.headers)
+        # Seen by nobody, unless something keeps the repair page from being made. No word of it is a stranger's.
+        words = f"{missed.status}: this page is missing, and there is no repair page for it\n".encode("ascii")
+        length = ("Content-Length", str(len(words)))
+        flow.response = make_response(status=missed.status, headers=(*missed.headers, length), body=words)

@@ -103,8 +103,10 @@ class LeanAddons(AddonManager):
     def begin(self, event: hooks.Hook) -> bool:
         """Call the handlers that need not wait, up to the first that must; whether that was all of them.
 
-        What is left is called by `trigger_event` for the same event.
+        What is left is called by `trigger_event` for the same event. Who asks again on its way there begins nothing.
         """
+        if _BEGUN in vars(event):
+            return False
         args = _args(event)
         if self._has_ended:
             _cut_off(args)

@@ -41,7 +41,8 @@ log = logging.getLogger(__name__)
 
 # What the reader's browser would have got from the origin beside the page, and still gets.
 _KEPT = frozenset({"cache-status", "connection", "date", "retry-after", "set-cookie", "via", "age"})
-_TAKEN_ROUND = _KEPT - {"connection", "date", "set-cookie"}
+# With the content type, which rules may speak of.
+_TAKEN_ROUND = (_KEPT | {"content-type"}) - {"connection", "date", "set-cookie"}
 
 
 class Repair:

@@ -55,25 +55,28 @@ class Duplicates:
         """
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT id, title, substr(text, 1, ?), language FROM pages WHERE simhash IS NULL LIMIT ?",
+                "SELECT id, digest, title, substr(text, 1, ?), language FROM pages WHERE simhash IS NULL LIMIT ?",
                 (_CHARACTERS, limit),
             ).fetchall()
         calm = takewhile(lambda row: not is_hurried(), rows)
-        made = [(page, _print(title, text, language)) for page, title, text, language in calm]
+        made = [(page, digest, _print(*said)) for page, digest, *said in calm]
         if made:
             self._keep(made)
         return len(made)
 
-    def _keep(self, made: Sequence[tuple[int, int]]) -> None:
-        signed = [(_signed(value), page) for page, value in made]
+    def _keep(self, made: Sequence[tuple[int, bytes, int]]) -> None:
+        signed = [(_signed(value), page, digest) for page, digest, value in made]
         with self._database.write() as connection:
-            connection.executemany("UPDATE pages SET simhash = ? WHERE id = ? AND simhash IS NULL", signed)
+            # A page that was stored anew meanwhile says something else by now.
+            connection.executemany(
+                "UPDATE pages SET simhash = ? WHERE id = ? AND digest IS ? AND simhash IS NULL", signed
+            )
             before = _times_made(connection)
             connection.execute(
                 "INSERT INTO meta VALUES (?, '1') ON CONFLICT (key) DO UPDATE SET value = value + 1", (_MADE,)
             )
             after = _times_made(connection)
-        news = Fingerprints((page, value) for page, value in made if value != _NONE)
+        news = Fingerprints((page, value) for page, _, value in made if value != _NONE)
         with self._lock:
             if before == self._known_at:  # nobody else made any: there is no need to read all of them again
                 self._known, self._known_at = self._known.joined(news), after

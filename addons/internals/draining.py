@@ -1,7 +1,8 @@
 """Waiting for slow readers, where there is anything to wait for.
 
 After every piece of data mitmproxy asks each connection whether what was written to it has gone out, through a lock
-and a coroutine each. Mostly it has: then there is nothing to ask.
+and a coroutine each. Mostly it has, and the connection is well: then there is nothing to ask. That one is broken is
+noticed by asking, too.
 """
 
 import asyncio
@@ -18,9 +19,19 @@ async def drain_writers(self: ConnectionHandler) -> None:
         writer = io.writer
         if writer is None:
             continue
-        if not isinstance(writer, asyncio.StreamWriter) or writer.transport.get_write_buffer_size():
+        if not _is_well(writer, io.reader):
             await _drain_writers(self)
             return
+
+
+def _is_well(writer: object, reader: object) -> bool:
+    return (
+        isinstance(writer, asyncio.StreamWriter)
+        and not writer.transport.get_write_buffer_size()
+        and not writer.is_closing()
+        and isinstance(reader, asyncio.StreamReader)
+        and reader.exception() is None
+    )
 
 
 def install() -> None:

@@ -62,23 +62,26 @@ class InlineHooks:
 def joined(steps: Iterable[commands.Command]) -> Generator[commands.Command, Any, None]:
     """The commands, with pieces for one connection that follow each other made one."""
     held: commands.SendData | None = None
-    for command in steps:
-        if held is None:
-            if type(command) is commands.SendData:
+    try:
+        for command in steps:
+            if type(command) is not commands.SendData:
+                if held is not None:
+                    first, held = held, None
+                    yield first
+                yield command
+            elif held is None:
                 held = command
+            elif (
+                command.connection is held.connection and len(held.data) + len(command.data) <= _AT_ONCE_BYTES
+            ):
+                held = commands.SendData(held.connection, held.data + command.data)
             else:
-                yield command
-        elif (
-            type(command) is commands.SendData
-            and command.connection is held.connection
-            and len(held.data) + len(command.data) <= _AT_ONCE_BYTES
-        ):
-            held = commands.SendData(held.connection, held.data + command.data)
-        else:
+                first, held = held, command
+                yield first
+    except Exception:  # of a layer: what it had sent before is on its way all the same
+        if held is not None:
             yield held
-            held = command if type(command) is commands.SendData else None
-            if held is None:
-                yield command
+        raise
     if held is not None:
         yield held
 

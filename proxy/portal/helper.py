@@ -36,7 +36,7 @@ PAC_PATHS = ("/proxy.pac", "/wpad.dat")
 _MAX_QUERY = 200
 _MAX_URL = 4_000
 _MAX_CHOICE = 99
-_MAX_DETOUR = 10_000
+MAX_DETOUR = 10_000
 _LOCAL_WPAD = re.compile(r"wpad\.(?:.+\.)?(?:lan|local|internal|intranet|private|corp|home|test|home\.arpa)")
 _ARCHIVE_PATH = re.compile(r"/(?:timemap|timegate|memento)/")
 _MISS_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
@@ -259,7 +259,7 @@ def _call(name: str, query: str) -> HelperCall | DeviceCall:
         return Anyway(miss_id=miss_id) if _MISS_ID.fullmatch(miss_id) else Refused(status=400)
     if name == "detour":
         back = _first(fields, "to")
-        return Back(url=back) if 0 < len(back) <= _MAX_DETOUR else Refused(status=400)
+        return Back(url=back) if 0 < len(back) <= MAX_DETOUR else Refused(status=400)
     if name == "mementos":
         return _mementos({key: values[0] for key, values in fields.items()})
     return Refused(status=404)

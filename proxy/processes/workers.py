@@ -108,7 +108,9 @@ def are_possible() -> bool:
 
 
 class Supervisor:
-    """Runs one office and its workers until it is told to stop."""
+    """Runs one office and its workers until it is told to stop. Each may take `start_within_s` to be ready."""
+
+    start_within_s = _START_S
 
     def __init__(
         self,
@@ -131,6 +133,8 @@ class Supervisor:
         self._workers: dict[int, _Child] = {}
         self._leaving: dict[int, float] = {}  # when to end those who do not go
         self._due: list[tuple[float, Role, int]] = []
+        self._hung_up = False
+        """SIGHUP came when nobody could be told."""
         self._lifeline, self._held = os.pipe()
         signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
 
@@ -158,7 +162,9 @@ class Supervisor:
         most_s = self._look_s if is_wanted is None else _WANTED_S
         with contextlib.suppress(Stopped):
             while is_wanted is None or is_wanted():
-                if _told(min(self._patience_s(), most_s)) == signal.SIGHUP:
+                patience_s = 0.0 if self._hung_up else min(self._patience_s(), most_s)
+                if _told(patience_s) == signal.SIGHUP or self._hung_up:
+                    self._hung_up = False
                     self._hang_up(on_hangup)
                 self._reap()
                 self._begin_due()
@@ -182,7 +188,12 @@ class Supervisor:
         os.set_blocking(saying, False)
         sys.stdout.flush()
         sys.stderr.flush()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            os.close(status)
+            os.close(saying)
+            raise
         if pid == 0:
             self._become(role, saying)
         os.close(saying)
@@ -220,17 +231,17 @@ class Supervisor:
             os._exit(code)
 
     def _all_ready(self, children: Sequence[_Child]) -> None:
-        end = time.monotonic() + _START_S
+        end = time.monotonic() + self.start_within_s
         for child in children:
             while not child.is_ready():
-                _told(_LOOK_S)
+                self._hung_up |= _told(_LOOK_S) == signal.SIGHUP
                 if _has_ended(child.pid):
                     self._forget(child)
                     if not child.is_ready():
                         raise StartError(child.last_words() or f"{child.role.name} ended at its start")
                     self._replace(child)
                 if time.monotonic() > end:
-                    raise StartError(f"{child.role.name} did not start within {_START_S:.0f} s")
+                    raise StartError(f"{child.role.name} did not start within {self.start_within_s:.0f} s")
 
     # Watching
 
@@ -251,15 +262,16 @@ class Supervisor:
                 child.beat_at += late_s
             if self._hang_timeout_s <= 0 or child.pid in self._leaving:
                 continue
-            if child.silent_s(now) > self._hang_timeout_s:
+            silent_s = child.silent_s(now) if child.is_ready() else now - child.since
+            if silent_s > (self._hang_timeout_s if child.is_ready() else self.start_within_s):
                 log.error(
                     "%s (process %d) hangs: nothing heard of it for %.0f s",
                     child.role.name,
                     child.pid,
-                    now - child.beat_at,
+                    silent_s,
                 )
                 _send(child.pid, signal.SIGKILL)
-                child.beat_at = now  # it takes a moment to die
+                child.beat_at = child.since = now  # it takes a moment to die
 
     def _hold_room(self) -> None:
         if self._room is not None and not self._due and all(child.is_ready() for child in self._children()):
@@ -280,7 +292,7 @@ class Supervisor:
     def _replace(self, child: _Child) -> None:
         sound = time.monotonic() - child.since >= _SOUND_S
         failures = 0 if sound else child.failures + 1
-        pause_s = 0.0 if sound else min(_PAUSE_S * 2 ** (failures - 1), _MOST_PAUSE_S)
+        pause_s = 0.0 if sound else _pause_s(failures)
         why = child.last_words() or "without a word"
         log.error("%s (process %d) ended: %s; again in %.1f s", child.role.name, child.pid, why, pause_s)
         self._due.append((time.monotonic() + pause_s, child.role, failures))
@@ -292,7 +304,13 @@ class Supervisor:
             [each for each in self._due if each[0] > now],
         )
         for _, role, failures in due:
-            self._begin(role, self._office if role is self._office_role else self._workers, failures=failures)
+            among = self._office if role is self._office_role else self._workers
+            try:
+                self._begin(role, among, failures=failures)
+            except OSError as error:  # no memory, no process left: those there are must not suffer for it
+                pause_s = _pause_s(failures + 1)
+                log.error("%s cannot be started: %s; again in %.1f s", role.name, error.strerror, pause_s)
+                self._due.append((now + pause_s, role, failures + 1))
 
     def _hang_up(self, on_hangup: Callable[[], Sequence[Role] | None]) -> None:
         try:
@@ -343,6 +361,11 @@ class Supervisor:
         child.close()
         self._office.pop(child.pid, None)
         self._workers.pop(child.pid, None)
+
+
+def _pause_s(failures: int) -> float:
+    """How long to wait before the next try after so many that failed."""
+    return float(min(_PAUSE_S * 2 ** min(failures - 1, 20), _MOST_PAUSE_S))
 
 
 def _told(patience_s: float) -> int | None:

@@ -31,11 +31,12 @@ from urllib.parse import urlencode, urlsplit
 
 from proxy.cache.entry import Headers
 from proxy.failures import Failure
-from proxy.portal.helper import DETOUR_PATH, PORTAL_HOST
+from proxy.portal.helper import DETOUR_PATH, MAX_DETOUR, PORTAL_HOST
 from repair.model import MissKind
 
 MARK = "linkmend-way="
-_MARKED = re.compile(r"[?&]" + MARK + r"([A-Za-z0-9_.-]{1,6000})$")
+_MAX_SEAL = 6_000
+_MARKED = re.compile(r"[?&]" + MARK + rf"([A-Za-z0-9_.-]{{1,{_MAX_SEAL}}})$")
 _GOOD_FOR_S = 60.0
 _MAX_URL = 2_000
 _MAX_TEXT = 1_000
@@ -67,12 +68,14 @@ class Detours:
         self._clock = clock
 
     def way(self, url: str, client: str, missed: Missed) -> str | None:
-        """Where to send the client first; None for an address too long to go round."""
+        """Where to send the client first; None for what is too long to go round."""
         if len(url) > _MAX_URL:
             return None
         payload = json.dumps([self._clock() + _GOOD_FOR_S, *_told(missed)]).encode("ascii")
         seal = f"{_text(payload)}.{_text(self._sum(url, client, payload))}"
         back = f"{url}{'&' if '?' in url else '?'}{MARK}{seal}"
+        if len(seal) > _MAX_SEAL or len(back) > MAX_DETOUR:
+            return None
         return f"{urlsplit(url).scheme}://{PORTAL_HOST}{DETOUR_PATH}?{urlencode({'to': back})}"
 
     def arrived(self, url: str, seal: str, client: str) -> Missed | None:

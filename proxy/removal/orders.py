@@ -5,6 +5,7 @@ looks for orders; a command that finds the lock free removes by itself.
 """
 
 import asyncio
+import logging
 import os
 import secrets
 import sqlite3
@@ -16,8 +17,11 @@ import msgspec
 
 from proxy.errors import LinkmendError
 from proxy.removal.removing import Removed, Remover
+from proxy.seldom import Seldom
 from repair.errors import RepairError
 from repair.locks import lock_alone
+
+log = logging.getLogger(__name__)
 
 _LOOK_EVERY_S = 0.5
 _MAX_WAIT_S = 300.0
@@ -46,6 +50,7 @@ class RemovalOrders:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._lock_file: int | None = None
+        self._blind = Seldom(log)
         self._watching: asyncio.Task[None] | None = None
 
     def is_taken_care_of(self) -> bool:
@@ -99,9 +104,14 @@ class RemovalOrders:
     async def _watch(self, remover: Remover) -> None:
         try:
             while True:
-                if await asyncio.to_thread(self._lock):
-                    for path in await asyncio.to_thread(self._waiting):
-                        await self._carry_out(path, remover)
+                try:
+                    if await asyncio.to_thread(self._lock):
+                        for path in await asyncio.to_thread(self._waiting):
+                            await self._carry_out(path, remover)
+                except (
+                    OSError
+                ) as error:  # a full disk, or one that went read-only: the next look may do better
+                    self._blind.warn("orders to remove pages cannot be looked for: %s", error)
                 await asyncio.sleep(_LOOK_EVERY_S)
         finally:
             self._unlock()

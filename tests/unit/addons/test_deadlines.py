@@ -99,6 +99,14 @@ async def test_a_connection_that_was_made_late_has_its_time_from_then_on():
     assert time.monotonic() - connected_at > 0.15
 
 
+async def test_shorter_times_count_for_those_under_way_too():
+    connection, flow = Connection(), a_flow()
+    deadlines = watched(connection, ProxySettings(connect_timeout_s=60, first_byte_timeout_s=60))
+    deadlines.request(flow)
+    deadlines.settings = SOON
+    await gave_up(connection)
+
+
 async def test_after_the_end_nobody_is_looked_at():
     connection = Connection()
     deadlines = watched(connection)

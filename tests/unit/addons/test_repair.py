@@ -338,6 +338,15 @@ async def test_who_comes_back_with_a_seal_of_their_own_making_is_not_sent_again(
     assert flow.response.content == b"<h1>not here</h1>"
 
 
+async def test_where_no_repair_page_can_be_made_who_came_back_has_words_under_the_sites_own_type(school):
+    address = await sent_round(school, response=(404, [("Content-Type", "text/html")], b"gone"))
+    flow = a_flow(address, headers=UNTOLD)
+    Detour(school.detours, school.hasher).requestheaders(flow)
+    Arrival().request(flow)
+    assert flow.response.headers["content-type"] == "text/html"
+    assert flow.response.content == b"404: this page is missing, and there is no repair page for it\n"
+
+
 async def test_a_script_that_says_where_it_is_from_gains_nothing_by_the_way_round(school):
     flow = await come_back(school, await sent_round(school), headers=[*UNTOLD, ("Origin", "http://a.test")])
     assert flow.response is None

@@ -108,3 +108,17 @@ def test_while_readers_wait_the_rest_stays_to_be_done(database):
     duplicates = Duplicates(database)
     assert duplicates.catch_up(is_hurried=lambda: next(waits)) == 2
     assert duplicates.catch_up() == 3
+
+
+def test_a_page_that_changes_while_its_fingerprint_is_made_gets_another(database):
+    put(database, "/a", TEXT)
+    duplicates, other = Duplicates(database), " ".join(f"else{number}" for number in range(200))
+
+    def change():
+        put(database, "/a", other)
+        return False
+
+    duplicates.catch_up(is_hurried=change)
+    duplicates.catch_up()
+    assert paths(Duplicates(database).of("", other)) == ["/a"]
+    assert paths(Duplicates(database).of("", TEXT)) == []

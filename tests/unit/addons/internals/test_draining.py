@@ -7,14 +7,14 @@ from addons.internals.draining import drain_writers
 
 
 class Transport:
-    def __init__(self, waiting):
-        self.waiting = waiting
+    def __init__(self, waiting, closing=False):
+        self.waiting, self.closing = waiting, closing
 
     def get_write_buffer_size(self):
         return self.waiting
 
     def is_closing(self):
-        return False
+        return self.closing
 
     def close(self):
         pass
@@ -29,13 +29,19 @@ class Protocol:
         self.asked += 1
 
 
-def a_connection(*waiting):
+def a_connection(*waiting, closing=False, broken=None):
     """Connections with so many bytes each that have not gone out."""
     protocol = Protocol()
     loop = asyncio.get_running_loop()
-    writers = [asyncio.StreamWriter(Transport(size), protocol, None, loop) for size in waiting]
-    io = [SimpleNamespace(writer=writer, handler=None) for writer in (*writers, None)]
-    return protocol, SimpleNamespace(transports=dict(enumerate(io)), _drain_lock=asyncio.Lock())
+    reader = asyncio.StreamReader()
+    if broken is not None:
+        reader.set_exception(broken)
+    cancelled = []
+    task = SimpleNamespace(cancel=cancelled.append)
+    writers = [asyncio.StreamWriter(Transport(size, closing), protocol, reader, loop) for size in waiting]
+    io = [SimpleNamespace(writer=writer, reader=reader, handler=task) for writer in (*writers, None)]
+    handler = SimpleNamespace(transports=dict(enumerate(io)), _drain_lock=asyncio.Lock(), cancelled=cancelled)
+    return protocol, handler
 
 
 async def test_a_slow_reader_is_waited_for():
@@ -48,3 +54,15 @@ async def test_nobody_is_asked_when_all_has_gone_out():
     protocol, handler = a_connection(0, 0)
     await drain_writers(handler)
     assert protocol.asked == 0
+
+
+async def test_a_connection_that_broke_is_noticed():
+    _, handler = a_connection(0, broken=ConnectionResetError("gone"))
+    await drain_writers(handler)
+    assert handler.cancelled == ["Error sending data: gone"]
+
+
+async def test_a_connection_that_is_being_closed_is_asked():
+    protocol, handler = a_connection(0, closing=True)
+    await drain_writers(handler)
+    assert protocol.asked == 1

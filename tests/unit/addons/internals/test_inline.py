@@ -108,6 +108,21 @@ def test_handlers_are_called_up_to_the_first_that_waits_and_each_once(tmp_path, 
     assert told == ["a", "b", "c"]
 
 
+def test_who_asks_again_on_the_way_begins_nothing(tmp_path, told):
+    """A stream asks first, then whoever stands above all layers."""
+
+    async def within():
+        lean = LeanAddons(LeanMaster(ProxySettings(), str(tmp_path), []))
+        lean.chain = [Prompt(told, "a"), Late(told, "b")]
+        hook = HttpRequestHook("flow")
+        assert not lean.begin(hook)
+        assert not lean.begin(hook)
+        await lean.trigger_event(hook)
+
+    asyncio.run(within())
+    assert told == ["a", "b"]
+
+
 def test_who_need_not_wait_this_time_does_not(tmp_path, told):
     assert called(tmp_path, told, Prompt(told, "a"), Seldom(told, "b"), Prompt(told, "c")) == (
         True,
@@ -147,6 +162,17 @@ def test_nothing_overtakes_what_is_to_be_sent():
     send = commands.SendData
     told = pieces(commands.Log("1"), send("a", b"2"), commands.Log("3"), send("a", b"4"))
     assert told == ["1", ("a", b"2"), "3", ("a", b"4")]
+
+
+def test_what_was_sent_before_a_layer_failed_is_sent():
+    def steps():
+        yield commands.SendData("a", b"head")
+        raise ValueError("a bug")
+
+    told = joined(steps())
+    assert next(told).data == b"head"
+    with pytest.raises(ValueError, match="a bug"):
+        next(told)
 
 
 def test_large_pieces_are_not_copied():

@@ -53,20 +53,57 @@ def hang(station):
         if not first:
             station.beat()
 
+def stuck(station):
+    # The first dies, the second never gets ready, whoever follows does.
+    with open(sys.argv[4], "a") as begun:
+        begun.write("x")
+    before = os.path.getsize(sys.argv[4])
+    if before == 2:
+        time.sleep(60)
+    station.ready()
+    if before == 1:
+        os._exit(3)
+    say("at last")
+    select.select([station.lifeline], [], [])
+
+def late(station):
+    while not os.path.exists(sys.argv[4]):
+        time.sleep(0.02)
+    wait(station)
+
+def crash_once(station):
+    first = not os.path.exists(sys.argv[4])
+    open(sys.argv[4], "w").close()
+    station.ready()
+    if first:
+        os._exit(3)
+    say("at last")
+    select.select([station.lifeline], [], [])
+
+def no_fork(own=os.fork):
+    os.fork = own
+    raise BlockingIOError(11, "no process left")
+
 def succeed():
     return [Role(name="another", run=wait)]
 
-NAMED = {"wait": wait, "fail": fail, "crash": crash, "deaf": deaf, "hang": hang, "beat": beat}
+NAMED = {
+    "wait": wait, "fail": fail, "crash": crash, "deaf": deaf, "hang": hang, "beat": beat,
+    "stuck": stuck, "late": late, "crash once": crash_once,
+}
 office, worker, hangup = sys.argv[1:4]
 supervisor = Supervisor(
     Role(name="office", run=NAMED[office]), [Role(name="worker", run=NAMED[worker])],
     grace_s=0.1, hang_timeout_s=float(os.environ.get("HANG_TIMEOUT_S", 60)),
 )
+supervisor.start_within_s = float(os.environ.get("START_WITHIN_S", 120))
 try:
     supervisor.start()
 except StartError as error:
     sys.exit(f"failed: {error}")
 say("all ready")
+if hangup == "no fork":
+    os.fork = no_fork
 supervisor.watch(succeed if hangup == "succeed" else lambda: say("asked again"))
 supervisor.stop()
 say("all gone")
@@ -77,8 +114,9 @@ say("all gone")
 def supervise(tmp_path):
     with programs.running(PROGRAM) as start:
 
-        def begin(office="wait", worker="wait", hangup="tell", hang_timeout_s=60.0):
-            return start(office, worker, hangup, tmp_path / "begun", HANG_TIMEOUT_S=str(hang_timeout_s))
+        def begin(office="wait", worker="wait", hangup="tell", hang_timeout_s=60.0, start_within_s=120.0):
+            limits = {"HANG_TIMEOUT_S": str(hang_timeout_s), "START_WITHIN_S": str(start_within_s)}
+            return start(office, worker, hangup, tmp_path / "begun", **limits)
 
         yield begin
 
@@ -164,3 +202,24 @@ def test_nobody_is_blamed_when_all_stood_still_together(supervise):
         os.kill(pid, signal.SIGCONT)
     running.send_signal(signal.SIGTERM)
     assert "hangs" not in running.communicate(timeout=30)[0]
+
+
+def test_a_successor_that_never_gets_ready_is_replaced_too(supervise):
+    running = supervise(worker="stuck", hang_timeout_s=2.0, start_within_s=3.0)
+    lines_until(running, "hangs: nothing heard of it for")
+    lines_until(running, "at last")
+
+
+def test_when_nobody_can_be_started_the_others_go_on_and_it_is_tried_again(supervise):
+    running = supervise(worker="crash once", hangup="no fork")
+    lines_until(running, "worker cannot be started: no process left")
+    lines_until(running, "at last")
+
+
+def test_settings_are_read_again_when_that_was_asked_during_the_start(supervise, tmp_path):
+    running = supervise(worker="late")
+    lines_until(running, "worker is process")
+    running.send_signal(signal.SIGHUP)
+    time.sleep(0.2)
+    (tmp_path / "begun").touch()
+    lines_until(running, "asked again")

@@ -1,5 +1,6 @@
 """proxy.readers.detour: what goes round by the portal comes back whole, for the same reader only, and soon."""
 
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -67,3 +68,11 @@ def test_the_portal_sends_nobody_to_an_address_of_somebody_elses_making():
 
 def test_an_address_too_long_for_the_way_is_not_sent():
     assert Detours().way("http://school.test/" + "x" * 3000, "reader", MISSED) is None
+
+
+@pytest.mark.parametrize("lines", range(1, 12))
+def test_whoever_is_sent_comes_back_however_much_the_site_said(lines):
+    said = replace(MISSED, headers=tuple(("Via", "\xfc" * 300) for _ in range(lines)))
+    detours = Detours()
+    way = detours.way(URL, "reader", said)
+    assert way is None or detours.leads_back(back(way), "reader")

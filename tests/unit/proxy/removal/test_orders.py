@@ -85,6 +85,28 @@ def test_who_gave_an_order_does_not_wait_for_a_result_that_cannot_be_written(tmp
         asyncio.run(serving())
 
 
+def test_a_look_that_fails_is_not_the_last_one(tmp_path):
+    async def serving():
+        taken = RemovalOrders(tmp_path)
+        looks, waiting = [], taken._waiting
+
+        def look():
+            looks.append(1)
+            if len(looks) == 1:
+                raise OSError("no space left")
+            return waiting()
+
+        taken._waiting = look
+        await taken.start(Remover())
+        await asyncio.sleep(0.1)
+        try:
+            return await asyncio.to_thread(RemovalOrders(tmp_path).give, Order(url="http://a.test/"))
+        finally:
+            await taken.close()
+
+    assert asyncio.run(serving()) == GONE
+
+
 def test_nobody_takes_care_where_nobody_serves(tmp_path):
     assert not RemovalOrders(tmp_path / "removals").is_taken_care_of()
     with pytest.raises(LinkmendError, match="did not carry it out"):
