@@ -104,9 +104,9 @@ class Program:
             Path(f"/proc/{pid}/clear_refs").write_text("5")
 
     def complaints(self) -> int:
-        """Lines of its output that tell of a failure."""
-        lines = self._log.read_text(errors="replace").splitlines()
-        return sum("Traceback" in line or "ERROR" in line.upper() for line in lines)
+        """Lines of linkmend's output that tell of a failure: errors it logs, and what nobody caught."""
+        lines = [line.split(maxsplit=2) for line in self._log.read_text(errors="replace").splitlines()]
+        return sum("Traceback" in words or words[1:2] == ["error"] for words in lines)
 
 
 def _family(pid: int) -> list[int]:
