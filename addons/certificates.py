@@ -148,7 +148,9 @@ class QuickTls(TlsConfig):
         self._signing = ThreadPoolExecutor(1, thread_name_prefix="certificates")
 
     def running(self) -> None:
-        """mitmproxy loads its authority here; ours was loaded before anybody could connect (addons/master.py)."""
+        """mitmproxy loads its authority here; mostly ours was, before anybody could connect (addons/master.py)."""
+        if self.certstore is None:
+            self.configure(("confdir",))
 
     def configure(self, updated: Any) -> None:
         super().configure(updated)  # type: ignore[no-untyped-call]

@@ -255,8 +255,15 @@ class LeanMaster(master.Master):
         host, port = addresses[0][:2]
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    async def serve(self, *, ready: Callable[[], None], in_flight: Callable[[], int], grace_s: float) -> None:
-        """Run until SIGTERM or SIGINT; then take no new connections, let answers under way finish, and end."""
+    async def serve(
+        self,
+        *,
+        ready: Callable[[], None],
+        in_flight: Callable[[], int],
+        grace_s: float,
+        leave: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Run until SIGTERM or SIGINT; then `leave`, accept nobody, let answers under way finish, and end."""
         loop = asyncio.get_running_loop()
         self._load_authority()
         lookups = Lookups()
@@ -265,7 +272,7 @@ class LeanMaster(master.Master):
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, stop.set)
         running = asyncio.create_task(self.run())
-        stopping = asyncio.create_task(self._stop_when(stop, in_flight, grace_s))
+        stopping = asyncio.create_task(self._stop_when(stop, leave, in_flight, grace_s))
         try:
             await self._started(running)
             ready()
@@ -313,9 +320,12 @@ class LeanMaster(master.Master):
             await running
             raise
 
-    async def _stop_when(self, stop: asyncio.Event, in_flight: Callable[[], int], grace_s: float) -> None:
+    async def _stop_when(
+        self, stop: asyncio.Event, leave: Callable[[], None], in_flight: Callable[[], int], grace_s: float
+    ) -> None:
         await stop.wait()
         log.info("stopping: %d answers under way", in_flight())
+        leave()
         await self._proxyserver.servers.update([])
         await _until(lambda: in_flight() == 0, timeout_s=grace_s)
         await asyncio.sleep(_SENT_S)

@@ -223,6 +223,11 @@ class Parts:
         else:
             self._distant().desk.on_ports(self.premises.note_ports)
 
+    def leave(self) -> None:
+        """No more readers are taken; those there are will be answered."""
+        if isinstance(self.office, DistantOffice):
+            self.office.leave()
+
     async def close(self) -> None:
         """Write what waits and close every store; called once nothing is under way any more."""
         await self._admin.close()

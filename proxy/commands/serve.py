@@ -141,7 +141,9 @@ async def carry_traffic(
         reload = _Reload(master, parts, read_settings, process, on_reload)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
         grace_s = parts.settings.proxy.stop_grace_s
-        await master.serve(ready=is_ready, in_flight=lambda: len(parts.under_way), grace_s=grace_s)
+        await master.serve(
+            ready=is_ready, in_flight=lambda: len(parts.under_way), grace_s=grace_s, leave=parts.leave
+        )
     finally:
         for task in keeping:
             task.cancel()

@@ -146,7 +146,11 @@ class Counted(Struct, frozen=True, array_like=True, tag=True):
     problems: tuple[Logged, ...] = ()
 
 
-Note = Record | Chosen | Offer | Moved | Missed | Heard | Counted
+class Leaving(Struct, frozen=True, array_like=True, tag=True):
+    """The worker takes no more readers and ends once it has answered those it has."""
+
+
+Note = Record | Chosen | Offer | Moved | Missed | Heard | Counted | Leaving
 
 # What all workers know of clients.
 

@@ -42,6 +42,7 @@ class OfficeServer:
         self._listener = listener
         self._server: asyncio.Server | None = None
         self._workers: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+        self._leaving: set[asyncio.StreamWriter] = set()
         self._news: deque[bytes] = deque()
         self._news_bytes = 0
 
@@ -49,7 +50,8 @@ class OfficeServer:
         self._server = await asyncio.start_unix_server(self._serve, sock=self._listener)
 
     def has_workers(self) -> bool:
-        return bool(self._workers)
+        """Whether anybody takes readers."""
+        return not self._leaving.issuperset(self._workers.values())
 
     async def close(self) -> None:
         """Take what workers still send, until they hang up or it takes too long."""
@@ -76,6 +78,7 @@ class OfficeServer:
             log.error("a worker does not speak as we do: %s", error)
         finally:
             del self._workers[task]
+            self._leaving.discard(writer)
             writer.close()
 
     async def _listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -83,7 +86,9 @@ class OfficeServer:
         try:
             while True:
                 message = TO_OFFICE.decode(await read_frame(reader))
-                if isinstance(message, Told):
+                if isinstance(message, Told) and isinstance(message.note, messages.Leaving):
+                    self._leaving.add(writer)
+                elif isinstance(message, Told):
                     self._note(message.note)
                 elif isinstance(message, Shared):
                     self._pass_on(message, writer)

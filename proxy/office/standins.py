@@ -306,6 +306,10 @@ class DistantOffice:
         await self._line.start(wait_s=_FIRST_S)
         self.desk.start()
 
+    def leave(self) -> None:
+        """Tell it that no more readers are taken here."""
+        self._line.tell(messages.Leaving())
+
     async def close(self) -> None:
         """Send what waits."""
         self.desk.stop()

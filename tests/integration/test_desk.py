@@ -71,6 +71,16 @@ def figures(running):
     return {name: float(value) for name, _, value in lines}
 
 
+def at_rest(running):
+    """The same, once all processes have told theirs, which they do every second."""
+    known = figures(running)
+    while True:
+        time.sleep(1.5)
+        before, known = known, figures(running)
+        if not any(name.startswith("linkmend_") and grown for name, grown in growth(before, known).items()):
+            return known
+
+
 def growth(before, after):
     return {name: value - before.get(name, 0) for name, value in after.items()}
 
@@ -268,10 +278,10 @@ def test_silent_connections_do_not_keep_the_admin_out(protected):
 
 
 def test_what_is_asked_of_the_desk_is_neither_cached_nor_held(protected):
-    before = figures(protected)
+    before = at_rest(protected)
     for _ in range(2):
         Client(protected.url).open_page(f"{PORTAL}/admin/login")
-    grown = growth(before, figures(protected))
+    grown = growth(before, at_rest(protected))
     assert grown['linkmend_requests_total{outcome="own"}'] == 2
     assert grown['linkmend_requests_total{outcome="hit"}'] == 0
     assert Client(protected.url).search("password").text.count("data-url") == 0
@@ -300,11 +310,11 @@ def test_a_desk_that_is_switched_off_is_not_there(start_linkmend):
 
 def test_figures_tell_of_hits_misses_and_repairs(protected, origin):
     origin.pages["/kept"] = reply("x" * 1000, Cache_Control="max-age=600")
-    client, before = Client(protected.url), figures(protected)
+    client, before = Client(protected.url), at_rest(protected)
     for _ in range(3):
         client.get(f"{origin.url}/kept")
     client.open_page(f"{origin.url}/gone")
-    grown = growth(before, figures(protected))
+    grown = growth(before, at_rest(protected))
     assert grown['linkmend_requests_total{outcome="hit"}'] == 2
     assert grown['linkmend_bytes_total{source="cache"}'] == 2000
     assert grown['linkmend_repaired_total{kind="not_found"}'] == 1
