@@ -20,7 +20,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -30,7 +29,7 @@ from benchmarks.deadlinks import DeadLink, dead_links
 from benchmarks.figures import Spread, markdown, quantile, ratios, spread, written
 from benchmarks.load import Load, Measured, begin, ended
 from benchmarks.origin import CACHEABLE, PASSING
-from benchmarks.processes import Program, demo, linkmend, origin
+from benchmarks.processes import Program, demo, linkmend, origin, scratch
 from repair.collection import DATABASE
 
 _READERS = 20
@@ -278,7 +277,7 @@ def main() -> None:
         parser.error(f"{asked.collection}: there is no collection in it")
     cores = os.sched_getaffinity(0)
     with ExitStack() as running:
-        home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
+        home = running.enter_context(scratch())
         data = copied(asked.collection, home) if asked.collection else demo(home / "data")
         web = running.enter_context(origin(home, cores))
         links = dead_links(data, f"127.0.0.1:{web.port}", _DEAD_LINKS)

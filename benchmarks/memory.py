@@ -15,17 +15,15 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from pathlib import Path
 
 from benchmarks.figures import markdown, written
 from benchmarks.load import Load, begin, ended, measured
 from benchmarks.origin import CACHEABLE, LARGE_CACHEABLE, LARGE_PASSING, PASSING
-from benchmarks.processes import Program, demo, linkmend, origin
+from benchmarks.processes import Program, demo, linkmend, origin, scratch
 
 _SETTINGS = f"[cache]\nmemory_bytes = {16 * 1024**2}\n"
 _STORED = 700
@@ -222,7 +220,7 @@ def main() -> None:
     asked = parser.parse_args()
     cores = os.sched_getaffinity(0)
     with ExitStack() as running:
-        home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
+        home = running.enter_context(scratch())
         web = running.enter_context(origin(home, cores))
         fresh = running.enter_context(linkmend(demo(home / "large"), cores, workers=asked.workers))
         large = large_bodies(fresh, web)

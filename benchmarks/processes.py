@@ -3,11 +3,13 @@
 import contextlib
 import itertools
 import os
+import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -123,6 +125,14 @@ def _cpu_s(pid: int) -> float:
 def _status_mb(pid: int, name: str) -> float:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(name)) / 1024
+
+
+@contextlib.contextmanager
+def scratch() -> Iterator[Path]:
+    """A folder for one run. Whoever ends the run (SIGTERM) ends what it has started, and the folder goes as well."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
+    with tempfile.TemporaryDirectory(prefix="linkmend-benchmark-") as folder:
+        yield Path(folder)
 
 
 def free_port() -> int:

@@ -9,15 +9,13 @@ Both take turns in every round, and what is told are ratios within a round. What
 import argparse
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import asdict
-from pathlib import Path
 
 from benchmarks.load import Load
 from benchmarks.origin import CACHEABLE, PASSING
-from benchmarks.processes import Program, demo, linkmend, origin, split_cores
+from benchmarks.processes import Program, demo, linkmend, origin, scratch, split_cores
 from benchmarks.turns import Case, Line, compare, speed_table
 from benchmarks.verdicts import verdicts, write_rules
 
@@ -45,7 +43,7 @@ def cases_of(none: Program, many: Program, web: Program, cores: set[int]) -> Ite
 def measured(*, rounds: int, seconds: float) -> tuple[list[Line], int]:
     proxy_cores, other_cores = split_cores()
     with ExitStack() as running:
-        home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
+        home = running.enter_context(scratch())
         write_rules(home / "many-rules", rules=_RULES, entries=_ENTRIES)
         web = running.enter_context(origin(home, other_cores))
         none = running.enter_context(linkmend(demo(home / "none"), proxy_cores))

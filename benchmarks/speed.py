@@ -16,7 +16,6 @@ import argparse
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
@@ -34,6 +33,7 @@ from benchmarks.processes import (
     linkmend,
     mitmdump,
     origin,
+    scratch,
     split_cores,
     squid,
     squid_opens_https,
@@ -234,7 +234,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     with ExitStack() as running:
-        home = Path(running.enter_context(tempfile.TemporaryDirectory(prefix="linkmend-benchmark-")))
+        home = running.enter_context(scratch())
         cases, linkmends = all_cases(running, home)
         cases = wanted_cases(cases, asked.only)
         if not cases:
