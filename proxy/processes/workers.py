@@ -83,10 +83,8 @@ class _Child:
         return self.said.removeprefix(_READY).decode("utf-8", "replace")
 
     def silent_s(self, now: float) -> float:
-        """How long ago its heart was last heard; 0 while it is not ready."""
-        if not self.is_ready():
-            self.beat_at = now
-        return now - self.beat_at
+        """How long ago its heart was last heard; while it is not ready, how long ago it was begun."""
+        return now - (self.beat_at if self.is_ready() else self.since)
 
     def close(self) -> None:
         self._listen()
@@ -262,7 +260,7 @@ class Supervisor:
                 child.beat_at += late_s
             if self._hang_timeout_s <= 0 or child.pid in self._leaving:
                 continue
-            silent_s = child.silent_s(now) if child.is_ready() else now - child.since
+            silent_s = child.silent_s(now)
             if silent_s > (self._hang_timeout_s if child.is_ready() else self.start_within_s):
                 log.error(
                     "%s (process %d) hangs: nothing heard of it for %.0f s",
