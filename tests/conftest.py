@@ -1,5 +1,6 @@
 """Options of the whole test run."""
 
+import gc
 import shutil
 
 import pytest
@@ -32,3 +33,11 @@ def program(pytestconfig):
         pytest.skip(reason)
 
     return find
+
+
+@pytest.fixture
+def caplog(caplog):
+    """The log of this test alone: tasks that earlier tests left pending say so now, when they are freed."""
+    gc.collect()
+    caplog.clear()
+    return caplog
