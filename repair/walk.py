@@ -91,11 +91,21 @@ class Walk:
         self._outside_main: list[int] = []
         self._link: FoundLink | None = None
         self._heading: tuple[str, int] | None = None
+        self._rest: tuple[LexborNode, list[int]] | None = None
+        self._has_ended = False
 
-    def through(self, root: LexborNode) -> None:
-        """Walk the tree in document order, without recursion: hostile trees are deep."""
-        node, open_elements = root, list[int]()
+    def through(self, root: LexborNode, *, words: int = MAX_TEXT) -> None:
+        """Walk the tree in document order, without recursion: hostile trees are deep.
+
+        It stops at so many words of running text, within a block as may be; the next call goes on from there.
+        """
+        if self._has_ended:
+            return
+        node, open_elements = self._rest or (root, list[int]())
         while self._size < MAX_TEXT:
+            if len(self.words) >= words:
+                self._rest = node, open_elements
+                return
             undo = self._enter(node)
             child = node.first_child if undo is not None else None
             if undo is not None and child is not None:
@@ -107,12 +117,16 @@ class Walk:
             while (following := node.next) is None:
                 parent = node.parent
                 if not open_elements or parent is None:
-                    self._end_block()
+                    self._end()
                     return
                 self._leave(open_elements.pop())
                 node = parent
             node = following
+        self._end()
+
+    def _end(self) -> None:
         self._end_block()
+        self._has_ended = True
 
     def _enter(self, node: LexborNode) -> int | None:
         """Note a node; what to undo when it is left, or None when there is nothing to see inside."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from repair.errors import RepairError
 from repair.model import MissKind, Page
-from repair.soft404.judge import MISSES, ORDINARY, Judgement, PageKind, address_evidence, judge_parts
+from repair.soft404.judge import MISSES, ORDINARY, Judgement, PageKind, address_evidence, judge
 from repair.soft404.model import Weights, shipped
 from repair.soft404.parts import parts_of
 from repair.soft404.probe import Ask, Verdict, place_of, probe
@@ -73,7 +73,7 @@ class Detector:
         self._ask = ask
         self._may_probe = may_probe
         self._weights = weights or shipped()
-        self._judged: OrderedDict[Key, tuple[Judgement, Sketch]] = OrderedDict()
+        self._judged: OrderedDict[Key, Judgement] = OrderedDict()
         self._settled: OrderedDict[Key, tuple[Finding, float, Stamp]] = OrderedDict()
         self._clock = clock
         self._probes: set[asyncio.Task[Finding]] = set()
@@ -139,10 +139,11 @@ class Detector:
 
     def _known(self, page: Page, asked: str | None) -> Finding:
         """All that needs no answer of the site."""
-        judgement, sketch = self._judgement(page)
+        judgement = self._judgement(page)
         if self._is_fine(page.url) or (asked is not None and self._is_fine(asked)):
             return Finding(judgement=replace(judgement, unsure=False), why="reader")
         # Never a start page: single-page applications send it, with a 404, for every address of theirs.
+        sketch = self._sketch(page, judgement)
         if place_of(page.url) and self._sites.is_error_page(page.url, sketch):
             return Finding(judgement=_MISSING, why="memory", sketch=sketch)
         if asked is not None and judgement.kind not in MISSES and self._led_astray(asked, page):
@@ -152,17 +153,22 @@ class Detector:
     def _is_fine(self, url: str) -> bool:
         return url in self._vouched or self._sites.is_fine(url)
 
-    def _judgement(self, page: Page) -> tuple[Judgement, Sketch]:
+    def _judgement(self, page: Page) -> Judgement:
         """By content, remembered for pages that come again."""
         key = _key(page)
         known = self._judged.get(key)
         if known is None:
-            parts = parts_of(page)
-            known = (ORDINARY, ()) if parts is None else (judge_parts(parts, self._weights), sketch_of(parts))
-            self._judged[key] = known
+            known = self._judged[key] = judge(page, self._weights)
             while len(self._judged) > _REMEMBERED:
                 self._judged.popitem(last=False)
         return known
+
+    def _sketch(self, page: Page, judgement: Judgement) -> Sketch:
+        """Of a page in doubt, or one that may be an error page its site is known by; of others nobody asks for it."""
+        if judgement.unsure or judgement.miss is not None:
+            return sketch_of(page)
+        longest = self._sites.longest(page.url)
+        return sketch_of(page, like=longest) if longest else ()
 
     def _led_astray(self, asked: str, page: Page) -> bool:
         """Whether the redirect tells of a missing page, and the page it led to does not answer to the address."""
@@ -190,9 +196,7 @@ class Detector:
         return found
 
     def _learn(self, page: Page) -> None:
-        parts = parts_of(page)
-        if parts is not None:
-            self._sites.remember(page.url, sketch_of(parts))
+        self._sites.remember(page.url, sketch_of(page))
 
 
 def _key(page: Page) -> Key:

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from repair.model import MissKind, Page
 from repair.soft404.model import Weights
 from repair.soft404.model import shipped as shipped_weights
-from repair.soft404.parts import PageParts, parts_of
-from repair.soft404.signals import FEATURES, Signals, signals
+from repair.soft404.parts import PageParts, reading_of
+from repair.soft404.signals import FEATURES, Signals, is_talkative, signals
 from repair.words import tokens
 
 
@@ -78,9 +78,14 @@ ORDINARY = Judgement(kind=PageKind.ORDINARY, probability=0.0)
 
 
 def judge(page: Page, weights: Weights | None = None) -> Judgement:
-    """Judge a page by its content and address. Never raises; what cannot be read is ordinary."""
-    parts = parts_of(page)
-    return ORDINARY if parts is None else judge_parts(parts, weights or shipped_weights())
+    """Judge a page by its content and address, reading no more of it than needed.
+
+    Never raises; what cannot be read is ordinary.
+    """
+    reading = reading_of(page)
+    if reading is None or is_talkative(reading.beginning()):
+        return ORDINARY
+    return judge_parts(reading.parts(), weights or shipped_weights())
 
 
 def judge_parts(parts: PageParts, weights: Weights) -> Judgement:

@@ -1,5 +1,6 @@
 """What a page is made of, as far as it tells a missing page from one that is there: one walk over its tree."""
 
+import re
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
@@ -16,6 +17,10 @@ _MAX_LINKS = 500
 _MAX_NODES = 3_000
 _MAX_SOURCES = 60
 _MAX_UNWALKED = 2_000
+_BEGINNING = 16_000
+"""Characters from the first heading on that are read first, and of their text so many words:"""
+_BEGINNING_WORDS = 250
+_FIRST_HEADING = re.compile(r"(?i)<h1[\s>]")
 _HTML_TYPES = ("", "text/html", "application/xhtml+xml")
 _FURNITURE = "h1, h2, h3, pre, table, dl, form, input[type=password i], script, iframe, frame"
 
@@ -37,8 +42,54 @@ class PageParts:
     sources: frozenset[str]
 
 
+class Reading:
+    """A page that is read as far as is asked for: pages may be long, and how they begin mostly tells enough."""
+
+    def __init__(self, url: str, html: str) -> None:
+        self._url = url
+        self._html = html
+        self._begun: tuple[LexborHTMLParser, Walk] | None = None
+        """All of it, as far as it was walked through."""
+
+    def beginning(self) -> list[Block]:
+        """The first blocks outside menus, each whole. To be asked for once, before the parts."""
+        heading = _FIRST_HEADING.search(self._html)
+        end = (heading.start() if heading else 0) + _BEGINNING
+        tree, walk = markup.tree(self._html[:end]), Walk(_MAX_LINKS)
+        _walked(tree, walk, words=_BEGINNING_WORDS)
+        is_cut = end < len(self._html)
+        if not is_cut:
+            self._begun = tree, walk
+        blocks = walk.blocks[:-1] if is_cut else walk.blocks
+        return [block for block in blocks if not block.boilerplate]
+
+    def parts(self) -> PageParts:
+        """The page taken apart."""
+        tree, walk = self._begun or (markup.tree(self._html), Walk(_MAX_LINKS))
+        _walked(tree, walk)
+        furniture = _Furniture(tree)
+        return PageParts(
+            url=self._url,
+            title=_line(walk.title),
+            headings=tuple(furniture.headings),
+            blocks=tuple(walk.blocks) if len(walk.blocks) > 2 else (*walk.blocks, *_unwalked(tree, walk)),
+            own_links=sum(not link.nav for link in walk.links),
+            forms=furniture.forms,
+            passwords=furniture.passwords,
+            scripts=furniture.scripts,
+            tables=furniture.tables,
+            sources=frozenset(furniture.sources),
+        )
+
+
 def parts_of(page: Page) -> PageParts | None:
     """The page taken apart; None when it is no readable HTML, or too large. Never raises."""
+    reading = reading_of(page)
+    return None if reading is None else reading.parts()
+
+
+def reading_of(page: Page) -> Reading | None:
+    """The same for who may not want all of it."""
     kind = (page.header("content-type") or "").partition(";")[0].partition(",")[0].strip().lower()
     if kind not in (*_HTML_TYPES, "text/plain"):
         return None
@@ -46,30 +97,16 @@ def parts_of(page: Page) -> PageParts | None:
     if text is None:
         return None
     # Servers that know no HTML say "404 page not found" as plain text: one block without furniture.
-    return _parts(page, markup.tree(text if kind != "text/plain" else _escaped(text)))
+    return Reading(page.url, text if kind != "text/plain" else _escaped(text))
 
 
 def _escaped(text: str) -> str:
     return "<p>" + text[:MAX_TEXT].replace("&", "&amp;").replace("<", "&lt;")
 
 
-def _parts(page: Page, tree: LexborHTMLParser) -> PageParts:
-    walk = Walk(_MAX_LINKS)
+def _walked(tree: LexborHTMLParser, walk: Walk, *, words: int = MAX_TEXT) -> None:
     if tree.root is not None:
-        walk.through(tree.root)
-    furniture = _Furniture(tree)
-    return PageParts(
-        url=page.url,
-        title=_line(walk.title),
-        headings=tuple(furniture.headings),
-        blocks=tuple(walk.blocks) if len(walk.blocks) > 2 else (*walk.blocks, *_unwalked(tree, walk)),
-        own_links=sum(not link.nav for link in walk.links),
-        forms=furniture.forms,
-        passwords=furniture.passwords,
-        scripts=furniture.scripts,
-        tables=furniture.tables,
-        sources=frozenset(furniture.sources),
-    )
+        walk.through(tree.root, words=words)
 
 
 def _unwalked(tree: LexborHTMLParser, walk: Walk) -> tuple[Block, ...]:

@@ -14,7 +14,6 @@ from enum import StrEnum
 from urllib.parse import urlsplit
 
 from repair.model import Page
-from repair.soft404.parts import parts_of
 from repair.soft404.sketch import ALIKE, Sketch, likeness, sketch_of
 
 LETTERS = 20
@@ -61,10 +60,10 @@ def nonsense(url: str, letters: random.Random) -> tuple[str, ...]:
 def compare(page: Sketch, answer: Page) -> Answer:
     """What the site's answer to nonsense says of a page in doubt."""
     if answer.status in (404, 410):
-        return Answer(verdict=Verdict.THERE, error_page=_sketch(answer))
+        return Answer(verdict=Verdict.THERE, error_page=sketch_of(answer))
     if answer.status != 200:
         return Answer(verdict=Verdict.UNKNOWN)
-    said = _sketch(answer)
+    said = sketch_of(answer)
     if likeness(page, said) > ALIKE:
         return Answer(verdict=Verdict.MISSING, error_page=said)
     return Answer(verdict=Verdict.UNKNOWN)
@@ -81,8 +80,3 @@ async def probe(url: str, page: Sketch, ask: Ask, letters: random.Random | None 
         if found.verdict is not Verdict.UNKNOWN:
             return found
     return found
-
-
-def _sketch(page: Page) -> Sketch:
-    parts = parts_of(page)
-    return sketch_of(parts) if parts is not None else ()

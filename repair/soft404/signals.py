@@ -7,7 +7,7 @@ were tried as well: they told apart the sites that were learnt from, not missing
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log1p
 
@@ -140,7 +140,7 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
     everything = sum(len(block.text) for block in parts.blocks)
     title = _told(parts.title, known)
     headings = [_told(heading, known) for heading in parts.headings]
-    lines = _lines(content if spoken else parts.blocks, known)
+    lines = list(_lines(content if spoken else parts.blocks, known))
     agree = _agree(title, headings, lines)
     vector = (
         *_of_title(title, parts.title, known),
@@ -163,6 +163,18 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
         heading_words=tuple(word for text in headings for word in text.words),
         words=frozenset(word for text in told for word in text.words),
     )
+
+
+def is_talkative(beginning: Sequence[Block], phrases: Phrases | None = None) -> bool:
+    """Whether a page that begins so `discusses` something, whatever follows: each further line can only add."""
+    lines: list[_Told] = []
+    other = 0
+    for line in _lines(beginning, phrases or shipped()):
+        lines.append(line)
+        other += len(line.words) if _is_other_prose(line) else 0
+        if other >= _MUCH_PROSE:
+            return True
+    return _discusses([], lines)
 
 
 def _families(texts: Iterable[_Told]) -> frozenset[str]:
@@ -189,19 +201,18 @@ def _is_code(text: str) -> bool:
     return not words.isdisjoint(_CODES) and words <= _CODE_WORDS
 
 
-def _lines(blocks: Sequence[Block], phrases: Phrases) -> list[_Told]:
+def _lines(blocks: Sequence[Block], phrases: Phrases) -> Iterator[_Told]:
     """The sentences of the first blocks, each by itself."""
-    lines: list[_Told] = []
-    words = 0
+    lines = words = 0
     for block in blocks:
         for sentence in _SENTENCE_END.split(block.text[:_MAX_BLOCK]):
             told = _told(sentence, phrases)
             if told.words:
-                lines.append(told)
+                yield told
+                lines += 1
                 words += len(told.words)
-        if words >= _MAX_WORDS or len(lines) >= _MAX_LINES:
+        if words >= _MAX_WORDS or lines >= _MAX_LINES:
             break
-    return lines
 
 
 def _of_title(title: _Told, text: str, phrases: Phrases) -> tuple[float, ...]:
@@ -254,10 +265,14 @@ def _talks(told: _Told) -> bool:
     return (told.says or told.mentions) and len(told.words) > _NOTICE_WORDS
 
 
+def _is_other_prose(told: _Told) -> bool:
+    return len(told.words) >= _PROSE_WORDS and not _tells(told)
+
+
 def _discusses(headings: list[_Told], lines: list[_Told]) -> bool:
     about = sum("about" in told.families for told in lines)
     talk = sum(map(_talks, lines))
-    other = sum(len(told.words) for told in lines if len(told.words) >= _PROSE_WORDS and not _tells(told))
+    other = sum(len(told.words) for told in lines if _is_other_prose(told))
     often = sum(told.says or told.mentions for told in headings) > _MANY_HEADINGS
     return about >= 2 or talk >= 3 or (about >= 1 and talk >= 2) or often or other >= _MUCH_PROSE
 
@@ -274,9 +289,8 @@ def _of_amount(
     """How much is said, and how much of it is running text that says something else."""
     telling = sum(told.chars for told in lines if told.says or told.hints or told.code)
     untold = log1p(max(0, (spoken or everything) - telling))
-    prose = [told for told in lines if len(told.words) >= _PROSE_WORDS]
     about = log1p(sum("about" in told.families for told in lines))
-    other = log1p(sum(len(told.words) for told in prose if not _tells(told)))
+    other = log1p(sum(len(told.words) for told in lines if _is_other_prose(told)))
     return (
         log1p(spoken),
         log1p(everything),

@@ -109,6 +109,10 @@ class Sites:
         )
         self._note_change()
 
+    def longest(self, url: str) -> int:
+        """How many values the longest sketch of an error page of the site has; 0 when none is known."""
+        return max(map(len, self._prints(url)), default=0)
+
     def is_error_page(self, url: str, sketch: Sketch) -> bool:
         """Whether the page is one that its site is known to send for what is not there."""
         return bool(sketch) and any(likeness(sketch, known) >= ALIKE for known in self._prints(url))

@@ -21,6 +21,10 @@ VAGUE = (
 ERROR = b"<title>404</title><h1>Page not found</h1><p>Sorry, the page you are looking for does not exist here.</p>"
 LESSON = b"<title>Lava</title><h1>Lava</h1><p>" + b"Lava and ash come out of the Earth. " * 30
 
+ESSAY = b"".join(
+    b"<p>Of river number %d we know the name and the length, and no more." % number for number in range(300)
+)
+
 
 class Site:
     """Answers nonsense with one page; `gate` holds the answer back until it is opened."""
@@ -100,6 +104,13 @@ async def test_an_honest_404_teaches_what_the_site_says_elsewhere(made):
     await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=VAGUE))
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=VAGUE))).why == "memory"
     assert (await detector.find(a_page(url=f"{SITE}/", body=VAGUE))).miss is None
+
+
+async def test_a_long_error_page_is_known_again_too(made):
+    detector = made()
+    await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=ESSAY))
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=ESSAY))).why == "memory"
+    assert (await detector.find(a_page(url="http://other.test/a/b", body=ESSAY))).miss is None
 
 
 async def test_a_reader_who_vouches_for_a_page_is_believed_but_it_is_no_lesson(made):

@@ -5,7 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repair.model import MissKind
-from repair.soft404.judge import Judgement, PageKind, judge
+from repair.soft404.judge import Judgement, PageKind, judge, judge_parts
+from repair.soft404.model import shipped
+from repair.soft404.parts import Reading, parts_of
 from tests.make import a_page
 
 LESSON = "<p>" + "Lava and ash come out of the Earth, and people live near it all the same. " * 4 + "</p>"
@@ -157,3 +159,28 @@ def test_hostile_markup_is_judged_like_any_other(body, url):
 )
 def test_a_huge_page_takes_no_longer_than_parsing_it(piece):
     judged(piece * 20_000)
+
+
+SENTENCES = (
+    "<p>Lava and ash come out of the Earth, and people live near it all the same.</p>",
+    "<p>Sorry, the page you are looking for could not be found on this server of ours.</p>",
+    "<p>404 errors tell that the page is not found; see the status codes of HTTP for what else there is.</p>",
+    "<h1>Not found</h1>",
+    "<h2>404</h2>",
+    "<nav><a href=/>Home</a> <a href=/lessons>All the lessons of the year by subject and by age</a></nav>",
+    "<p>Rain.</p>",
+    "<table><tr><td>Text in a cell<p hidden>that nobody sees</table>",
+    "<!-- " + "x" * 3_000 + " -->",
+    "<p>" + "One long line without an end, and then another, and so it goes on " * 30,
+)
+
+
+@given(st.lists(st.sampled_from(SENTENCES), max_size=40).map("".join))
+def test_who_reads_no_more_than_needed_comes_to_the_same_verdict(body):
+    page = a_page(body=body.encode())
+    assert judge(page) == judge_parts(parts_of(page), shipped())
+
+
+def test_a_page_that_is_clearly_there_is_not_read_to_its_end(monkeypatch):
+    monkeypatch.delattr(Reading, "parts")
+    assert judged("<title>Volcanoes</title><h1>Volcanoes</h1>" + LESSON * 100).kind is PageKind.ORDINARY

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.soft404.parts import parts_of
 from repair.soft404.probe import LETTERS, Verdict, compare, nonsense, place_of, probe
 from repair.soft404.sketch import sketch_of
 from tests.make import a_page
@@ -19,7 +18,7 @@ OTHER = b"<title>Lakes</title><p>A lake is a large body of water with land all a
 
 
 def sketched(body):
-    return sketch_of(parts_of(a_page(body=body)))
+    return sketch_of(a_page(body=body))
 
 
 def a_site(*answers):

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repair.fingerprints import resemblance, shingles
-from repair.soft404.sketch import KEPT, likeness, sketch
+from repair.soft404.sketch import ALIKE, KEPT, likeness, sketch, sketch_of
+from tests.make import a_page
 
 WORDS = [f"word{number}" for number in range(100)]
 
@@ -37,3 +38,27 @@ def test_for_short_texts_it_is_the_exact_measure(left, right):
         assert likeness(sketch(left), sketch(right)) == pytest.approx(
             resemblance(shingles(left), shingles(right))
         )
+
+
+BLOCKS = (
+    "<p>Rain falls on the hills.",
+    "<p>Clouds.",
+    "<nav>Home and all lessons</nav>",
+    "<h1>Water here and there</h1>",
+)
+bodies = st.lists(st.sampled_from([*BLOCKS, *(f"<p>{word} rises to the sky" for word in WORDS)]), max_size=60)
+
+
+@given(bodies, bodies)
+def test_a_page_is_left_unread_only_where_it_cannot_be_alike(left, right):
+    page, known = (a_page(body="".join(body).encode()) for body in (left, right))
+    quickly = likeness(sketch_of(page, like=len(sketch_of(known))), sketch_of(known))
+    assert quickly == likeness(sketch_of(page), sketch_of(known)) or quickly < ALIKE > likeness(
+        sketch_of(page), sketch_of(known)
+    )
+
+
+def test_a_page_longer_than_what_it_may_be_alike_to_is_left_unread():
+    page = a_page(body=b"<p>" + " ".join(WORDS).encode() + b"<p>The end.")
+    assert len(sketch_of(page, like=99)) == 100
+    assert sketch_of(page, like=80) == ()
