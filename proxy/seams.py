@@ -4,7 +4,7 @@ The stores are in the office, a process of its own, and a worker has stand-ins o
 (proxy.office.standins). Where there can be only one process, the classes of `repair` and `proxy` stand here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,7 +14,7 @@ from proxy.misses.record import MissRecord
 from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage
 from proxy.portal.helper import Mementos
-from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
+from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Page, RankedAlternatives
 from repair.versions import HeldVersions
 
 if TYPE_CHECKING:
@@ -29,10 +29,6 @@ class Repairer(Protocol):
     ) -> RankedAlternatives: ...
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
-
-    async def infer_source(
-        self, url: str, *, referrer: str | None, recent: Sequence[str] = ()
-    ) -> tuple[str | None, Link | None]: ...
 
 
 class Mender(Protocol):
