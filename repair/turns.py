@@ -13,7 +13,7 @@ from repair.model import Alternative, BrokenLink, Click, HeldPage, RankedAlterna
 
 
 class Repairs(Protocol):
-    """Who ranks (`repair.pipeline`)."""
+    """Finds what to offer in the place of a lost page: the pipeline, the same in turns, a worker's stand-in."""
 
     async def repair(
         self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
