@@ -41,8 +41,9 @@ from proxy.portal.helper import (
 from proxy.portal.start import Told
 from proxy.readers.clients import ClientHasher
 from proxy.readers.detour import Detours
-from proxy.seams import Archives, MissLog, Reader, Repairer
+from proxy.seams import Archives, MissLog, Reader
 from proxy.settings import split_address
+from repair.turns import Repairs
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +56,7 @@ class Helper:
 
     def __init__(
         self,
-        repairer: Repairer,
+        repairer: Repairs,
         reader: Reader,
         misses: MissLog,
         *,

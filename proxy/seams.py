@@ -2,9 +2,10 @@
 
 The stores are in the office, a process of its own, and a worker has stand-ins of the same shape
 (proxy.office.standins). Where there can be only one process, the classes of `repair` and `proxy` stand here.
+The shape that `repair` needs too is stated there: `Repairs` in repair.turns.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,25 +15,12 @@ from proxy.misses.record import MissRecord
 from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage
 from proxy.portal.helper import Mementos
-from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
+from repair.model import BrokenLink, HeldCopy, HeldPage, Page
+from repair.turns import Repairs
 from repair.versions import HeldVersions
 
 if TYPE_CHECKING:
     from proxy.watching.overview import Watching  # which knows of the desk, which knows of us
-
-
-class Repairer(Protocol):
-    """Finds what to offer in the place of a lost page."""
-
-    async def repair(
-        self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
-    ) -> RankedAlternatives: ...
-
-    async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
-
-    async def infer_source(
-        self, url: str, *, referrer: str | None, recent: Sequence[str] = ()
-    ) -> tuple[str | None, Link | None]: ...
 
 
 class Mender(Protocol):
@@ -104,7 +92,7 @@ class Office(Protocol):
     """All of them."""
 
     @property
-    def repairer(self) -> Repairer: ...
+    def repairer(self) -> Repairs: ...
 
     @property
     def mender(self) -> Mender: ...

@@ -82,16 +82,6 @@ class Repairer:
         """Held pages for words that a person typed, best first."""
         return await self._run(self._search, text, limit)
 
-    async def infer_source(
-        self, url: str, *, referrer: str | None, recent: Sequence[str] = ()
-    ) -> tuple[str | None, Link | None]:
-        """The page a click on a URL came from, and the link there.
-
-        An exact Referer that holds the link; else the first of the client's `recent` pages (latest first) that holds
-        it; else any held page that does. When no page is known to have the link, the Referer, if it names a page.
-        """
-        return await self._run(self._source, url, referrer, recent)
-
     async def _run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, lambda: work(*args, **kwargs))
@@ -173,6 +163,11 @@ class Repairer:
     def _source(
         self, url: str, referrer: str | None, recent: Sequence[str]
     ) -> tuple[str | None, Link | None]:
+        """The page a click on a URL came from, and the link there.
+
+        An exact Referer that holds the link; else the first of the client's `recent` pages (latest first) that holds
+        it; else any held page that does. When no page is known to have the link, the Referer, if it names a page.
+        """
         for page in ((referrer,) if referrer else ()) + tuple(recent[:_RECENT]):
             link = self._collection.link_between(page, url)
             if link is not None:

@@ -5,25 +5,21 @@ worked on at the same time: more would not be ready any sooner, and each would b
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
 
-from repair.model import Alternative, BrokenLink, Click, HeldPage, Link, RankedAlternatives
+from repair.model import Alternative, BrokenLink, Click, HeldPage, RankedAlternatives
 
 
 class Repairs(Protocol):
-    """Who ranks (`repair.pipeline`)."""
+    """Finds what to offer in the place of a lost page: the pipeline, the same in turns, a worker's stand-in."""
 
     async def repair(
         self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
     ) -> RankedAlternatives: ...
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
-
-    async def infer_source(
-        self, url: str, *, referrer: str | None, recent: Sequence[str] = ()
-    ) -> tuple[str | None, Link | None]: ...
 
 
 class HeldPages(Protocol):
@@ -87,8 +83,3 @@ class TakingTurns:
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]:
         return await self._repairer.search(text, limit)
-
-    async def infer_source(
-        self, url: str, *, referrer: str | None, recent: Sequence[str] = ()
-    ) -> tuple[str | None, Link | None]:
-        return await self._repairer.infer_source(url, referrer=referrer, recent=recent)

@@ -56,7 +56,6 @@ from proxy.misses.store import MissStore
 from proxy.pages.render import breakable
 from proxy.removal.removing import Remover
 from proxy.review.review import Review
-from proxy.seams import Repairer
 from proxy.settings import Settings
 from proxy.store.responses import ResponseStore
 from repair.collection import Collection
@@ -65,6 +64,7 @@ from repair.hints import Hints
 from repair.memento.client import MementoClient
 from repair.pins import Pins
 from repair.reader import Reader
+from repair.turns import Repairs
 
 _TEMPLATES = Path(__file__).parents[1] / "pages" / "templates"
 _MAX_FIELDS = 200
@@ -81,7 +81,7 @@ class Desk:
     responses: ResponseStore
     collection: Collection
     reader: Reader
-    repairer: Repairer
+    repairer: Repairs
     harvester: Harvester
     mementos: MementoClient
     review: Review | None = None

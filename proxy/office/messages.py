@@ -18,7 +18,7 @@ from proxy.portal.helper import Mementos
 from proxy.readers.withheld import Withheld
 from proxy.watching.metrics import Snapshot
 from proxy.watching.recent import Logged
-from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
+from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Page, RankedAlternatives
 from repair.versions import HeldVersions
 
 # Questions, and how their answers are read.
@@ -32,12 +32,6 @@ class Mend(Struct, frozen=True, array_like=True, tag=True):
 class Repair(Struct, frozen=True, array_like=True, tag=True):
     link: BrokenLink
     click: Click | None = None
-
-
-class InferSource(Struct, frozen=True, array_like=True, tag=True):
-    url: str
-    referrer: str | None
-    recent: tuple[str, ...]
 
 
 class Search(Struct, frozen=True, array_like=True, tag=True):
@@ -78,22 +72,11 @@ class FromArchives(Struct, frozen=True, array_like=True, tag=True):
 
 
 Question = (
-    Mend
-    | Repair
-    | InferSource
-    | Search
-    | CopyOf
-    | PageAt
-    | VersionsOf
-    | VersionOf
-    | Count
-    | Remembered
-    | FromArchives
+    Mend | Repair | Search | CopyOf | PageAt | VersionsOf | VersionOf | Count | Remembered | FromArchives
 )
 
 MENDED = Decoder(Mended)
 RANKED = Decoder(RankedAlternatives)
-SOURCE: Decoder[tuple[str | None, Link | None]] = Decoder(tuple[str | None, Link | None])
 ALTERNATIVES: Decoder[tuple[Alternative, ...]] = Decoder(tuple[Alternative, ...])
 COPY: Decoder[HeldCopy | None] = Decoder(HeldCopy | None)
 PAGE: Decoder[HeldPage | None] = Decoder(HeldPage | None)

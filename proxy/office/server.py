@@ -123,8 +123,6 @@ class OfficeServer:
                 return await office.mender.mend(miss, within_s=patience_s)
             case messages.Repair(link=link, click=click):
                 return await office.repairer.repair(link, within_s=within_s, click=click)
-            case messages.InferSource(url=url, referrer=referrer, recent=recent):
-                return await office.repairer.infer_source(url, referrer=referrer, recent=recent)
             case messages.Search(text=text, limit=limit):
                 return await office.repairer.search(text, limit)
             case messages.CopyOf(url=url):

@@ -6,7 +6,7 @@ Whoever has to know that nothing came gets `NoAnswer`, a TimeoutError; elsewhere
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -26,7 +26,7 @@ from proxy.seldom import Seldom
 from proxy.settings import Settings
 from proxy.watching.metrics import Metrics
 from proxy.watching.recent import RecentProblems
-from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Link, Page, RankedAlternatives
+from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Page, RankedAlternatives
 from repair.versions import HeldVersions
 
 log = logging.getLogger(__name__)
@@ -86,13 +86,6 @@ class DistantRepairer:
         question = messages.Search(text=text, limit=limit)
         asking = self._line.ask(question, messages.ALTERNATIVES, within_s=self.deadline_s)
         return await self._missing.without(asking, ())
-
-    async def infer_source(
-        self, url: str, *, referrer: str | None, recent: Sequence[str] = ()
-    ) -> tuple[str | None, Link | None]:
-        question = messages.InferSource(url=url, referrer=referrer, recent=tuple(recent))
-        asking = self._line.ask(question, messages.SOURCE, within_s=self.deadline_s)
-        return await self._missing.without(asking, (None, None))
 
 
 class DistantReader:

@@ -44,9 +44,16 @@ class Listener:
         self.then()
 
 
+def addons_with(listener, folder):
+    """The addons of a master that is ready to serve; mitmproxy's own ask for its authority, from 12 on."""
+    master = LeanMaster(ProxySettings(), str(folder), [listener])
+    master._load_authority()
+    return master.addons
+
+
 async def test_once_it_has_ended_no_addon_is_called_and_nothing_goes_on_unseen(tmp_path):
     listener = Listener()
-    addons = LeanMaster(ProxySettings(), str(tmp_path), [listener]).addons
+    addons = addons_with(listener, tmp_path)
     for end, heard in ((lambda: None, 1), (addons.end, 1)):
         end()
         flow = a_flow("http://school.test/")
@@ -62,6 +69,6 @@ async def test_what_fails_because_it_has_ended_is_no_error(tmp_path, caplog):
         addons.end()
         raise RuntimeError("cannot schedule new futures after shutdown")
 
-    addons = LeanMaster(ProxySettings(), str(tmp_path), [Listener(then=close_and_fail)]).addons
+    addons = addons_with(Listener(then=close_and_fail), tmp_path)
     await addons.trigger_event(HttpRequestHook(a_flow("http://school.test/")))
     assert "Traceback" not in caplog.text

@@ -161,8 +161,8 @@ async def test_nothing_blocking_runs_on_the_event_loop(collection, executor, mon
         monkeypatch.setattr(collection, name, watched)
     repairer = Repairer(collection, RepairSettings(), executor)
     await repairer.repair(a_broken_link(GONE, source_url=f"{SITE}/rome"))
+    await repairer.repair(a_broken_link(GONE), click=Click())
     await repairer.search("rome", 5)
-    await repairer.infer_source(GONE, referrer=None, recent=())
     assert threads == {"repair"}
 
 
@@ -227,36 +227,43 @@ async def test_people_may_search_the_held_pages(repairer):
     assert len(await repairer.search("rome romans cooking", 1)) == 1
 
 
+async def _source(repairer, url, **click):
+    """Where a click is taken to have come from, and the words of the link there."""
+    link = (await repairer.repair(a_broken_link(url), click=Click(**click))).link
+    return link.source_url, link.anchor
+
+
 async def test_the_source_is_the_exact_referer_that_has_the_link(repairer):
-    source, link = await repairer.infer_source(GONE, referrer=f"{SITE}/rome", recent=())
-    assert (source, link.anchor) == (f"{SITE}/rome", "aqueducts")
+    assert await _source(repairer, GONE, referrer=f"{SITE}/rome") == (f"{SITE}/rome", "aqueducts")
 
 
 async def test_else_the_source_is_the_latest_page_of_the_client_that_has_it(repairer, collection):
     collection.add(a_document("/second", links=[a_link(GONE, "here it is")]), fetched_at=A_MOMENT)
     recent = (f"{SITE}/cooking", f"{SITE}/second", f"{SITE}/rome")
-    source, link = await repairer.infer_source(GONE, referrer="http://school.test/", recent=recent)
-    assert (source, link.anchor) == (f"{SITE}/second", "here it is")
+    source = await _source(repairer, GONE, referrer="http://school.test/", recent=recent)
+    assert source == (f"{SITE}/second", "here it is")
 
 
 async def test_else_it_is_any_page_that_links_there_of_the_origin_told_if_there_is_one(repairer, collection):
     collection.add(
         a_document("http://other.test/page", links=[a_link(GONE, "from afar")]), fetched_at=A_MOMENT
     )
-    assert (await repairer.infer_source(GONE, referrer=None))[0] == f"{SITE}/rome"
-    assert (await repairer.infer_source(GONE, referrer="http://other.test/"))[0] == "http://other.test/page"
+    assert (await _source(repairer, GONE))[0] == f"{SITE}/rome"
+    assert (await _source(repairer, GONE, referrer="http://other.test/"))[0] == "http://other.test/page"
 
 
-async def test_else_it_is_the_referer_if_that_names_a_page(repairer):
-    unknown = "http://elsewhere.test/x"
-    assert await repairer.infer_source(unknown, referrer="http://a.test/page") == ("http://a.test/page", None)
-    assert await repairer.infer_source(unknown, referrer="http://a.test/") == (None, None)
-    assert await repairer.infer_source(unknown, referrer="http://elsewhere.test/") == (
-        "http://elsewhere.test/",
-        None,
-    )
-    assert await repairer.infer_source(unknown, referrer="nonsense") == (None, None)
-    assert await repairer.infer_source(unknown, referrer=None) == (None, None)
+@pytest.mark.parametrize(
+    ("referrer", "source"),
+    [
+        ("http://a.test/page", "http://a.test/page"),
+        ("http://a.test/", None),
+        ("http://elsewhere.test/", "http://elsewhere.test/"),
+        ("nonsense", None),
+        (None, None),
+    ],
+)
+async def test_else_it_is_the_referer_if_that_names_a_page(repairer, referrer, source):
+    assert await _source(repairer, "http://elsewhere.test/x", referrer=referrer) == (source, "")
 
 
 @pytest.fixture

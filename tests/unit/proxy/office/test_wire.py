@@ -10,7 +10,7 @@ from proxy.misses.record import MissRecord
 from proxy.office import messages, wire
 from proxy.readers.withheld import Withheld
 from repair.memento.model import TimeMap
-from repair.model import Alternative, Link, MissKind, RankedAlternatives, Span
+from repair.model import Alternative, MissKind, RankedAlternatives, Span
 from tests.make import A_MOMENT, a_broken_link, a_page
 
 LINK = a_broken_link(anchor="Marmots", source_url="http://school.test/")
@@ -53,9 +53,6 @@ def test_what_was_ranked_arrives_with_numbers_of_numpy():
 
 
 def test_answers_of_which_a_part_may_be_missing_arrive():
-    assert messages.SOURCE.decode(wire.encoded((None, None))) == (None, None)
-    link = Link(target_url="http://a.test/", anchor="A")
-    assert messages.SOURCE.decode(wire.encoded(("http://b.test/", link))) == ("http://b.test/", link)
     assert messages.COPY.decode(wire.encoded(None)) is None
     found = Findings(link=LINK, found=TimeMap(url=LINK.url))
     assert messages.FINDINGS.decode(wire.encoded(found)) == found
