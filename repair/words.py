@@ -57,6 +57,9 @@ _SEGMENT = re.compile(
     rf"([{_WORD}]++|[{_UNSPACED}]++|[{_RARE_HAN}]++|(?:(?=\w)[\U00010000-\U0001ffff])++){_TAIL}"
 )
 _ASCII_SEGMENT = re.compile(rf"([A-Za-z0-9]++){_TAIL}")
+_IN_WORD = re.compile(f"[{_WORD}]")
+# A segment that stands wherever it is found between others than letters: no end of "school's", no unspaced script.
+_LONE = re.compile(rf"(?!(?:s|t|d|m|ll|re|ve)\Z)[{_WORD}]++")
 _NOT_WORD = re.compile(rf"[^\w{_WORD}]+")
 _DROPPED = dict.fromkeys(map(ord, _JOINERS))
 _PLAIN_LETTER = str.maketrans(
@@ -128,15 +131,11 @@ def located_terms(text: str, wanted: AbstractSet[str] | None = None) -> Iterator
     Who is after a few terms names them as `wanted`, and is spared most of the others.
     """
     text = text[:MAX_TEXT]
-    met = None if wanted is None else _with(wanted, segments(text))
-    if met is not None and not met:
-        return
-    for found in (_ASCII_SEGMENT if text.isascii() else _SEGMENT).finditer(text):
-        if met is not None and found[1] not in met:
-            continue
-        start, end = found.span(1)
-        pairs = _analysed(found[1])
-        if len(pairs) == end - start - 1 and _IS_UNSPACED.match(found[1]):
+    places = _places(text) if wanted is None else _places_of(text, _having_one(wanted, text))
+    for start, segment in places:
+        end = start + len(segment)
+        pairs = _analysed(segment)
+        if len(pairs) == end - start - 1 and _IS_UNSPACED.match(segment):
             for offset, (_, term) in enumerate(pairs):
                 yield start + offset, start + offset + 2, term
         else:
@@ -144,11 +143,49 @@ def located_terms(text: str, wanted: AbstractSet[str] | None = None) -> Iterator
                 yield start, end, term
 
 
-def _with(wanted: AbstractSet[str], found: Iterable[str]) -> set[str]:
-    """The segments that have a wanted term."""
-    met = set(found)
-    telling = zip(met, map(_telling(None).__getitem__, met), strict=True)
-    return {segment for segment, terms_of_it in telling if not wanted.isdisjoint(terms_of_it)}
+def _having_one(wanted: AbstractSet[str], text: str) -> set[str]:
+    """The segments of a text that have a wanted term."""
+    return set(filter(_having(frozenset(wanted)).__getitem__, segments(text)))
+
+
+def _places(text: str) -> Iterator[tuple[int, str]]:
+    """Where each segment starts, in order."""
+    for found in (_ASCII_SEGMENT if text.isascii() else _SEGMENT).finditer(text):
+        yield found.start(1), found[1]
+
+
+def _places_of(text: str, wanted: set[str]) -> Iterable[tuple[int, str]]:
+    """The same for some of its segments. They are few: each is looked for, rather than all the others passed by."""
+    if not all(map(_LONE.fullmatch, wanted)):
+        return ((start, segment) for start, segment in _places(text) if segment in wanted)
+    return sorted((start, segment) for segment in wanted for start in _places_of_one(text, segment))
+
+
+def _places_of_one(text: str, segment: str) -> Iterator[int]:
+    start = text.find(segment)
+    while start >= 0:
+        end = start + len(segment)
+        if not (start and _IN_WORD.match(text, start - 1)) and not _IN_WORD.match(text, end):
+            yield start
+        start = text.find(segment, end)
+
+
+class _Having(dict[str, bool]):
+    """Whether segments have a wanted term, each worked out when first met: a list of pages shares most words."""
+
+    def __init__(self, wanted: frozenset[str]) -> None:
+        self._wanted = wanted
+
+    def __missing__(self, segment: str) -> bool:
+        has = not self._wanted.isdisjoint(_telling(None)[segment])
+        if len(self) >= _REMEMBERED:
+            self.clear()
+        if len(segment) <= MAX_WORD:
+            self[segment] = has
+        return has
+
+
+_having = lru_cache(maxsize=4)(_Having)
 
 
 def is_stop_anchor(anchor: str, extra: Iterable[str] = ()) -> bool:
