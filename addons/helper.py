@@ -43,7 +43,7 @@ from proxy.readers.clients import ClientHasher
 from proxy.readers.detour import Detours
 from proxy.seams import Archives, MissLog, Reader
 from proxy.settings import split_address
-from repair.turns import Repairs
+from repair.turns import Searches
 
 log = logging.getLogger(__name__)
 
@@ -56,7 +56,7 @@ class Helper:
 
     def __init__(
         self,
-        repairer: Repairs,
+        searcher: Searches,
         reader: Reader,
         misses: MissLog,
         *,
@@ -70,7 +70,7 @@ class Helper:
         archives: Archives,
         detours: Detours,
     ) -> None:
-        self._repairer = repairer
+        self._searcher = searcher
         self._reader = reader
         self._misses = misses
         self._own_archive = own_archive
@@ -181,7 +181,7 @@ class Helper:
 
     async def _search(self, query: str, texts: Catalogue) -> RenderedPage:
         async with asyncio.timeout(self.deadline_s):
-            results = await self._repairer.search(query, _RESULTS) if query.strip() else ()
+            results = await self._searcher.search(query, _RESULTS) if query.strip() else ()
         return pages.search_page(query, results, texts, portal=self._portal())
 
     async def _copy(self, url: str, texts: Catalogue) -> RenderedPage:

@@ -71,7 +71,7 @@ class Office:
         repairer = Repairer(
             self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
         )
-        self.repairer = TakingTurns(repairer, self.reader, self._turns)
+        self.repairer = self.searcher = TakingTurns(repairer, self.reader, self._turns)
         self.archives = Archives(
             self.mementos,
             copies,

@@ -117,7 +117,7 @@ class Parts:
             offline=offline,
         )
         self._helper = Helper(
-            office.repairer,
+            office.searcher,
             office.reader,
             office.misses,
             own_archive=OwnArchive(office.reader, lambda: premises.settings.collection.share),

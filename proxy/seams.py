@@ -2,7 +2,7 @@
 
 The stores are in the office, a process of its own, and a worker has stand-ins of the same shape
 (proxy.office.standins). Where there can be only one process, the classes of `repair` and `proxy` stand here.
-The shape that `repair` needs too is stated there: `Repairs` in repair.turns.
+The shape that `repair` needs too is stated there: `Searches` in repair.turns.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage
 from proxy.portal.helper import Mementos
 from repair.model import BrokenLink, HeldCopy, HeldPage, Page
-from repair.turns import Repairs
+from repair.turns import Searches
 from repair.versions import HeldVersions
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Office(Protocol):
     """All of them."""
 
     @property
-    def repairer(self) -> Repairs: ...
+    def searcher(self) -> Searches: ...
 
     @property
     def mender(self) -> Mender: ...

@@ -12,14 +12,18 @@ from typing import Protocol
 from repair.model import Alternative, BrokenLink, Click, HeldPage, RankedAlternatives
 
 
-class Repairs(Protocol):
-    """Finds what to offer in the place of a lost page: the pipeline, the same in turns, a worker's stand-in."""
+class Searches(Protocol):
+    """Finds pages by words: whoever repairs, or a worker's stand-in."""
+
+    async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
+
+
+class Repairs(Searches, Protocol):
+    """Finds what to offer in the place of a lost page: the pipeline, or the same in turns."""
 
     async def repair(
         self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
     ) -> RankedAlternatives: ...
-
-    async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
 
 
 class HeldPages(Protocol):

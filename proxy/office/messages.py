@@ -18,7 +18,7 @@ from proxy.portal.helper import Mementos
 from proxy.readers.withheld import Withheld
 from proxy.watching.metrics import Snapshot
 from proxy.watching.recent import Logged
-from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Page, RankedAlternatives
+from repair.model import Alternative, BrokenLink, HeldCopy, HeldPage, Page
 from repair.versions import HeldVersions
 
 # Questions, and how their answers are read.
@@ -27,11 +27,6 @@ from repair.versions import HeldVersions
 class Mend(Struct, frozen=True, array_like=True, tag=True):
     miss: Miss
     within_s: float
-
-
-class Repair(Struct, frozen=True, array_like=True, tag=True):
-    link: BrokenLink
-    click: Click | None = None
 
 
 class Search(Struct, frozen=True, array_like=True, tag=True):
@@ -71,12 +66,9 @@ class FromArchives(Struct, frozen=True, array_like=True, tag=True):
     client: str
 
 
-Question = (
-    Mend | Repair | Search | CopyOf | PageAt | VersionsOf | VersionOf | Count | Remembered | FromArchives
-)
+Question = Mend | Search | CopyOf | PageAt | VersionsOf | VersionOf | Count | Remembered | FromArchives
 
 MENDED = Decoder(Mended)
-RANKED = Decoder(RankedAlternatives)
 ALTERNATIVES: Decoder[tuple[Alternative, ...]] = Decoder(tuple[Alternative, ...])
 COPY: Decoder[HeldCopy | None] = Decoder(HeldCopy | None)
 PAGE: Decoder[HeldPage | None] = Decoder(HeldPage | None)

@@ -105,7 +105,7 @@ class OfficeServer:
     async def _answer(self, asked: Asked, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(asked.within_s):
-                answer = await self._answer_to(asked.question, asked.within_s)
+                answer = await self._answer_to(asked.question)
             reply = frame(Answered(id=asked.id, answer=msgspec.Raw(encoded(answer))))
         except Exception as error:  # whatever failed costs this question its answer, nothing more
             if not isinstance(error, TimeoutError):
@@ -116,15 +116,13 @@ class OfficeServer:
             with suppress(OSError):
                 await writer.drain()
 
-    async def _answer_to(self, question: Question, within_s: float) -> object:
+    async def _answer_to(self, question: Question) -> object:
         office = self._office
         match question:
             case messages.Mend(miss=miss, within_s=patience_s):
                 return await office.mender.mend(miss, within_s=patience_s)
-            case messages.Repair(link=link, click=click):
-                return await office.repairer.repair(link, within_s=within_s, click=click)
             case messages.Search(text=text, limit=limit):
-                return await office.repairer.search(text, limit)
+                return await office.searcher.search(text, limit)
             case messages.CopyOf(url=url):
                 return await office.reader.copy(url)
             case messages.PageAt(url=url):

@@ -26,7 +26,7 @@ from proxy.seldom import Seldom
 from proxy.settings import Settings
 from proxy.watching.metrics import Metrics
 from proxy.watching.recent import RecentProblems
-from repair.model import Alternative, BrokenLink, Click, HeldCopy, HeldPage, Page, RankedAlternatives
+from repair.model import Alternative, BrokenLink, HeldCopy, HeldPage, Page
 from repair.versions import HeldVersions
 
 log = logging.getLogger(__name__)
@@ -67,20 +67,13 @@ class DistantMender:
         return await self._line.ask(question, messages.MENDED, within_s=within_s + 2 * REMEMBER_S)
 
 
-class DistantRepairer:
-    """Ranking, in the office."""
+class DistantSearch:
+    """Searching the collection, in the office."""
 
     def __init__(self, line: OfficeLine, missing: _Missing, *, deadline_s: float) -> None:
         self._line = line
         self._missing = missing
         self.deadline_s = deadline_s
-
-    async def repair(
-        self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
-    ) -> RankedAlternatives:
-        patience_s = self.deadline_s if within_s is None else within_s
-        asking = self._line.ask(messages.Repair(link=link, click=click), messages.RANKED, within_s=patience_s)
-        return await self._missing.without(asking, RankedAlternatives(link=link))
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]:
         question = messages.Search(text=text, limit=limit)
@@ -271,7 +264,7 @@ class DistantOffice:
         self.desk = DistantDesk(self._line, name)
         self._knowledge = KnowledgeAlone() if alone else SharedKnowledge(self._line.share)
         missing = _Missing()
-        self.repairer = DistantRepairer(self._line, missing, deadline_s=settings.repair.deadline_s)
+        self.searcher = DistantSearch(self._line, missing, deadline_s=settings.repair.deadline_s)
         self.mender = DistantMender(self._line)
         self.reader = DistantReader(self._line, missing)
         self.misses = DistantMisses(self._line)
@@ -290,7 +283,7 @@ class DistantOffice:
     def apply(self, settings: Settings) -> None:
         """Take over new settings while running."""
         self.desk.listen_to_log()
-        self.repairer.deadline_s = settings.repair.deadline_s
+        self.searcher.deadline_s = settings.repair.deadline_s
         self.archives.shown = _Shown(search_template=settings.repair.search_template)
         self.archives.asked = settings.archives.enabled
 

@@ -12,34 +12,30 @@ from proxy.office import messages, server
 from proxy.office.line import NoAnswer, OfficeLine
 from proxy.office.server import OfficeServer
 from repair.memento.model import TimeMap
-from repair.model import RankedAlternatives
 from tests.make import a_broken_link, a_page
 
 LINK = a_broken_link()
 
 
 class FakeOffice:
-    """Notes what it is told; a repair waits until `go_on`."""
+    """Notes what it is told; what archives remember waits until `go_on`."""
 
     def __init__(self):
         self.told = []
         self.go_on = asyncio.Event()
         self.given_up = 0
         self.go_on.set()
-        self.repairer = self.reader = self.misses = self.harvester = self.hints = self.archives = self
-
-    async def repair(self, link, *, within_s=None, click=None):
-        try:
-            await self.go_on.wait()
-        except asyncio.CancelledError:
-            self.given_up += 1
-            raise
-        return RankedAlternatives(link=link, query="marmots")
+        self.searcher = self.reader = self.misses = self.harvester = self.hints = self.archives = self
 
     async def search(self, text, limit):
         raise ValueError("no such words")
 
     async def remembered(self, link, *, ask):
+        try:
+            await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
         return Findings(link=link, found=TimeMap(url=link.url))
 
     async def count(self):
@@ -116,24 +112,25 @@ async def until(is_true):
             await asyncio.sleep(0.005)
 
 
-async def repaired(line, within_s=5.0):
-    return await line.ask(messages.Repair(link=LINK), messages.RANKED, within_s=within_s)
+async def remembered(line, within_s=5.0):
+    return await line.ask(messages.Remembered(link=LINK, ask=True), messages.FINDINGS, within_s=within_s)
 
 
 async def test_a_question_is_answered(tmp_path):
     async with building(tmp_path) as made:
         line = await made.line()
-        assert (await repaired(line)).query == "marmots"
+        assert (await remembered(line)).link == LINK
         assert await line.ask(messages.Count(), messages.NUMBER, within_s=5) == 7
-        found = await line.ask(messages.Remembered(link=LINK, ask=True), messages.FINDINGS, within_s=5)
-        assert found.link == LINK
 
 
 async def test_many_questions_at_once_get_their_own_answers(tmp_path):
     async with building(tmp_path) as made:
         line = await made.line()
         links = [a_broken_link(url=f"http://a.test/{n}") for n in range(100)]
-        asked = (line.ask(messages.Repair(link=link), messages.RANKED, within_s=5) for link in links)
+        asked = (
+            line.ask(messages.Remembered(link=link, ask=True), messages.FINDINGS, within_s=5)
+            for link in links
+        )
         assert [found.link for found in await asyncio.gather(*asked)] == links
 
 
@@ -142,7 +139,7 @@ async def test_a_question_that_fails_costs_nothing_but_its_answer(tmp_path):
         line = await made.line()
         with pytest.raises(NoAnswer, match="no such words"):
             await line.ask(messages.Search(text="a", limit=1), messages.ALTERNATIVES, within_s=5)
-        assert (await repaired(line)).query == "marmots"
+        assert (await remembered(line)).link == LINK
 
 
 async def test_notes_are_taken_in_their_order(tmp_path):
@@ -162,7 +159,7 @@ async def test_no_longer_is_worked_on_a_question_than_its_asker_waits(tmp_path):
         line = await made.line()
         made.office.go_on.clear()
         with pytest.raises(TimeoutError):
-            await repaired(line, within_s=0.05)
+            await remembered(line, within_s=0.05)
         await until(lambda: made.office.given_up == 1)
 
 
@@ -171,10 +168,10 @@ async def test_past_so_many_questions_one_fails_at_once(tmp_path, monkeypatch):
     async with building(tmp_path) as made:
         line = await made.line()
         made.office.go_on.clear()
-        waiting = [asyncio.create_task(repaired(line)) for _ in range(3)]
+        waiting = [asyncio.create_task(remembered(line)) for _ in range(3)]
         await asyncio.sleep(0)
         with pytest.raises(NoAnswer, match="too many questions"):
-            await repaired(line)
+            await remembered(line)
         made.office.go_on.set()
         assert len(await asyncio.gather(*waiting)) == 3
 
@@ -183,7 +180,7 @@ async def test_without_an_office_a_question_fails_at_once(tmp_path):
     line = OfficeLine(tmp_path / "nowhere", on_news=lambda news: None)
     await line.start(wait_s=0.0)
     with pytest.raises(NoAnswer):
-        await repaired(line)
+        await remembered(line)
     await line.close()
 
 
@@ -191,7 +188,7 @@ async def test_who_waits_for_an_office_that_ends_is_told_so(tmp_path):
     async with building(tmp_path) as made:
         line = await made.line()
         made.office.go_on.clear()
-        waiting = asyncio.create_task(repaired(line))
+        waiting = asyncio.create_task(remembered(line))
         await asyncio.sleep(0.01)
         await made.burn_down()
         with pytest.raises(NoAnswer):
@@ -208,7 +205,7 @@ async def test_notes_wait_for_the_next_office(tmp_path):
         await made.open()
         await until(lambda: made.office.told == [("a", "b")])
         await until(lambda: line._writer is not None)
-        assert (await repaired(line)).query == "marmots"
+        assert (await remembered(line)).link == LINK
 
 
 async def test_notes_for_an_office_that_does_not_come_are_bounded_and_counted(tmp_path, monkeypatch):
@@ -224,9 +221,9 @@ async def test_an_office_that_said_nothing_is_not_waited_for_again_at_once(tmp_p
         line = await made.line()
         made.server._answer = _never  # it reads, and says nothing
         with pytest.raises(NoAnswer, match="within"):
-            await repaired(line, within_s=0.05)
+            await remembered(line, within_s=0.05)
         with pytest.raises(NoAnswer, match="not there"):
-            await repaired(line, within_s=5)
+            await remembered(line, within_s=5)
 
 
 async def _never(asked, writer):
@@ -276,5 +273,5 @@ async def test_a_stranger_on_the_line_is_hung_up_on(tmp_path):
         writer.write(b"GET / HTTP/1.1\r\n\r\n")
         await asyncio.wait_for(reader.read(), 5)
         line = await made.line()
-        assert (await repaired(line)).query == "marmots"
+        assert (await remembered(line)).link == LINK
         writer.close()

@@ -12,24 +12,25 @@ from proxy.office.rundir import RunDirectory
 from proxy.office.server import OfficeServer
 from proxy.office.standins import DistantOffice
 from proxy.settings import Settings
-from repair.model import Click, RankedAlternatives
+from repair.model import Click
 from repair.settings import RepairSettings
 from tests.make import a_broken_link
-from tests.offers import a_context
+from tests.offers import a_context, an_alternative
 
 SETTINGS = replace(Settings(), repair=RepairSettings(deadline_s=0.1))
 
 
-class SlowRepairer:
-    """Takes its time, and notes how long it was given."""
+class SlowSearch:
+    """Takes its time, if it is not told to go on."""
 
-    def __init__(self):
-        self.given_s = []
+    def __init__(self, *, go_on):
+        self.go_on = asyncio.Event()
+        if go_on:
+            self.go_on.set()
 
-    async def repair(self, link, *, within_s=None, click=None):
-        self.given_s.append(within_s)
-        await asyncio.sleep(0.3)
-        return RankedAlternatives(link=link, query="found")
+    async def search(self, text, limit):
+        await self.go_on.wait()
+        return (an_alternative(),)
 
 
 @asynccontextmanager
@@ -50,13 +51,11 @@ async def a_worker(tmp_path, **parts):
         run.remove()
 
 
-@pytest.mark.parametrize(("within_s", "query"), [(None, ""), (5.0, "found")])
-async def test_a_repair_takes_as_long_as_whoever_asks_will_wait(tmp_path, within_s, query):
-    repairer = SlowRepairer()
-    async with a_worker(tmp_path, repairer=repairer) as office:
-        found = await office.repairer.repair(a_broken_link(), within_s=within_s)
-    assert found.query == query
-    assert repairer.given_s == [within_s or 0.1]
+@pytest.mark.parametrize(("go_on", "deadline_s", "found"), [(True, 30.0, 1), (False, 0.1, 0)])
+async def test_a_search_that_takes_too_long_finds_nothing(tmp_path, go_on, deadline_s, found):
+    async with a_worker(tmp_path, searcher=SlowSearch(go_on=go_on)) as office:
+        office.searcher.deadline_s = deadline_s
+        assert len(await office.searcher.search("volcanoes")) == found
 
 
 class Crowded:
