@@ -10,7 +10,7 @@ from proxy.misses.record import MissRecord
 from proxy.office import messages, wire
 from proxy.readers.withheld import Withheld
 from repair.memento.model import TimeMap
-from repair.model import Alternative, MissKind, RankedAlternatives, Span
+from repair.model import Alternative, MissKind, Span
 from tests.make import A_MOMENT, a_broken_link, a_page
 
 LINK = a_broken_link(anchor="Marmots", source_url="http://school.test/")
@@ -44,12 +44,11 @@ def test_news_arrive_as_they_were_shared():
     assert messages.TO_WORKER.decode(heard(wire.frame(messages.Shared(news=(news,))))).news == (news,)
 
 
-def test_what_was_ranked_arrives_with_numbers_of_numpy():
+def test_what_was_found_arrives_with_numbers_of_numpy():
     found = Alternative(
         url="http://a.test/", title="A", snippet=(Span(text="a", marked=True),), score=np.float64(0.5)
     )
-    ranked = RankedAlternatives(link=LINK, alternatives=(found,), copy_at=A_MOMENT, queries={"title": "a"})
-    assert messages.RANKED.decode(wire.encoded(ranked)) == ranked
+    assert messages.ALTERNATIVES.decode(wire.encoded((found,))) == (found,)
 
 
 def test_answers_of_which_a_part_may_be_missing_arrive():
