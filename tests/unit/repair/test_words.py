@@ -68,6 +68,20 @@ def test_who_looks_for_some_terms_is_told_the_same_places_of_them(text, others):
     assert found == [place for place in located_terms(text) if place[2] in wanted]
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted", "starts"),
+    [
+        ("parts of art, Art; arty état art́ (art)", "art", [9, 14, 29, 35]),
+        ("it's an s, s's s", "s", [8, 11, 15]),
+        ("図書館の図書", "図書", [0, 4]),
+        ("𐐀𐐁 and more", "and", [3]),
+    ],
+)
+def test_a_term_is_found_as_a_word_of_its_own_and_not_within_another(text, wanted, starts):
+    found = [start for start, _, term in located_terms(text, {wanted}) if term == wanted]
+    assert found == starts
+
+
 @given(st.text(max_size=200))
 def test_any_text_falls_into_lower_case_words_at_their_places(text):
     assert all(word and word == word.lower() for word in tokens(text) if word.isascii())

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from repair.model import MissKind
 from repair.soft404.judge import Judgement, PageKind, judge, judge_parts
 from repair.soft404.model import shipped
-from repair.soft404.parts import Reading, parts_of
+from repair.soft404.parts import Reading, parts_of, reading_of
+from repair.soft404.signals import is_talkative
 from tests.make import a_page
 
 LESSON = "<p>" + "Lava and ash come out of the Earth, and people live near it all the same. " * 4 + "</p>"
@@ -179,6 +180,22 @@ SENTENCES = (
 def test_who_reads_no_more_than_needed_comes_to_the_same_verdict(body):
     page = a_page(body=body.encode())
     assert judge(page) == judge_parts(parts_of(page), shipped())
+
+
+def test_much_talk_in_a_menu_hides_no_error_page():
+    menu = (
+        "<nav>" + "<p>All about the rivers and the lakes of this country and of others.</p>" * 30 + "</nav>"
+    )
+    assert judged(f"<title>Not found</title>{menu}<h1>Page not found</h1>").kind is PageKind.NOT_FOUND
+
+
+def test_a_sentence_is_read_to_its_end():
+    """Where the beginning of a long page ends within a sentence, that sentence tells nothing yet."""
+    told = "<h1>Not found</h1><p>Sorry, this page could not be found here.</p>"
+    long_sentence = "<p>" + "rain, " * 3_000 + "and the page you are looking for was not found.</p>"
+    page = a_page(body=(told + long_sentence).encode())
+    assert judge(page) == judge_parts(parts_of(page), shipped())
+    assert not is_talkative(reading_of(page).beginning())
 
 
 def test_a_page_that_is_clearly_there_is_not_read_to_its_end(monkeypatch):
