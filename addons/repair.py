@@ -27,7 +27,7 @@ from proxy.pages.rulepages import led_elsewhere
 from proxy.pages.simple import redirect
 from proxy.readers.clients import ClientHasher
 from proxy.readers.detour import Detours, Missed
-from proxy.readers.navigation import asks_for_repair, is_script, may_be_script, wants_json
+from proxy.readers.navigation import asks_for_repair, may_be_script, wants_json
 from proxy.readers.privacy import is_personal_url, shareable_url
 from proxy.readers.visitors import Visitors
 from proxy.readers.withheld import WithheldPages
@@ -129,8 +129,8 @@ class Repair:
 
     def _send_round(self, flow: http.HTTPFlow, kind: MissKind) -> None:
         """By way of the portal, where no script can follow and read. Who came from there in vain, or cannot be sent
-        for the length of the address, has the answer as it came; so has a script, which expects its site's errors."""
-        if has_been_round(flow) or flow.response is None or is_script(url_of(flow), request_of(flow).headers):
+        for the length of the address, has the answer as it came."""
+        if has_been_round(flow) or flow.response is None:
             return
         page, failure, miss_id = withheld_of(flow), flow.metadata.get(FAILURE), new_miss_id()
         headers = header_list(flow.response.headers)

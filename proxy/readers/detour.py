@@ -5,8 +5,7 @@ it and read it: what is held here is none of its business. Where browsers say ho
 scripts are told apart by that. They do not say it to sites on plain http, and every other header of a navigation a
 script can imitate. What it cannot do is follow a redirect to another origin and still read the answer: the CORS check
 fails, or the response is opaque, also when the way leads back (Fetch standard, sections 4.1 and 4.4). So whoever may
-be a script is sent round, but for those that are one beyond doubt (proxy.readers.navigation): these have their site's
-own answer.
+be a script is sent round:
 
     http://site/missing  ──303──►  http://linkmend.internal/.well-known/linkmend/detour?to=...
                                            │ 303

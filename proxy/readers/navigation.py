@@ -5,14 +5,12 @@ name HTML and rate nothing above it. `Accept: */*`, which curl, image loaders an
 no navigation: a demonstration with curl adds `-H 'Accept: text/html'`. Programs that ask for JSON get it as JSON.
 
 A script of a site can send any Accept it likes: where Sec-Fetch-* is missing, it may be one (`may_be_script`).
-On plain http, where browsers leave that out, most scripts give themselves away all the same (`is_script`).
 """
 
 from proxy.cache.entry import Headers, values
 
 _DOCUMENTS = frozenset(("document", "iframe", "frame"))
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
-_ENGINES = ("chrome/", "firefox/", "safari/")
 
 
 def is_navigation(method: str, headers: Headers) -> bool:
@@ -59,20 +57,6 @@ def may_be_script(headers: Headers) -> bool:
         return False
     codings = ",".join(values(headers, "accept-encoding")).lower()
     return "gzip" in codings and any(name.lower() == "accept-language" for name, _ in headers)
-
-
-def is_script(url: str, headers: Headers) -> bool:
-    """Whether a script in a browser has sent this, and not a person who opens a page.
-
-    Chromium, Firefox and Safari send `Upgrade-Insecure-Requests: 1` to plain http with each navigation, in frames
-    too, and with nothing else (to https Safari never does). A script may add it, or in Firefox take another
-    User-Agent: who is no script by this may still be one. Other browsers, and programs, are not judged by it.
-    """
-    if not url.lower().startswith("http://") or not may_be_script(headers):
-        return False
-    agent = _first(headers, "user-agent")
-    navigates = _first(headers, "upgrade-insecure-requests") == "1"
-    return not navigates and any(engine in agent for engine in _ENGINES)
 
 
 def _may_be_document(method: str, headers: Headers) -> bool:

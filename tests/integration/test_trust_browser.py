@@ -164,7 +164,6 @@ def plain(request, tmp_path_factory):
         site.pages["/script"] = reply("<!doctype html><title>a script</title>")
         site.pages["/okapi1.html"] = planted(1, "harmless")
         site.pages["/link"] = reply('<title>a link</title><a href="/gone/okapi1.html?page=2#top">okapi1</a>')
-        site.pages["/moved"] = reply(status="302 Found", Location="/gone/okapi1.html")
         client = Client(proxy.url)
         client.open_page(f"http://other.test:{site.port}/okapi1.html")
         eventually(lambda: "okapi1.html" in client.search("okapi1").text, "the page is not held")
@@ -202,38 +201,6 @@ def test_a_script_cannot_read_what_is_held_on_plain_http_either(plain, open_brow
     seen = page.evaluate(with_xhr, "/gone/okapi1.html")
     assert "quagga" not in seen
     assert "linkmend-way" not in seen
-
-
-def test_a_script_on_plain_http_is_told_its_sites_own_errors(plain, open_browser):
-    page = open_browser(plain.proxy)
-    page.goto(plain.plain + "/script")
-    told = """async ([url, headers]) => {
-        try { const got = await fetch(url, {headers}); return [got.status, await got.text()] }
-        catch (error) { return [error.name, ""] }
-    }"""
-    html = {"Accept": "text/html"}
-    for headers in ({}, html, {**html, "Upgrade-Insecure-Requests": "0"}):
-        assert page.evaluate(told, ["/gone/okapi1.html", headers]) == [404, "<h1>Not here</h1>"], headers
-    imitating = {**html, "Upgrade-Insecure-Requests": "1"}
-    assert page.evaluate(told, ["/gone/okapi1.html", imitating]) == ["TypeError", ""]
-
-
-@pytest.mark.parametrize(
-    "way",
-    [
-        "location.href = url",
-        "location.replace(url)",
-        "document.body.innerHTML = `<form action='${url}'></form>`; document.forms[0].submit()",
-        "document.head.innerHTML = `<meta http-equiv=refresh content='0;url=${url}'>`",
-        "location.href = '/moved'",
-    ],
-)
-def test_however_a_page_is_opened_on_plain_http_it_is_no_script(plain, open_browser, way):
-    page = open_browser(plain.proxy)
-    page.goto(plain.plain + "/script")
-    with page.expect_navigation() as opened:
-        page.evaluate(f"setTimeout(() => {{ const url = '/gone/okapi1.html'; {way} }})")
-    assert opened.value.headers["linkmend-miss"] == "not_found"
 
 
 def test_a_reader_on_plain_http_sees_the_list_under_the_address_that_is_missing(plain, open_browser):

@@ -315,26 +315,6 @@ async def test_who_may_be_a_script_is_shown_nothing_before_the_way_round_by_the_
     assert [record.url for record in school.noted()] == [f"{SITE}/old-volcanoes"]
 
 
-CHROMIUM = ("User-Agent", "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0.0.0 Safari/537.36")
-
-
-async def test_a_script_has_its_sites_own_error_and_is_sent_nowhere(school):
-    flow = a_flow(f"{SITE}/old-volcanoes", headers=[*UNTOLD, CHROMIUM], response=GONE)
-    await school.addon.response(flow)
-    assert (flow.response.status_code, flow.response.content) == (GONE[0], GONE[2])
-    assert school.noted() == ()
-
-
-async def test_a_script_that_passes_for_a_navigation_is_sent_round(school):
-    await sent_round(school, headers=[*UNTOLD, CHROMIUM, ("Upgrade-Insecure-Requests", "1")])
-
-
-async def test_who_comes_back_with_less_than_they_left_with_is_shown_the_list(school):
-    address = await sent_round(school, headers=[*UNTOLD, CHROMIUM, ("Upgrade-Insecure-Requests", "1")])
-    flow = await come_back(school, address, headers=[*UNTOLD, CHROMIUM])
-    assert b"earth/volcanoes" in flow.response.content
-
-
 async def test_where_browsers_cannot_reach_the_portal_they_are_answered_in_place(school):
     school.sends_round = False
     flow = a_flow(f"{SITE}/old-volcanoes", headers=UNTOLD, response=GONE)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.readers.navigation import asks_for_repair, is_navigation, is_script, may_be_script, wants_json
+from proxy.readers.navigation import asks_for_repair, is_navigation, may_be_script, wants_json
 
 FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 HTML = (("Accept", FIREFOX),)
@@ -141,32 +141,3 @@ _MARKS = (("Accept-Encoding", "gzip, deflate"), ("Accept-Language", "en"))
 )
 def test_what_browsers_let_no_script_leave_out_tells_that_it_may_be_one(headers, may_be):
     assert may_be_script(headers) is may_be
-
-
-CHROMIUM_AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/130.0.0.0 Safari/537.36"
-FIREFOX_AGENT = "Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0"
-SAFARI_AGENT = "Mozilla/5.0 (iPad; CPU OS 15_5 like Mac OS X) AppleWebKit/605.1.15 Version/15.5 Safari/604.1"
-PLAIN = "http://school.test/page"
-
-
-@pytest.mark.parametrize("agent", [CHROMIUM_AGENT, FIREFOX_AGENT, SAFARI_AGENT])
-def test_on_plain_http_a_browser_says_of_navigations_alone_that_it_would_rather_have_https(agent):
-    asked = (*_MARKS, ("User-Agent", agent))
-    assert is_script(PLAIN, asked)
-    assert not is_script(PLAIN, (*asked, ("Upgrade-Insecure-Requests", "1")))
-
-
-@pytest.mark.parametrize(
-    ("url", "headers"),
-    [
-        ("https://school.test/page", (*_MARKS, ("User-Agent", SAFARI_AGENT))),
-        (PLAIN, (*_MARKS, ("User-Agent", CHROMIUM_AGENT), ("Sec-Fetch-Dest", "document"))),
-        (PLAIN, (*_MARKS, ("User-Agent", "Mozilla/5.0 (Windows NT 6.1; Trident/7.0; rv:11.0) like Gecko"))),
-        (PLAIN, (*_MARKS, ("User-Agent", "Lynx/2.9.0"))),
-        (PLAIN, (*_MARKS, ("User-Agent", "python-requests/2.32"))),
-        (PLAIN, _MARKS),
-        (PLAIN, (("Accept-Encoding", "gzip"), ("User-Agent", FIREFOX_AGENT))),
-    ],
-)
-def test_older_browsers_programs_and_https_are_not_judged_by_that(url, headers):
-    assert not is_script(url, headers)
