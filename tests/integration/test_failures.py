@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from tests.integration.client import Client
-from tests.integration.origin import Origin, certificate, close, cut, hang, reply
+from tests.integration.origin import Origin, babble, certificate, close, cut, hang, reply
 from tests.integration.processes import free_port
 
 QUICK = "[proxy]\nconnect_timeout_s = 1.0\nfirst_byte_timeout_s = 1.0\n"
@@ -128,6 +128,17 @@ def test_an_answer_cut_short_behind_squid_becomes_a_page(site, start_linkmend, s
     running = start_linkmend("--parent", squid.url, settings=QUICK)
     answer = Client(running.url, running.ca).open_page(site.url + "/cut")
     assert answer.miss == "unreachable"
+
+
+def test_what_squid_could_not_read_once_does_not_stay(origin, start_linkmend, start_squid):
+    """Squid keeps it, and takes a 304 to somebody's own copy for a word about that."""
+    client = Client(start_linkmend("--parent", start_squid().url).url)
+    origin.pages["/page"] = babble
+    assert client.open_page(f"{origin.url}/page").status == 502
+    origin.pages["/page"] = reply(status="304 Not Modified", ETag='"1"', Cache_Control="max-age=60")
+    assert client.open_page(f"{origin.url}/page", If_None_Match='"1"').status == 304
+    origin.pages["/page"] = reply("<p>words", ETag='"1"')
+    assert client.open_page(f"{origin.url}/page").status == 200
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

@@ -52,6 +52,33 @@ def test_what_squid_could_not_read_is_a_failure_though_squid_calls_it_a_page():
     assert flow.response.status_code == 502
 
 
+UNREADABLE = (200, [("X-Transformed-From", "HTTP/0.9"), ("Cache-Control", "public, max-age=600")], b"HT")
+
+
+def passed(parent, *, response, method="GET"):
+    """A request to the parent, and its answer."""
+    flow = a_flow("http://school.test/page", method=method, response=response)
+    answer, flow.response = flow.response, None
+    parent.request(flow)
+    flow.response = answer
+    parent.responseheaders(flow)
+    return flow
+
+
+def test_what_squid_could_not_read_is_kept_by_nobody():
+    assert passed(Parent(SQUID), response=UNREADABLE).response.headers["cache-control"] == "no-store"
+
+
+def test_what_squid_could_not_read_is_not_taken_from_its_cache_until_a_page_has_come():
+    parent = Parent(SQUID)
+    good = (200, [], b"<p>words")
+    assert "cache-control" not in passed(parent, response=UNREADABLE).request.headers
+    for response, method in (((304, [], b""), "GET"), ((200, [], b""), "HEAD"), (good, "GET")):
+        asked = passed(parent, response=response, method=method).request
+        assert asked.headers["cache-control"] == "no-cache"
+    assert "cache-control" not in passed(parent, response=good).request.headers
+
+
 def test_a_mark_that_did_not_come_through_the_parent_is_ignored():
     flow = a_flow("http://school.test/page", response=(503, [("X-Squid-Error", "ERR_CONNECT_FAIL 111")], b""))
     Parent(SQUID).responseheaders(flow)
