@@ -4,8 +4,9 @@ http, and https where the parent is squid-openssl, go in absolute form (`GET htt
 caches https too and every failure is an ordinary response with its mark. A plain Squid cannot fetch https for
 us, so there https goes by CONNECT, and a failure ends in the `error` hook like one of a direct connection.
 
-What Squid cannot read it keeps as a page, and a 304 to somebody's own copy makes that fresh for good. So once we were
-given such a thing, Squid's cache is passed by for that address until a page has come (tried with Squid 5.7).
+Squid (5.7) takes a 304 to conditions that are not its own for a word about what it holds itself, be that another
+version, another variant or something it could not read; from then on everybody is given that, under the newer ETag.
+So it is asked to pass conditions on without looking into its cache.
 """
 
 from mitmproxy import http
@@ -16,7 +17,7 @@ from proxy.failures import parent_failure
 from proxy.settings import ProxySettings, parent_address
 
 _VIA_PARENT = "linkmend_via_parent"
-_UNREADABLE_AT_MOST = 1000
+_CONDITIONS = ("if-none-match", "if-modified-since")
 
 
 class Parent:
@@ -24,8 +25,6 @@ class Parent:
 
     def __init__(self, settings: ProxySettings) -> None:
         self.settings = settings
-        self._unreadable: dict[str, None] = {}
-        """Addresses of which the parent may hold what it could not read; the oldest first."""
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         if flow.request.stream:  # an upload that is on its way before its `request` hook
@@ -39,7 +38,7 @@ class Parent:
             self._tunnel(flow, host, port)
         else:
             flow.metadata[_VIA_PARENT] = True
-            if url_of(flow) in self._unreadable:
+            if any(name in flow.request.headers for name in _CONDITIONS):
                 flow.request.headers["cache-control"] = "no-cache"
             point_at(flow, host, port, url_of(flow))
 
@@ -57,11 +56,3 @@ class Parent:
             if flow.response.status_code < 400:
                 flow.response.status_code, flow.response.reason = failure.status, "Bad Gateway"
                 flow.response.headers["cache-control"] = "no-store"
-                self._note_unreadable(url_of(flow))
-        elif flow.request.method == "GET" and flow.response.status_code == 200:
-            self._unreadable.pop(url_of(flow), None)
-
-    def _note_unreadable(self, url: str) -> None:
-        self._unreadable[url] = None
-        if len(self._unreadable) > _UNREADABLE_AT_MOST:
-            del self._unreadable[next(iter(self._unreadable))]

@@ -195,12 +195,7 @@ class School:
     def start_squid(self) -> None:
         port = self.squid.port if self.squid else None
         self.squid = Squid(
-            self.squid_program,
-            self.folder / "squid",
-            trusted=self.trusted,
-            port=port,
-            log_format=FORMAT,
-            forgets_unreadable=True,  # linkmend can only make up for it, and each worker for itself
+            self.squid_program, self.folder / "squid", trusted=self.trusted, port=port, log_format=FORMAT
         )
 
     def kill_squid(self, away_s: float) -> None:

@@ -7,7 +7,7 @@ _CAN_SLEEP = """
 import threading, time
 time.sleep = lambda seconds: threading.Event().wait(seconds) and None
 """
-"""libfaketime 0.9.10 lets no Python from 3.11 on sleep when it leaves the monotonic clock alone: EINVAL, every time."""
+"""When libfaketime 0.9.10 leaves the monotonic clock alone, each `time.sleep` of Python 3.11 fails with EINVAL."""
 
 
 def faketime() -> Path | None:

@@ -4,7 +4,7 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.integration.processes import ROOT, Running, free_port
+from tests.integration.processes import Running, free_port
 
 _CONFIGURATION = """
 http_port 127.0.0.1:{port}
@@ -25,7 +25,6 @@ dns_timeout 2 seconds
 shutdown_lifetime 0 seconds
 tls_outgoing_options cafile={trusted}
 visible_hostname squid.test
-{also}
 """
 _LOG = "logformat further {format}\naccess_log stdio:{folder}/access.log logformat=further"
 
@@ -41,12 +40,8 @@ class Squid(Running):
         trusted: Path | None = None,
         port: int | None = None,
         log_format: str = "",
-        forgets_unreadable: bool = False,
     ) -> None:
-        """With `log_format` it notes every request in `access.log`.
-
-        With `forgets_unreadable` it keeps nothing that is no HTTP, by the lines of deploy/squid.conf.
-        """
+        """With `log_format` it notes every request in `access.log`."""
         folder.mkdir(parents=True, exist_ok=True)
         self.port = port or free_port()
         user = "proxy" if os.getuid() == 0 else os.environ.get("USER", "nobody")
@@ -60,7 +55,6 @@ class Squid(Running):
                 user=user,
                 log=_LOG.format(format=log_format, folder=folder) if log_format else "access_log none",
                 trusted=trusted or "/etc/ssl/certs/ca-certificates.crt",
-                also=_about_unreadable() if forgets_unreadable else "",
             ),
             encoding="utf-8",
         )
@@ -70,11 +64,6 @@ class Squid(Running):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
-
-
-def _about_unreadable() -> str:
-    shipped = (ROOT / "deploy" / "squid.conf").read_text(encoding="utf-8").splitlines()
-    return "\n".join(line for line in shipped if "unreadable" in line)
 
 
 def _open_to(user: str, folder: Path) -> None:

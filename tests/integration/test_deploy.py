@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.integration.client import Client
-from tests.integration.origin import babble, reply
+from tests.integration.origin import reply
 from tests.integration.processes import ROOT, Linkmend, Running, eventually, free_port
 from tests.integration.squid import _open_to
 
@@ -77,12 +77,3 @@ def test_squid_with_our_settings_serves_linkmend_and_refuses_its_own_machine(squ
     assert "squid" in client.get(f"{origin.url}/a").headers.get("Via", "")
     assert Client(squid.url).get("http://127.0.0.9/").status == 403
     assert Client(squid.url).get("http://school.test:25/").status == 403
-
-
-def test_squid_with_our_settings_does_not_keep_what_it_cannot_read(squid, origin):
-    """It would: and take a 304 to somebody's own copy for a word about that."""
-    origin.pages["/a"] = babble
-    client = Client(squid.url)
-    client.get(f"{origin.url}/a")
-    origin.pages["/a"] = reply(status="304 Not Modified", ETag='"1"', Cache_Control="max-age=60")
-    assert client.get(f"{origin.url}/a", If_None_Match='"1"').status == 304
