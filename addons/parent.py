@@ -3,6 +3,10 @@
 http, and https where the parent is squid-openssl, go in absolute form (`GET https://host/path`): Squid then
 caches https too and every failure is an ordinary response with its mark. A plain Squid cannot fetch https for
 us, so there https goes by CONNECT, and a failure ends in the `error` hook like one of a direct connection.
+
+Squid (5.7) takes a 304 to conditions that are not its own for a word about what it holds itself, be that another
+version, another variant or something it could not read; from then on everybody is given that, under the newer ETag.
+So it is asked to pass conditions on without looking into its cache.
 """
 
 from mitmproxy import http
@@ -13,6 +17,7 @@ from proxy.failures import parent_failure
 from proxy.settings import ProxySettings, parent_address
 
 _VIA_PARENT = "linkmend_via_parent"
+_CONDITIONS = ("if-none-match", "if-modified-since")
 
 
 class Parent:
@@ -33,6 +38,8 @@ class Parent:
             self._tunnel(flow, host, port)
         else:
             flow.metadata[_VIA_PARENT] = True
+            if any(name in flow.request.headers for name in _CONDITIONS):
+                flow.request.headers["cache-control"] = "no-cache"
             point_at(flow, host, port, url_of(flow))
 
     def _tunnel(self, flow: http.HTTPFlow, host: str, port: int) -> None:
@@ -48,3 +55,4 @@ class Parent:
             flow.metadata[FAILURE] = failure
             if flow.response.status_code < 400:
                 flow.response.status_code, flow.response.reason = failure.status, "Bad Gateway"
+                flow.response.headers["cache-control"] = "no-store"

@@ -24,6 +24,7 @@ from repair.index import WEIGHTS
 from repair.indexing import Indexing
 from repair.model import Document, HeldCopy, HeldPage, InLink, Link
 from repair.pages import Brief, PageStore
+from repair.pending import NEW_WORDS_WAIT_S
 from repair.rarity import Rarities, Weights
 from repair.settings import CollectionSettings
 from repair.vectors import FIELDS as VECTOR_FIELDS
@@ -35,7 +36,6 @@ log = logging.getLogger(__name__)
 DATABASE = "collection.sqlite3"
 """The file in a collection's folder that holds everything but the index."""
 _SLICE = 500  # pages indexed in one go: under two seconds of work, so that closing never waits long
-_NEW_WORDS_WAIT_S = 30.0  # a page that others link to with new words is indexed again after this
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -348,7 +348,7 @@ class Collection:
 
     def _note_linked(self, targets: frozenset[int], now: float) -> None:
         held = self._pages.briefs(tuple(targets))
-        self._indexing.pending.add(held, due_at=now + _NEW_WORDS_WAIT_S)
+        self._indexing.pending.add(held, due_at=now + NEW_WORDS_WAIT_S)
 
     def _trim(self) -> None:
         for page in self._pages.beyond(self._settings.max_pages):

@@ -3,13 +3,18 @@
 A page that is added, changed or removed is noted here in the same transaction, so nothing is forgotten
 whoever dies when. The index is told, commits, and only then is the note struck out, and only if the page has
 not changed again meanwhile. A page whose words changed is due at once; one that is merely linked with
-new words may wait a while, since a popular page gains links all the time.
+new words may wait a while, since a popular page gains links all the time. What is due later than that was noted
+when the clock was ahead, and is due now: else it would not be found until that moment comes.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from repair.database import Database
+
+NEW_WORDS_WAIT_S = 30.0
+"""How long a page may wait that is linked with new words; nothing is due later than that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,10 +53,11 @@ class Pending:
 
     def due(self, *, limit: int, now: float | None) -> tuple[Note, ...]:
         """The pages most overdue; with `now` as None, also those that are not due yet."""
+        now = math.inf if now is None else now
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT page, change FROM pending WHERE due_at <= ? ORDER BY due_at, page LIMIT ?",
-                (float("inf") if now is None else now, limit),
+                "SELECT page, change FROM pending WHERE due_at <= ? OR due_at > ? ORDER BY due_at, page LIMIT ?",
+                (now, now + NEW_WORDS_WAIT_S, limit),
             ).fetchall()
         return tuple(Note(page=page, change=change) for page, change in rows)
 

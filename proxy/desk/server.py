@@ -14,6 +14,7 @@ from proxy.desk.app import DeskApp
 from proxy.desk.door import Door
 from proxy.desk.frame import Desk
 from proxy.portal.helper import PORTAL
+from proxy.processes.loops import close_door
 from proxy.settings import split_address
 
 log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ class Listener:
 
     async def stop(self) -> None:
         for server in self._servers:
-            server.close()
+            await close_door(server)
         for timer in self._speechless.values():
             timer.cancel()
         await self._runner.cleanup()

@@ -18,6 +18,7 @@ from proxy.office import messages
 from proxy.office.messages import TO_OFFICE, Answered, Asked, Failed, Note, Question, Shared, Told, Welcome
 from proxy.office.wire import TooLong, encoded, frame, read_frame
 from proxy.pages.language import choose
+from proxy.processes.loops import close_door
 from proxy.seams import Office
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class OfficeServer:
     async def close(self) -> None:
         """Take what workers still send, until they hang up or it takes too long."""
         if self._server is not None:
-            self._server.close()
+            await close_door(self._server)
         if self._workers:
             await asyncio.wait(tuple(self._workers), timeout=_PARTING_S)
         for task in tuple(self._workers):

@@ -1,4 +1,4 @@
-"""Event loops that end quietly: connections that are still open then are cancelled, which is nobody's failure."""
+"""Event loops and servers that end quietly: connections that are open or come just then are nobody's failure."""
 
 import asyncio
 from typing import Any
@@ -7,6 +7,18 @@ from typing import Any
 def end_quietly(loop: asyncio.AbstractEventLoop) -> None:
     """Python 3.11 logs a traceback for each connection of a server that is cancelled; have it keep that to itself."""
     loop.set_exception_handler(_unless_cancelled)
+
+
+async def close_door(server: asyncio.Server) -> None:
+    """Have a server take no more connections, once it has let in those that it has just accepted.
+
+    Python 3.11 would close it before these are counted, and log a traceback when the last of them ends.
+    """
+    loop = asyncio.get_running_loop()
+    for each in server.sockets:
+        loop.remove_reader(each.fileno())
+    await asyncio.sleep(0)
+    server.close()
 
 
 def is_cancelled(context: dict[str, Any]) -> bool:

@@ -28,6 +28,10 @@ class LastGood:
             except (OSError, ValueError):
                 continue  # no file of rules, or they would not be good
         try:
+            load(self._path / "none", instead=texts)
+        except RulesError:
+            return  # edited since they were found good: the copy that is there stays
+        try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write(self._path, msgspec.json.encode(texts), mode=0o600)
         except OSError as error:

@@ -17,7 +17,7 @@ from secrets import token_urlsafe
 from typing import BinaryIO
 
 from proxy.cache.entry import FileBody, Headers
-from proxy.processes.loops import end_quietly
+from proxy.processes.loops import close_door, end_quietly
 
 HOST = "127.0.0.1"
 _MAX_OFFERS = 1024
@@ -106,7 +106,7 @@ class BodyServer:
         end_quietly(self._loop)
         listening.set_result(server.sockets[0].getsockname()[1])
         await self._stopping.wait()
-        server.close()  # asyncio.run cancels the conversations
+        await close_door(server)  # asyncio.run cancels the conversations
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answers one request after another. mitmproxy keeps the connection for as long as its own client does."""

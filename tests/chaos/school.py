@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from proxy.settings import ProxySettings
 from tests.chaos.excuses import Excuses
 from tests.chaos.judge import Judge
 from tests.chaos.log import Log
@@ -27,7 +28,7 @@ level = "debug"
 trusted_ca = "{trusted}"
 connect_timeout_s = {connect_s}
 first_byte_timeout_s = {first_byte_s}
-request_timeout_s = 5.0
+request_timeout_s = {request_s}
 stop_grace_s = 2.0
 parent = "{parent}"
 [cache]
@@ -54,9 +55,13 @@ listen = "127.0.0.1:{desk_port}"
 listen = "127.0.0.1:{metrics_port}"
 """
 _LIMITS = {"connect_s": 4.0, "first_byte_s": 5.0, "collapse_s": 4.0, "repair_s": 1.0}
+REQUEST_S = 5.0
+"""How long linkmend waits for somebody's first request."""
 _BUSY_S = 12.0  # more than one program runs on this machine
 PATIENCE_S = 2 * sum(_LIMITS.values()) + _BUSY_S
 """The longest that linkmend may take by its settings, with all of them used up twice; and a busy machine."""
+# As shipped: without it, who is killed while the disk is full cannot start again.
+_WITH_BALLAST = {"LINKMEND_PROXY_BALLAST_BYTES": str(ProxySettings().ballast_bytes)}
 DISK_BYTES = 120 * 1024 * 1024
 NAME = "lessons.chaos.test"
 """The name of the site, where there is no Squid to look it up."""
@@ -137,6 +142,7 @@ class School:
             desk_port=self.desk_port,
             metrics_port=self.metrics_port,
             max_pages=self.max_pages,
+            request_s=REQUEST_S,
             **_LIMITS,
         )
         self.proxy = Proxy(
@@ -145,7 +151,7 @@ class School:
             settings=settings,
             port=self.port or None,
             names=self.names,
-            also=self.clock.environment if self.clock else None,
+            also={**_WITH_BALLAST, **(self.clock.environment if self.clock else {})},
         )
         self.port = self.proxy.port
 

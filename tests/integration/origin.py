@@ -54,6 +54,12 @@ async def cut(exchange: Exchange) -> None:
     exchange.writer.close()
 
 
+async def babble(exchange: Exchange) -> None:
+    """Say something that is no HTTP, then close."""
+    await exchange.send(b"\x00\x01\x02 nothing like HTTP\r\n\r\n")
+    exchange.writer.close()
+
+
 async def close(exchange: Exchange) -> None:
     """Hang up without a word."""
     exchange.writer.close()

@@ -1,6 +1,9 @@
 """The clock is set while linkmend runs, as it is on machines that learn the time some minutes after they start."""
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 import time
 
@@ -19,6 +22,13 @@ def clock(tmp_path, pytestconfig):
         reason = "libfaketime is not installed"
         pytest.fail(reason) if pytestconfig.getoption("--require-real") else pytest.skip(reason)
     return Clock(tmp_path / "clock")
+
+
+def test_who_is_shown_another_time_can_wait_all_the_same(clock):
+    """Of the clock itself: diskcache and others wait for a database by `time.sleep`."""
+    words = "import time; began = time.monotonic(); time.sleep(0.2); assert time.monotonic() - began >= 0.2"
+    done = subprocess.run([sys.executable, "-c", words], env={**os.environ, **clock.environment})
+    assert done.returncode == 0
 
 
 def test_an_origin_that_hangs_is_given_up_in_time_whatever_the_clock_says(origin, start_linkmend, clock):

@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from tests.integration.client import Client
-from tests.integration.origin import Origin, certificate, close, cut, hang, reply
+from tests.integration.origin import Origin, babble, certificate, close, cut, hang, reply
 from tests.integration.processes import free_port
 
 QUICK = "[proxy]\nconnect_timeout_s = 1.0\nfirst_byte_timeout_s = 1.0\n"
@@ -128,6 +128,19 @@ def test_an_answer_cut_short_behind_squid_becomes_a_page(site, start_linkmend, s
     running = start_linkmend("--parent", squid.url, settings=QUICK)
     answer = Client(running.url, running.ca).open_page(site.url + "/cut")
     assert answer.miss == "unreachable"
+
+
+@pytest.mark.parametrize("older", [babble, reply("old", ETag='"1"', Cache_Control="max-age=0")])
+def test_conditions_do_not_make_new_what_squid_holds(origin, start_linkmend, start_squid, older):
+    """Squid would take a 304 to a reader's own copy for a word about what it holds."""
+    squid = start_squid()
+    client = Client(start_linkmend("--parent", squid.url).url)
+    origin.pages["/page"] = older
+    Client(squid.url).get(f"{origin.url}/page")
+    origin.pages["/page"] = reply(status="304 Not Modified", ETag='"2"', Cache_Control="max-age=0")
+    assert client.open_page(f"{origin.url}/page", If_None_Match='"2"').status == 304
+    origin.pages["/page"] = reply("new", ETag='"2"')
+    assert client.open_page(f"{origin.url}/page").body == b"new"
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])

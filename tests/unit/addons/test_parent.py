@@ -1,5 +1,7 @@
 """addons.parent: what is sent to Squid, and what Squid is believed."""
 
+import pytest
+
 from addons.flows import FAILURE, url_of
 from addons.parent import Parent
 from proxy.settings import ProxySettings
@@ -15,6 +17,19 @@ def test_a_request_goes_to_the_parent_in_absolute_form():
     assert (flow.request.host, flow.request.port, flow.request.scheme) == ("127.0.0.1", 3128, "http")
     assert flow.request.path == "https://school.test/page?a=b"
     assert url_of(flow) == "https://school.test/page?a=b"
+
+
+@pytest.mark.parametrize("name", ["If-None-Match", "If-Modified-Since"])
+def test_the_parent_passes_conditions_on_without_looking_into_its_cache(name):
+    plain = a_flow("http://school.test/page")
+    asked = a_flow("http://school.test/page", headers=[(name, "one"), ("Cache-Control", "max-age=0")])
+    tunnelled = a_flow("https://school.test/page", headers=[(name, "one")])
+    for flow in (plain, asked):
+        Parent(SQUID).request(flow)
+    Parent(ProxySettings(parent="http://127.0.0.1:3128", parent_https="connect")).request(tunnelled)
+    assert asked.request.headers["cache-control"] == "no-cache"
+    assert "cache-control" not in plain.request.headers
+    assert "cache-control" not in tunnelled.request.headers
 
 
 def test_https_is_tunnelled_where_the_parent_cannot_fetch_it():
@@ -43,13 +58,15 @@ def test_the_parents_mark_becomes_a_failure():
 
 
 def test_what_squid_could_not_read_is_a_failure_though_squid_calls_it_a_page():
-    flow = a_flow("http://school.test/page", response=(200, [("X-Transformed-From", "HTTP/0.9")], b"HT"))
+    fields = [("X-Transformed-From", "HTTP/0.9"), ("Cache-Control", "public, max-age=600")]
+    flow = a_flow("http://school.test/page", response=(200, fields, b"HT"))
     asked, flow.response = flow.response, None
     Parent(SQUID).request(flow)
     flow.response = asked
     Parent(SQUID).responseheaders(flow)
     assert flow.metadata[FAILURE].error == "http_protocol_error"
     assert flow.response.status_code == 502
+    assert flow.response.headers["cache-control"] == "no-store"
 
 
 def test_a_mark_that_did_not_come_through_the_parent_is_ignored():

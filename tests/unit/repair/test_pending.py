@@ -2,7 +2,7 @@ import pytest
 
 from repair.database import Database
 from repair.pages import PageStore
-from repair.pending import Pending
+from repair.pending import NEW_WORDS_WAIT_S, Pending
 from tests.holdings import a_document
 from tests.make import A_MOMENT
 
@@ -25,6 +25,13 @@ def test_pages_are_due_in_the_order_of_their_time(database):
     assert _due(pending, now=100.0) == [2, 1]
     assert _due(pending, now=20.0) == [2]
     assert _due(pending) == [2, 1]
+
+
+def test_a_page_noted_when_the_clock_was_ahead_is_due_once_it_is_right(database):
+    pending = Pending(database)
+    pending.add([1], due_at=100.0 + 86_400.0)
+    pending.add([2], due_at=100.0 + NEW_WORDS_WAIT_S)
+    assert _due(pending, now=100.0) == [1]
 
 
 def test_a_page_that_was_due_earlier_stays_due_earlier(database):

@@ -1,6 +1,9 @@
 import asyncio
+import socket
 
-from proxy.processes.loops import end_quietly
+import pytest
+
+from proxy.processes.loops import close_door, end_quietly
 
 
 async def leave_a_connection_open():
@@ -30,3 +33,19 @@ def test_what_really_failed_is(caplog):
 
     asyncio.run(fail())
     assert "Exception in callback" in caplog.text
+
+
+@pytest.mark.parametrize("later", range(5))
+async def test_who_comes_while_a_server_closes_costs_no_word_in_the_log(later):
+    told = []
+    loop = asyncio.get_running_loop()
+    loop.set_debug(True)  # linkmend runs with -O, where it would be told in any case
+    loop.set_exception_handler(lambda loop, context: told.append(context))
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    with socket.create_connection(server.sockets[0].getsockname()):
+        for _ in range(later):  # from not accepted yet to served
+            await asyncio.sleep(0)
+        await close_door(server)
+        for _ in range(9):
+            await asyncio.sleep(0)
+    assert not told
