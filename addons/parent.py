@@ -39,7 +39,8 @@ class Parent:
         else:
             flow.metadata[_VIA_PARENT] = True
             if any(name in flow.request.headers for name in _CONDITIONS):
-                flow.request.headers["cache-control"] = "no-cache"
+                said = flow.request.headers.get("cache-control")  # `no-store` above all is for Squid too
+                flow.request.headers["cache-control"] = f"{said}, no-cache" if said else "no-cache"
             point_at(flow, host, port, url_of(flow))
 
     def _tunnel(self, flow: http.HTTPFlow, host: str, port: int) -> None:
