@@ -15,6 +15,8 @@ from repair.database import Database
 
 NEW_WORDS_WAIT_S = 30.0
 """How long a page may wait that is linked with new words; nothing is due later than that."""
+_NOTES = "SELECT page, change FROM pending"
+_IN_ORDER = "ORDER BY due_at, page LIMIT ?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +57,11 @@ class Pending:
         """The pages most overdue; with `now` as None, also those that are not due yet."""
         now = math.inf if now is None else now
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT page, change FROM pending WHERE due_at <= ? OR due_at > ? ORDER BY due_at, page LIMIT ?",
-                (now, now + NEW_WORDS_WAIT_S, limit),
+            rows = connection.execute(f"{_NOTES} WHERE due_at <= ? {_IN_ORDER}", (now, limit)).fetchall()
+            misdated = connection.execute(
+                f"{_NOTES} WHERE due_at > ? {_IN_ORDER}", (now + NEW_WORDS_WAIT_S, limit - len(rows))
             ).fetchall()
-        return tuple(Note(page=page, change=change) for page, change in rows)
+        return tuple(Note(page=page, change=change) for page, change in rows + misdated)
 
     def done(self, notes: Iterable[Note]) -> None:
         """Strike out what the index now has; a page that changed since stays noted."""

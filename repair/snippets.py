@@ -12,9 +12,7 @@ from repair.model import Span
 from repair.words import located_terms, terms
 
 MAX_TEXT = 100_000
-"""Characters of the page that are looked at,"""
-_FIRST_LOOK = 30_000
-"""though no more than these if they hold a match: what matters most to a page is mostly said early."""
+"""Characters of the page that are looked at."""
 ELLIPSIS = "…"
 
 _Match = tuple[int, int, str]
@@ -30,20 +28,10 @@ def snippet(text: str, words: Iterable[str], *, width: int = 240, language: str 
     if not text:
         return ()
     wanted = _wanted(tuple(words), language)
-    matches = _matches(text, wanted)
+    matches = [found for found in located_terms(text, wanted) if found[2] in wanted] if wanted else []
     start, end = _window(text, matches, max(1, width))
     marked = _merged([(max(a, start), min(b, end)) for a, b, _ in matches if a < end and b > start])
     return _spans(text, start, end, marked)
-
-
-def _matches(text: str, wanted: frozenset[str]) -> list[_Match]:
-    if not wanted:
-        return []
-    if len(text) > _FIRST_LOOK:
-        whole_words = text.rfind(" ", 0, _FIRST_LOOK)
-        if whole_words > 0 and (early := _matches(text[:whole_words], wanted)):
-            return early
-    return [found for found in located_terms(text, wanted) if found[2] in wanted]
 
 
 @lru_cache(maxsize=64)

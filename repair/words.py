@@ -27,6 +27,8 @@ MAX_TEXT = 400_000
 MAX_WORD = 64
 """Longer runs of letters are not words (encoded data, hashes)."""
 _REMEMBERED = 65_536
+_FEW = 32
+"""Words that are looked for one by one; of more all words of the text are gone through."""
 
 
 _UNSPACED = (
@@ -58,6 +60,7 @@ _SEGMENT = re.compile(
 )
 _ASCII_SEGMENT = re.compile(rf"([A-Za-z0-9]++){_TAIL}")
 _IN_WORD = re.compile(f"[{_WORD}]")
+_JOINER = re.compile(f"[{_JOINERS}]")  # after "school's" it begins a word, elsewhere it is within one
 # A segment that stands wherever it is found between others than letters: no end of "school's", no unspaced script.
 _LONE = re.compile(rf"(?!(?:s|t|d|m|ll|re|ve)\Z)[{_WORD}]++")
 _NOT_WORD = re.compile(rf"[^\w{_WORD}]+")
@@ -156,7 +159,7 @@ def _places(text: str) -> Iterator[tuple[int, str]]:
 
 def _places_of(text: str, wanted: set[str]) -> Iterable[tuple[int, str]]:
     """The same for some of its segments. They are few: each is looked for, rather than all the others passed by."""
-    if not all(map(_LONE.fullmatch, wanted)):
+    if len(wanted) > _FEW or not all(map(_LONE.fullmatch, wanted)) or _JOINER.search(text):
         return ((start, segment) for start, segment in _places(text) if segment in wanted)
     return sorted((start, segment) for segment in wanted for start in _places_of_one(text, segment))
 
@@ -185,7 +188,7 @@ class _Having(dict[str, bool]):
         return has
 
 
-_having = lru_cache(maxsize=4)(_Having)
+_having = lru_cache(maxsize=2)(_Having)
 
 
 def is_stop_anchor(anchor: str, extra: Iterable[str] = ()) -> bool:

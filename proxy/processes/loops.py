@@ -17,8 +17,10 @@ async def close_door(server: asyncio.Server) -> None:
     loop = asyncio.get_running_loop()
     for each in server.sockets:
         loop.remove_reader(each.fileno())
-    await asyncio.sleep(0)
-    server.close()
+    try:
+        await asyncio.sleep(0)
+    finally:
+        server.close()
 
 
 def is_cancelled(context: dict[str, Any]) -> bool:

@@ -56,13 +56,17 @@ def all_files(folder: Path) -> list[str]:
     return found[:MAX_FILES]
 
 
-def load(folder: Path, *, instead: Mapping[str, str | None] | None = None) -> RuleBook:
+def load(
+    folder: Path, *, instead: Mapping[str, str | None] | None = None, read: dict[str, str] | None = None
+) -> RuleBook:
     """The book of a folder. Raises RulesError.
 
-    `instead` holds texts to read in place of files, by name; None for a file to leave out.
+    `instead` holds texts to read in place of files, by name; None for a file to leave out. `read` is given the texts
+    the book is made of: the files may be others by the time they are read again.
     """
     texts = instead or {}
-    lists = _Lists(folder, texts)
+    read = {} if read is None else read
+    lists = _Lists(folder, texts, read)
     rules: list[Rule] = []
     faults: list[Fault] = []
     try:
@@ -75,7 +79,8 @@ def load(folder: Path, *, instead: Mapping[str, str | None] | None = None) -> Ru
         except (OSError, ValueError) as error:
             faults.append(unread(name, error))
             continue
-        found, wrong = rules_of(text or "", name, lists.entries)
+        read[name] = text or ""
+        found, wrong = rules_of(read[name], name, lists.entries)
         rules += found
         faults += sorted(wrong, key=lambda fault: fault.line)
     faults += [*lists.faults, *_same_names(rules)]
@@ -99,9 +104,10 @@ def text_of(path: Path, most_bytes: int) -> str:
 class _Lists:
     """The list files of a folder, each read once however many rules name it; `faults` is what is wrong in them."""
 
-    def __init__(self, folder: Path, instead: Mapping[str, str | None]) -> None:
+    def __init__(self, folder: Path, instead: Mapping[str, str | None], texts: dict[str, str]) -> None:
         self._folder = folder
         self._instead = instead
+        self._texts = texts
         self._read: dict[tuple[str, Form], frozenset[str]] = {}
         self.faults: list[Fault] = []
 
@@ -124,6 +130,7 @@ class _Lists:
                 raise ValueError(f"{name[:80]!r} cannot be read: {error.strerror or error}") from error
             except ValueError as error:
                 raise ValueError(f"{name[:80]!r} cannot be read: {error}") from error
+        self._texts[name] = text
         entries, wrong = entries_of(text, form)
         for line, reason in wrong[:_LIST_FAULTS_SHOWN]:
             self.faults.append(Fault(file=name, line=line, reason=reason))

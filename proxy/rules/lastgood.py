@@ -1,13 +1,14 @@
 """A copy of the last rules that were good, for a start after a bad edit: no power cut lifts a school's rules."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from proxy.files import write
 from proxy.rules.book import RuleBook
-from proxy.rules.folder import MAX_LIST_BYTES, all_files, load, text_of
+from proxy.rules.folder import load
 from proxy.rules.model import RulesError
 
 log = logging.getLogger(__name__)
@@ -19,18 +20,8 @@ class LastGood:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def keep(self, folder: Path) -> None:
-        """Copy the rules and lists of a folder; what cannot be written costs a line in the log."""
-        texts = {}
-        for name in all_files(folder):
-            try:
-                texts[name] = text_of(folder / name, MAX_LIST_BYTES)
-            except (OSError, ValueError):
-                continue  # no file of rules, or they would not be good
-        try:
-            load(self._path / "none", instead=texts)
-        except RulesError:
-            return  # edited since they were found good: the copy that is there stays
+    def keep(self, texts: Mapping[str, str]) -> None:
+        """Keep the texts of rules and lists that made a good book; who cannot write them leaves a line in the log."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             write(self._path, msgspec.json.encode(texts), mode=0o600)

@@ -67,8 +67,9 @@ class LiveRules:
         """Read the folder now; False when it has a fault and the last good book stays. Call it off the event loop."""
         with self._lock:
             self._state = _state(self.folder)
+            texts: dict[str, str] = {}
             try:
-                book = load(self.folder)
+                book = load(self.folder, read=texts)
             except RulesError as error:
                 if error.faults != self.faults:
                     log.error("rules not taken over, the last good ones stay: %s", error)
@@ -78,7 +79,7 @@ class LiveRules:
                 log.info("rules in force: %d", len(book.rules))
             self.book, self.faults = book, ()
             if self._kept:
-                self._kept.keep(self.folder)
+                self._kept.keep(texts)
             return True
 
 

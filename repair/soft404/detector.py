@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from repair.errors import RepairError
 from repair.model import MissKind, Page
@@ -23,7 +24,7 @@ from repair.soft404.probe import Ask, Verdict, place_of, probe
 from repair.soft404.redirects import landing
 from repair.soft404.signals import signals
 from repair.soft404.sites import Sites
-from repair.soft404.sketch import Sketch, sketch_of
+from repair.soft404.sketch import ALIKE, KEPT, Sketch, likeness, sketch_of
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +33,8 @@ _SETTLED_S = 30.0
 """How long a page that came again is not looked up anew, if nothing was learnt of any site meanwhile."""
 _MAX_PROBES = 20
 
+K = TypeVar("K")
+V = TypeVar("V")
 Key = tuple[str, int, int]
 """Of one content of one address."""
 Stamp = tuple[int, int]
@@ -50,6 +53,16 @@ class Finding:
     def miss(self) -> MissKind | None:
         """The kind to answer it with; None for a page that is there, or that a reader wants to see all the same."""
         return None if self.why == "reader" else self.judgement.miss
+
+
+class _Recent(OrderedDict[K, V]):
+    """What was noted last, so many of it."""
+
+    def note(self, key: K, value: V) -> V:
+        self[key] = value
+        while len(self) > _REMEMBERED:
+            self.popitem(last=False)
+        return value
 
 
 _MISSING = Judgement(kind=PageKind.NOT_FOUND, probability=1.0)
@@ -73,11 +86,12 @@ class Detector:
         self._ask = ask
         self._may_probe = may_probe
         self._weights = weights or shipped()
-        self._judged: OrderedDict[Key, Judgement] = OrderedDict()
-        self._settled: OrderedDict[Key, tuple[Finding, float, Stamp]] = OrderedDict()
+        self._judged = _Recent[Key, Judgement]()
+        self._sketched = _Recent[tuple[Key, int], Sketch]()
+        self._settled = _Recent[Key, tuple[Finding, float, Stamp]]()
         self._clock = clock
         self._probes: set[asyncio.Task[Finding]] = set()
-        self._vouched: OrderedDict[str, None] = OrderedDict()
+        self._vouched = _Recent[str, None]()
 
     async def find(self, page: Page, *, asked: str | None = None, budget_s: float = 0.0) -> Finding:
         """What the page is; `asked` is the address that led to it by redirects. Never raises RepairError."""
@@ -121,9 +135,7 @@ class Detector:
         except RepairError as error:
             log.warning("%s", error)
             self._settled.clear()
-            self._vouched[url] = None
-            while len(self._vouched) > _REMEMBERED:
-                self._vouched.popitem(last=False)
+            self._vouched.note(url, None)
 
     async def close(self) -> None:
         """Give up what sites have not answered."""
@@ -133,9 +145,7 @@ class Detector:
             await asyncio.wait(self._probes)
 
     def _settle(self, page: Page, found: Finding, stamp: Stamp) -> None:
-        self._settled[_key(page)] = (found, self._clock() + _SETTLED_S, stamp)
-        while len(self._settled) > _REMEMBERED:
-            self._settled.popitem(last=False)
+        self._settled.note(_key(page), (found, self._clock() + _SETTLED_S, stamp))
 
     def _known(self, page: Page, asked: str | None) -> Finding:
         """All that needs no answer of the site."""
@@ -143,8 +153,9 @@ class Detector:
         if self._is_fine(page.url) or (asked is not None and self._is_fine(asked)):
             return Finding(judgement=replace(judgement, unsure=False), why="reader")
         # Never a start page: single-page applications send it, with a 404, for every address of theirs.
-        sketch = self._sketch(page, judgement)
-        if place_of(page.url) and self._sites.is_error_page(page.url, sketch):
+        error_pages = self._sites.error_pages(page.url) if place_of(page.url) else []
+        sketch = self._sketch(page, judgement, error_pages)
+        if any(likeness(sketch, known) >= ALIKE for known in error_pages):
             return Finding(judgement=_MISSING, why="memory", sketch=sketch)
         if asked is not None and judgement.kind not in MISSES and self._led_astray(asked, page):
             return Finding(judgement=_MISSING, why="redirect", sketch=sketch)
@@ -157,18 +168,17 @@ class Detector:
         """By content, remembered for pages that come again."""
         key = _key(page)
         known = self._judged.get(key)
-        if known is None:
-            known = self._judged[key] = judge(page, self._weights)
-            while len(self._judged) > _REMEMBERED:
-                self._judged.popitem(last=False)
-        return known
+        return known if known is not None else self._judged.note(key, judge(page, self._weights))
 
-    def _sketch(self, page: Page, judgement: Judgement) -> Sketch:
-        """Of a page in doubt, or one that may be an error page its site is known by; of others nobody asks for it."""
-        if judgement.unsure or judgement.miss is not None:
-            return sketch_of(page)
-        longest = self._sites.longest(page.url)
-        return sketch_of(page, like=longest) if longest else ()
+    def _sketch(self, page: Page, judgement: Judgement, error_pages: list[Sketch]) -> Sketch:
+        """Of a page in doubt, or one that may be an error page of its site; of others nobody asks for it."""
+        is_wanted = judgement.unsure or judgement.miss is not None
+        like = KEPT if is_wanted else max(map(len, error_pages), default=0)
+        if not like:
+            return ()
+        key = _key(page), like
+        known = self._sketched.get(key)
+        return known if known is not None else self._sketched.note(key, sketch_of(page, like=like))
 
     def _led_astray(self, asked: str, page: Page) -> bool:
         """Whether the redirect tells of a missing page, and the page it led to does not answer to the address."""

@@ -109,17 +109,18 @@ class Sites:
         )
         self._note_change()
 
-    def longest(self, url: str) -> int:
-        """How many values the longest sketch of an error page of the site has; 0 when none is known."""
-        return max(map(len, self._prints(url)), default=0)
+    def error_pages(self, url: str) -> list[Sketch]:
+        """The sketches of all error pages that are known of the site."""
+        rows = self._read("SELECT sketch FROM prints WHERE host = ? LIMIT ?", (_host(url), PER_SITE))
+        return [_unpacked(row[0]) for row in rows]
 
     def is_error_page(self, url: str, sketch: Sketch) -> bool:
         """Whether the page is one that its site is known to send for what is not there."""
-        return bool(sketch) and any(likeness(sketch, known) >= ALIKE for known in self._prints(url))
+        return bool(sketch) and any(likeness(sketch, known) >= ALIKE for known in self.error_pages(url))
 
     def forget(self, url: str, sketch: Sketch) -> None:
         """A reader wanted to see the page: it is fine, and pages like it are no error pages of its site."""
-        alike = [known for known in self._prints(url) if likeness(sketch, known) >= ALIKE]
+        alike = [known for known in self.error_pages(url) if likeness(sketch, known) >= ALIKE]
         host = _host(url)
         self._write(
             *(
@@ -158,10 +159,6 @@ class Sites:
         self._changed += 1
         if self._changes:
             self._changes.note(_CHANGED)
-
-    def _prints(self, url: str) -> list[Sketch]:
-        rows = self._read("SELECT sketch FROM prints WHERE host = ? LIMIT ?", (_host(url), PER_SITE))
-        return [_unpacked(row[0]) for row in rows]
 
     def _read(self, query: str, values: tuple[object, ...]) -> list[tuple[bytes]]:
         with self._translated():

@@ -37,13 +37,6 @@ def test_the_window_with_the_most_different_words_is_chosen():
     assert text_of(spans).endswith(ELLIPSIS)
 
 
-def test_in_a_long_text_an_early_passage_is_good_enough_and_a_late_one_better_than_none():
-    early = f"{FILLER} lava {FILLER * 40} lava and ash {FILLER}"
-    assert marked(snippet(early, ["lava", "ash"], width=60)) == ["lava"]
-    late = f"{FILLER * 40} lava and ash {FILLER}"
-    assert marked(snippet(late, ["lava", "ash"], width=60)) == ["lava", "ash"]
-
-
 def test_without_a_match_the_text_begins_at_its_beginning():
     spans = snippet(FILLER, ["volcano"], width=60)
     assert text_of(spans) == "Nothing of interest is said in this sentence here. Nothing" + ELLIPSIS

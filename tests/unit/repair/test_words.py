@@ -74,6 +74,7 @@ def test_who_looks_for_some_terms_is_told_the_same_places_of_them(text, others):
         ("parts of art, Art; arty état art́ (art)", "art", [9, 14, 29, 35]),
         ("it's an s, s's s", "s", [8, 11, 15]),
         ("図書館の図書", "図書", [0, 4]),
+        ("school's\u00adkey is key", "key", [8, 16]),
         ("𐐀𐐁 and more", "and", [3]),
     ],
 )

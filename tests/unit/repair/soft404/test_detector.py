@@ -113,6 +113,16 @@ async def test_a_long_error_page_is_known_again_too(made):
     assert (await detector.find(a_page(url="http://other.test/a/b", body=ESSAY))).miss is None
 
 
+async def test_a_page_that_comes_again_is_not_taken_apart_again(made, monkeypatch):
+    detector, page = made(), a_page(url=f"{SITE}/a/b", body=LESSON)
+    await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=VAGUE))
+    await detector.find(page)
+    await detector.learn_error_page(a_page(url="http://other.test/x", status=404, body=VAGUE))
+    monkeypatch.setattr("repair.soft404.parts.markup.tree", None)
+    assert detector.settled(page) is None
+    assert (await detector.find(page)).miss is None
+
+
 async def test_a_reader_who_vouches_for_a_page_is_believed_but_it_is_no_lesson(made):
     detector = made()
     page = a_page(url=f"{SITE}/a/b", body=ERROR)
