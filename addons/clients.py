@@ -9,6 +9,7 @@ import asyncio
 import ipaddress
 import logging
 from collections import Counter
+from collections.abc import Callable
 
 from mitmproxy import connection, ctx, http, tcp
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
@@ -19,6 +20,8 @@ from proxy.settings import ProxySettings
 
 log = logging.getLogger(__name__)
 
+_HEARD_OUT_S = 0.5
+"""For what came while this process was held up (paused, or the machine was) and lies unread."""
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
@@ -107,15 +110,21 @@ class Clients:
             self._origins.pop(data.client.id, None)
 
     def _await_request(self, client: connection.Client) -> None:
-        self._speechless[client.id] = asyncio.get_running_loop().call_later(
-            self._request_timeout_s, self._hang_up, client
-        )
+        self._await(self._request_timeout_s, self._hear_out, client)
+
+    def _await(
+        self, delay_s: float, then: Callable[[connection.Client], None], client: connection.Client
+    ) -> None:
+        self._speechless[client.id] = asyncio.get_running_loop().call_later(delay_s, then, client)
 
     def has_spoken(self, client: connection.Client) -> None:
         """The client has come to its first request, or to what nobody looks into."""
         timer = self._speechless.pop(client.id, None)
         if timer is not None:
             timer.cancel()
+
+    def _hear_out(self, client: connection.Client) -> None:
+        self._await(_HEARD_OUT_S, self._hang_up, client)
 
     def _hang_up(self, client: connection.Client) -> None:
         self._speechless.pop(client.id, None)

@@ -24,7 +24,11 @@ from addons.flows import TIMED_OUT
 from proxy.settings import ProxySettings
 
 _SENT_AT = "linkmend_sent_at"
+_HELD_UP = "linkmend_held_up"
 _EARLY_S = 0.01  # a timer may wake a moment before its time
+_LATE_S = 0.5
+_READ_S = 0.5
+"""Who is looked at so late was held up with this process: what came meanwhile lies unread, and is read first."""
 
 
 def _mitmproxys_handler(flow: http.HTTPFlow) -> Any:
@@ -141,6 +145,9 @@ class Deadlines:
 
     def _give_up_at(self, ends_at: float, flow: http.HTTPFlow) -> None:
         left_s = ends_at - time.monotonic()
+        if left_s < -_LATE_S and not flow.metadata.get(_HELD_UP):
+            flow.metadata[_HELD_UP] = True
+            left_s = _READ_S
         if left_s > _EARLY_S:
             self._again[flow.id] = asyncio.get_running_loop().call_later(left_s, self._check, flow)
         else:

@@ -28,7 +28,7 @@ level = "debug"
 trusted_ca = "{trusted}"
 connect_timeout_s = {connect_s}
 first_byte_timeout_s = {first_byte_s}
-request_timeout_s = {request_s}
+request_timeout_s = 5.0
 stop_grace_s = 2.0
 parent = "{parent}"
 [cache]
@@ -55,8 +55,6 @@ listen = "127.0.0.1:{desk_port}"
 listen = "127.0.0.1:{metrics_port}"
 """
 _LIMITS = {"connect_s": 4.0, "first_byte_s": 5.0, "collapse_s": 4.0, "repair_s": 1.0}
-REQUEST_S = 5.0
-"""How long linkmend waits for somebody's first request."""
 _BUSY_S = 12.0  # more than one program runs on this machine
 PATIENCE_S = 2 * sum(_LIMITS.values()) + _BUSY_S
 """The longest that linkmend may take by its settings, with all of them used up twice; and a busy machine."""
@@ -142,7 +140,6 @@ class School:
             desk_port=self.desk_port,
             metrics_port=self.metrics_port,
             max_pages=self.max_pages,
-            request_s=REQUEST_S,
             **_LIMITS,
         )
         self.proxy = Proxy(

@@ -17,7 +17,7 @@ from tests.chaos.badly import WAYS
 from tests.chaos.excuses import Excuses
 from tests.chaos.judge import Judge
 from tests.chaos.promises import Promises
-from tests.chaos.school import REQUEST_S, School
+from tests.chaos.school import School
 from tests.chaos.site import Site
 from tests.integration.processes import DEMO, linkmend
 
@@ -170,10 +170,8 @@ class Trouble:
         await asyncio.to_thread(self.school.kill_office)
 
     async def _pause_worker(self) -> None:
-        """What waited meanwhile may find that its time is up; so may who had connected and not been heard yet."""
+        """What waited meanwhile may find that its time is up."""
         seconds = self.luck.uniform(0.5, 6)
-        if seconds > REQUEST_S - 1:
-            self.excuses.cut(seconds)
         self.excuses.away(seconds)
         self.excuses.office(seconds)
         await asyncio.to_thread(self.school.pause, f"worker {self.luck.choice((1, 2))}", seconds)

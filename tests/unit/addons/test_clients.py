@@ -1,6 +1,7 @@
 """addons.clients: who is served."""
 
 import asyncio
+import time
 from types import SimpleNamespace
 
 import pytest
@@ -114,6 +115,7 @@ class Connected:
         server = SimpleNamespace(connections={self.client.id: handler})
         addons = SimpleNamespace(get={"proxyserver": server}.get)
         monkeypatch.setattr(ctx, "master", SimpleNamespace(addons=addons), raising=False)
+        monkeypatch.setattr("addons.clients._HEARD_OUT_S", 0.0)
 
     def after_a_while(self, *hooks):
         async def connect():
@@ -123,7 +125,7 @@ class Connected:
             flow.client_conn = self.client
             for hook in hooks:
                 getattr(clients, hook)(flow)
-            for _ in range(3):
+            for _ in range(5):
                 await asyncio.sleep(0)
 
         asyncio.run(connect())
@@ -132,6 +134,19 @@ class Connected:
 
 def test_a_client_that_asks_for_a_tunnel_and_says_nothing_is_let_go(monkeypatch):
     assert Connected(monkeypatch).after_a_while("http_connect") == ["no request in time"]
+
+
+async def test_what_a_client_said_while_the_process_was_held_up_is_heard_before_it_is_let_go(monkeypatch):
+    connected, clients = Connected(monkeypatch), Clients(ProxySettings(request_timeout_s=0.05))
+    monkeypatch.setattr("addons.clients._HEARD_OUT_S", 0.05)
+    clients.client_connected(connected.client)
+    time.sleep(0.2)  # noqa: ASYNC251  all of the process is held up
+    await asyncio.sleep(0)  # its time is over; what it said is read now
+    flow = a_flow()
+    flow.client_conn = connected.client
+    clients.requestheaders(flow)
+    await asyncio.sleep(0.2)
+    assert connected.ended == []
 
 
 def test_a_client_that_says_nothing_is_let_go(monkeypatch):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from mitmproxy.connection import Server
 
-from addons.deadlines import Deadlines
+from addons.deadlines import _LATE_S, Deadlines
 from addons.flows import TIMED_OUT
 from proxy.settings import ProxySettings
 from tests.make import a_flow
@@ -104,6 +104,15 @@ async def test_shorter_times_count_for_those_under_way_too():
     deadlines = watched(connection, ProxySettings(connect_timeout_s=60, first_byte_timeout_s=60))
     deadlines.request(flow)
     deadlines.settings = SOON
+    await gave_up(connection)
+
+
+async def test_what_an_origin_said_while_the_process_was_held_up_is_read_before_it_is_given_up():
+    connection, flow = Connection(), a_flow()
+    watched(connection).request(flow)
+    time.sleep(0.05 + 2 * _LATE_S)  # noqa: ASYNC251  all of the process is held up
+    await asyncio.sleep(0.01)
+    assert not connection.given_up.is_set()
     await gave_up(connection)
 
 
