@@ -54,7 +54,8 @@ def _word_characters() -> str:
 
 
 _WORD = _word_characters() + _JOINERS
-_TAIL = r"(?:['\u2019](?:s|t|d|m|ll|re|ve)\b)?"  # "school's" is a word about schools
+_ENDINGS = "s|t|d|m|ll|re|ve"
+_TAIL = rf"(?:['\u2019](?:{_ENDINGS})\b)?"  # "school's" is a word about schools
 _SEGMENT = re.compile(
     rf"([{_WORD}]++|[{_UNSPACED}]++|[{_RARE_HAN}]++|(?:(?=\w)[\U00010000-\U0001ffff])++){_TAIL}"
 )
@@ -62,7 +63,7 @@ _ASCII_SEGMENT = re.compile(rf"([A-Za-z0-9]++){_TAIL}")
 _IN_WORD = re.compile(f"[{_WORD}]")
 _JOINER = re.compile(f"[{_JOINERS}]")  # after "school's" it begins a word, elsewhere it is within one
 # A segment that stands wherever it is found between others than letters: no end of "school's", no unspaced script.
-_LONE = re.compile(rf"(?!(?:s|t|d|m|ll|re|ve)\Z)[{_WORD}]++")
+_LONE = re.compile(rf"(?!(?:{_ENDINGS})\Z)[{_WORD}]++")
 _NOT_WORD = re.compile(rf"[^\w{_WORD}]+")
 _DROPPED = dict.fromkeys(map(ord, _JOINERS))
 _PLAIN_LETTER = str.maketrans(

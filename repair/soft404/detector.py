@@ -24,7 +24,7 @@ from repair.soft404.probe import Ask, Verdict, place_of, probe
 from repair.soft404.redirects import landing
 from repair.soft404.signals import signals
 from repair.soft404.sites import Sites
-from repair.soft404.sketch import ALIKE, KEPT, Sketch, likeness, sketch_of
+from repair.soft404.sketch import KEPT, Sketch, is_alike, sketch_of
 
 log = logging.getLogger(__name__)
 
@@ -155,7 +155,7 @@ class Detector:
         # Never a start page: single-page applications send it, with a 404, for every address of theirs.
         error_pages = self._sites.error_pages(page.url) if place_of(page.url) else []
         sketch = self._sketch(page, judgement, error_pages)
-        if any(likeness(sketch, known) >= ALIKE for known in error_pages):
+        if any(is_alike(sketch, known) for known in error_pages):
             return Finding(judgement=_MISSING, why="memory", sketch=sketch)
         if asked is not None and judgement.kind not in MISSES and self._led_astray(asked, page):
             return Finding(judgement=_MISSING, why="redirect", sketch=sketch)

@@ -18,7 +18,7 @@ from typing import Protocol
 
 from repair.errors import CollectionError
 from repair.files import is_damage, set_aside
-from repair.soft404.sketch import ALIKE, Sketch, likeness
+from repair.soft404.sketch import Sketch, is_alike
 from repair.urls import normal, parse
 
 log = logging.getLogger(__name__)
@@ -116,11 +116,11 @@ class Sites:
 
     def is_error_page(self, url: str, sketch: Sketch) -> bool:
         """Whether the page is one that its site is known to send for what is not there."""
-        return bool(sketch) and any(likeness(sketch, known) >= ALIKE for known in self.error_pages(url))
+        return bool(sketch) and any(is_alike(sketch, known) for known in self.error_pages(url))
 
     def forget(self, url: str, sketch: Sketch) -> None:
         """A reader wanted to see the page: it is fine, and pages like it are no error pages of its site."""
-        alike = [known for known in self.error_pages(url) if likeness(sketch, known) >= ALIKE]
+        alike = [known for known in self.error_pages(url) if is_alike(sketch, known)]
         host = _host(url)
         self._write(
             *(

@@ -59,6 +59,11 @@ def _runs_within(blocks: Iterable[Block]) -> set[int]:
     return set[int]().union(*(_runs(words) for words in rows if len(words) >= _RUN))
 
 
+def is_alike(left: Sketch, right: Sketch) -> bool:
+    """Whether the texts behind two sketches are the same page."""
+    return likeness(left, right) >= ALIKE
+
+
 def likeness(left: Sketch, right: Sketch) -> float:
     """Jaccard's measure of the texts behind two sketches, exact for short ones; 0 when either is empty."""
     if not left or not right:

@@ -20,7 +20,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 ENVIRONMENT = re.compile(r"\bLINKMEND_([A-Z0-9]+)_([A-Z0-9_]+)\b")
 NOT_FOR_READERS = re.compile(
-    r"/work/|/root/|/tmp/|/home/\w|file://|/opt/pypi|pypi\.|index-url|artifactory|\bregistry\.", re.IGNORECASE
+    r"/(?:work/|root/|tmp/|home/\w|opt/pypi)|file://|pypi\.|index-url|artifactory|\bregistry\.", re.IGNORECASE
 )
 
 SETTINGS = {
