@@ -1,8 +1,8 @@
 """Tells which exchanges are nobody else's because of the connection they are on, and cleans what is passed on.
 
-Two kinds are: those on a connection that somebody signed in for as a whole (NTLM, Negotiate), where a request does not
-say whose it is; and those whose answer may belong to another request. `is_unshared` is for all who store, read or
-learn. What is done to connections themselves is in addons/internals/originconnections.py.
+Two kinds are: those on a connection that somebody signed in for as a whole (NTLM, Negotiate), where a request does
+not say whose it is; and those whose answer may belong to another request. `is_unshared` is for all who store, read
+or learn. What is done to connections themselves is in addons/internals/originconnections.py.
 """
 
 from mitmproxy import http
@@ -34,9 +34,8 @@ class Connections:
         request = flow.request
         if not request.is_http11 and not request.is_http10 and not is_sound(request):
             flow.kill()  # type: ignore[no-untyped-call]
-        elif any(name in request.headers for name in _CREDENTIALS):
-            if signs_in_connection(header_list(request.headers)):
-                note_personal(flow.client_conn)
+        elif _has_credentials(request) and signs_in_connection(header_list(request.headers)):
+            note_personal(flow.client_conn)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         response = flow.response
@@ -61,6 +60,10 @@ class Connections:
         )
         if kept != headers:
             response.headers.fields = field_pairs(kept)
+
+
+def _has_credentials(request: http.Request) -> bool:
+    return any(name in request.headers for name in _CREDENTIALS)
 
 
 def _refuse(flow: http.HTTPFlow) -> None:

@@ -1,4 +1,4 @@
-"""Whether somebody signs in for a whole connection: then later requests on it are theirs, and nothing in them says so.
+"""Whether somebody signs in for a whole connection: later requests on it are theirs, and nothing in them says so.
 
 NTLM and Negotiate (RFC 4559) do so. Which schemes sign each request by itself is known, so any other scheme is taken
 for one that signs a connection.

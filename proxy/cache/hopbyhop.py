@@ -1,4 +1,4 @@
-"""Which header fields belong to one connection only: they are neither stored nor passed on (RFC 9110 7.6.1, RFC 9111 3.1).
+"""Which header fields belong to one connection only: they are neither stored nor passed on (RFC 9110 7.6.1).
 
 A client may name any field in Connection, and so take it out of what the origin gets. What we or the origin decide by
 stays in, whatever is named; and a request that names a field of another's is nobody else's (`names_other_fields`).
@@ -67,8 +67,8 @@ def connection_options(headers: Headers) -> frozenset[str]:
 
 
 def names_other_fields(headers: Headers) -> bool:
-    """Whether a message names fields in Connection that no honest sender would."""
-    return not connection_options(headers) <= _OPTIONS
+    """Whether a message names fields of its own in Connection that no honest sender would."""
+    return any(has(headers, option) for option in connection_options(headers) - _OPTIONS)
 
 
 def names_end_to_end_fields(headers: Headers) -> bool:
