@@ -37,7 +37,7 @@ def secure(pages, secured):
 @pytest.fixture(scope="module")
 def running(tmp_path_factory, secured):
     data = tmp_path_factory.mktemp("desync") / "data"
-    with serving(data, settings=f'[proxy]\ntrusted_ca = "{secured[0]}"\n') as proxy:
+    with serving(data, settings=f'[proxy]\ntrusted_ca = "{secured[0]}"\nhttp2 = true\n') as proxy:
         yield proxy
 
 
