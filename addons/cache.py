@@ -18,6 +18,7 @@ from mitmproxy import http
 
 from addons.answers import answer, answer_in_memory, mark, pass_file, refuse, try_later
 from addons.background import Replay, answer_within, question, replay_in_mitmproxy, send_on, try_replay
+from addons.connections import is_unshared
 from addons.flows import FAILURE, OURS, body_of, header_list, request_of
 from addons.passage import Passage, Verdict, stands_apart
 from addons.rules import verdict_of
@@ -134,6 +135,7 @@ class Cache:
         passage.received_at = self._clock()
         passage.forward_status = response.status_code
         passage.headers = header_list(response.headers)
+        passage.apart = passage.apart or is_unshared(flow)  # the answer may have told so
         if passage.verdict is not None and response.status_code != 304:
             passage.conclude(response.status_code)
             flow.kill()  # type: ignore[no-untyped-call]  # the reader's own request will fetch what has changed
@@ -358,11 +360,15 @@ class Cache:
             passage.storable = False
             if passage.spool is not None:
                 passage.spool.abandon()
+        if passage.storable and is_unshared(flow):  # more came than was asked for
+            passage.storable = False
+            if passage.spool is not None:
+                passage.spool.abandon()
         for url in invalidated(passage.request, response.status_code, passage.headers):
             await self._store.remove(url)
         if passage.storable:
             await self._put(flow, passage, response)
-        elif passage.request.method == "HEAD" and response.status_code == 200:
+        elif passage.request.method == "HEAD" and response.status_code == 200 and not passage.apart:
             await self._updated_by_head(passage)
 
     async def _put(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
@@ -392,8 +398,17 @@ class Cache:
         if not passage.matches and (stored is None or is_somebodys(stored)):
             await self._contradicted(flow, passage)
             return
-        passage.storable = stored is not None and may_store(
-            request, 200, stored.headers, received_at=passage.received_at, settings=self.settings, held=True
+        passage.storable = (
+            stored is not None
+            and not passage.apart
+            and may_store(
+                request,
+                200,
+                stored.headers,
+                received_at=passage.received_at,
+                settings=self.settings,
+                held=True,
+            )
         )
         if stored is not None and passage.storable:
             await self._store.put(key, stored)

@@ -5,6 +5,7 @@ from functools import partial
 
 from mitmproxy import http
 
+from addons.connections import is_unshared
 from addons.flows import OURS, header_list, is_navigation_of, named_truly, page_of, request_of
 from addons.rules import verdict_of
 from addons.soft404 import is_worth_keeping
@@ -45,7 +46,7 @@ class Harvest:
         self._seen = SeenContent()
 
     def response(self, flow: http.HTTPFlow) -> None:
-        if flow.response is None or flow.is_replay or not verdict_of(flow).index:
+        if flow.response is None or flow.is_replay or not verdict_of(flow).index or is_unshared(flow):
             return
         if flow.response.status_code in _PERMANENT:
             self._note_move(flow)

@@ -20,6 +20,11 @@ _VIA_PARENT = "linkmend_via_parent"
 _CONDITIONS = ("if-none-match", "if-modified-since")
 
 
+def goes_by_parent(flow: http.HTTPFlow) -> bool:
+    """Whether the parent itself answers, and not the origin through a tunnel."""
+    return _VIA_PARENT in flow.metadata
+
+
 class Parent:
     """Points requests at the parent. It stands after the cache: a hit never reaches it."""
 

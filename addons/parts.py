@@ -12,6 +12,7 @@ from addons.admin import Admin
 from addons.bypass import Bypass
 from addons.cache import Cache
 from addons.clients import Clients
+from addons.connections import Connections
 from addons.deadlines import Deadlines
 from addons.desk import DeskSide
 from addons.detour import Arrival, Detour
@@ -178,6 +179,7 @@ class Parts:
             self._clients,
             self._bypass,
             Tunnels(self.premises.rules),
+            Connections(),
             Detour(self._detours, self._hasher),
             self._rules,
             Arrival(),

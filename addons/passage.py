@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from mitmproxy import http
 
+from addons.connections import is_unshared
 from addons.flows import named_truly
 from proxy.cache.entry import CacheRequest, Headers, StoredResponse
 from proxy.cache.status import CacheStatus
@@ -89,10 +90,7 @@ class Passage:
 def stands_apart(flow: http.HTTPFlow) -> bool:
     """Whether the store must have no part in a request.
 
-    One that is streamed is under way already, and what we would answer comes on top of the origin's answer. HTTP/2
-    tells of the body of a GET in no header. And a name that only the client vouches for is nobody's key.
+    One that is streamed is under way already, and what we would answer comes on top of the origin's answer. A name
+    that only the client vouches for is nobody's key. And of some connections nothing is anybody else's.
     """
-    request = flow.request
-    if request.stream or not named_truly(flow):
-        return True
-    return request.method in ("GET", "HEAD") and bool(request.raw_content)
+    return bool(flow.request.stream) or not named_truly(flow) or is_unshared(flow)

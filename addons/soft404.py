@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from mitmproxy import http
 
+from addons.connections import is_unshared
 from addons.flows import OURS, is_navigation_of, named_truly, page_of, request_of, url_of
 from addons.rules import is_left_alone, verdict_of
 from proxy.readers.clients import ClientHasher
@@ -139,5 +140,7 @@ def _is_page_of_a_site(flow: http.HTTPFlow) -> bool:
         return False
     if flow.metadata.get(OURS) not in (None, "hit") or flow.request.method != "GET" or not named_truly(flow):
         return False
+    if is_unshared(flow):
+        return False  # what is learnt of a site is used for everybody
     request = request_of(flow)
     return is_navigation_of(flow) or asks_for_repair(request.method, request.headers)

@@ -5,6 +5,7 @@ from addons.internals import (
     inline,
     interim,
     limits,
+    originconnections,
     quicklayer,
     shortcuts,
     streams,
@@ -24,3 +25,4 @@ def install() -> None:
     quicklayer.check()
     inline.check()
     shortcuts.install()
+    originconnections.install()

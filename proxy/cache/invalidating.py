@@ -16,7 +16,7 @@ def invalidated(request: CacheRequest, status: int, headers: Headers) -> tuple[s
 
     Location and Content-Location count only within the origin: nobody may empty another's cache.
     """
-    if request.method.upper() in SAFE_METHODS or not 200 <= status < 400:
+    if request.method in SAFE_METHODS or not 200 <= status < 400:
         return ()
     named = (_resolve(request.url, value) for value in _locations(headers, "location", "content-location"))
     origin = _origin(request.url)

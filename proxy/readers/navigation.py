@@ -60,7 +60,7 @@ def may_be_script(headers: Headers) -> bool:
 
 
 def _may_be_document(method: str, headers: Headers) -> bool:
-    if method.upper() not in ("GET", "HEAD"):
+    if method not in ("GET", "HEAD"):
         return False
     if values(headers, "range") or values(headers, "upgrade"):
         return False

@@ -1,0 +1,102 @@
+"""Tells which exchanges are nobody else's because of the connection they are on, and cleans what is passed on.
+
+Two kinds are: those on a connection that somebody signed in for as a whole (NTLM, Negotiate), where a request does
+not say whose it is; and those whose answer may belong to another request. `is_unshared` is for all who store, read
+or learn. What is done to connections themselves is in addons/internals/originconnections.py.
+"""
+
+from mitmproxy import http
+
+from addons.flows import OURS, field_pairs, header_list, make_response, request_of
+from addons.internals.originconnections import (
+    DOUBTFUL,
+    has_said_too_much,
+    is_personal,
+    is_retired,
+    is_sound,
+    note_personal,
+)
+from addons.parent import goes_by_parent
+from proxy.cache.connectionbound import challenges_connection, signs_in_connection
+from proxy.cache.exchanges import asks_to_close, request_leaves_doubt
+from proxy.cache.fields import has
+from proxy.cache.hopbyhop import asks_for_web_socket, forwarded_response, names_end_to_end_fields
+
+_ODD = "linkmend_odd"
+"""Metadata: whether origins may read this request in more than one way."""
+_CREDENTIALS = ("authorization", "proxy-authorization")
+
+
+class Connections:
+    """Stands before all who store, read or answer."""
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        request = flow.request
+        if not request.is_http11 and not request.is_http10 and not is_sound(request):
+            flow.kill()  # type: ignore[no-untyped-call]
+        elif _has_credentials(request) and signs_in_connection(header_list(request.headers)):
+            note_personal(flow.client_conn)
+
+    def responseheaders(self, flow: http.HTTPFlow) -> None:
+        response = flow.response
+        if response is None or OURS in flow.metadata:
+            return
+        headers = header_list(response.headers)
+        if challenges_connection(headers):
+            note_personal(flow.client_conn)
+        if names_end_to_end_fields(headers):
+            flow.metadata[DOUBTFUL] = True
+        asked = request_of(flow)
+        if response.status_code == 101 and not asks_for_web_socket(asked.method, asked.headers):
+            _refuse(flow)
+            return
+        delimited = has(headers, "content-length") or has(headers, "transfer-encoding")
+        kept = forwarded_response(
+            response.status_code,
+            headers,
+            from_proxy=goes_by_parent(flow) or flow.client_conn.proxy_mode.type_name == "upstream",
+            # That we asked the origin to close is no matter of the client's.
+            lasts=is_retired(flow.server_conn) and delimited and not asks_to_close(asked.headers),
+        )
+        if kept != headers:
+            response.headers.fields = field_pairs(kept)
+
+
+def _has_credentials(request: http.Request) -> bool:
+    return any(name in request.headers for name in _CREDENTIALS)
+
+
+def _refuse(flow: http.HTTPFlow) -> None:
+    """The origin changes to a protocol that nobody asked for."""
+    flow.metadata[OURS] = "refused"
+    flow.response = make_response(
+        status=502, headers=(("Content-Length", "0"), ("Cache-Control", "no-store"), ("Connection", "close"))
+    )
+
+
+def is_personal_connection(flow: http.HTTPFlow) -> bool:
+    """Whether somebody signed in, or was asked to, for the connection as a whole.
+
+    Connections to origins are never shared between clients, so that the client's tells of both.
+    """
+    return is_personal(flow.client_conn)
+
+
+def is_unshared(flow: http.HTTPFlow) -> bool:
+    """Whether what is answered on this connection must not be stored, read or learnt from, for others."""
+    return (
+        is_personal_connection(flow)
+        or DOUBTFUL in flow.metadata
+        or has_said_too_much(flow.server_conn)
+        or _is_odd(flow)
+    )
+
+
+def _is_odd(flow: http.HTTPFlow) -> bool:
+    if flow.request.raw_content and flow.request.method in ("GET", "HEAD"):
+        return True  # HTTP/2 tells of it in no header
+    known = flow.metadata.get(_ODD)
+    if known is None:
+        asked = request_of(flow)
+        known = flow.metadata[_ODD] = request_leaves_doubt(asked.method, asked.headers, body_follows=False)
+    return bool(known)
