@@ -19,6 +19,7 @@ from addons.failures import Failures
 from addons.follow import Follow
 from addons.harvest import Harvest
 from addons.helper import Helper
+from addons.identity import Identify
 from addons.internals import install
 from addons.metrics import Counting
 from addons.office import Office
@@ -178,6 +179,7 @@ class Parts:
             self._clients,
             self._bypass,
             Tunnels(self.premises.rules),
+            Identify(),
             Detour(self._detours, self._hasher),
             self._rules,
             Arrival(),
