@@ -99,7 +99,7 @@ def read_authority(text: str) -> tuple[str, int | None] | None:
     (('school.test', 8080), None)
     """
     found = _AUTHORITY.fullmatch(text)
-    if found is None or _NOT_IN_HOSTS.search(text):
+    if found is None or not text.isascii() or _NOT_IN_HOSTS.search(text):
         return None
     return normal_host(found[1]), int(found[2]) if found[2] else None
 
