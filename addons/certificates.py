@@ -176,8 +176,10 @@ class QuickTls(TlsConfig):
             super().tls_start_client(tls_start)
 
     def tls_start_server(self, tls_start: tls.TlsData) -> None:
-        """Verify the certificate for the host that we connect to. mitmproxy would for the name in the client's greeting,
-        whatever tunnel that came through."""
+        """Verify the certificate for the host that we connect to.
+
+        mitmproxy would for the name in the client's greeting, whatever tunnel that came through.
+        """
         server, client = tls_start.conn, tls_start.context.client
         if (
             isinstance(server, connection.Server)

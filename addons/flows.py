@@ -1,8 +1,8 @@
 """Between mitmproxy's flows and our own values: the only module that knows both.
 
-The URL of a flow begins with its identity (proxy/trust/identity.py), which addons/identity.py makes when the request
-comes in: where mitmproxy really connects, never what a Host header claims. Where the two differ, `is_contradicted`, and
-nothing of the flow may be stored, harvested or logged.
+The URL of a flow begins with its identity (proxy/trust/identity.py), which is made when the request comes in: where
+mitmproxy really connects, never what a Host header claims. Where the two differ, the flow `is_contradicted`, and
+nothing of it may be stored, harvested or logged.
 """
 
 import time

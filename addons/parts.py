@@ -219,6 +219,7 @@ class Parts:
         self._guard.install(asyncio.get_running_loop())
         await self.premises.start()
         await self._bodies.start()
+        self.premises.note_ports((self._bodies.port,), of="bodies")
         await self.office.start()
         if self.desk is not None:
             await self.desk.start()

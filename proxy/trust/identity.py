@@ -5,11 +5,12 @@ target of reverse mode, and where a firewall sent the connection here the name i
 name the site. The cache's key, the collection, the log and the rules know this identity alone, the origin's
 certificate is verified for it, and the Host field that goes out is written from it.
 
-What contradicts it (another Host, another name in the TLS greeting, another absolute form inside a tunnel) is what the
-client wants to tell the server, and the server answers it as it likes. So such a request is passed on as it came, and
-it stands apart: nothing of it is stored, collected or logged, and nothing stored answers it.
+What contradicts it (another Host, another name in the TLS greeting, another absolute form inside a tunnel) is between
+the client and the server, which answers as it likes. So such a request is passed on as it came, and it stands apart:
+nothing of it is stored, collected or logged, and nothing stored answers it.
 """
 
+import contextlib
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -128,10 +129,8 @@ def normal_host(host: str) -> str:
         except ValueError:
             return bare.lower()
     if not bare.isascii():
-        try:
+        with contextlib.suppress(UnicodeError):
             bare = bare.encode("idna").decode("ascii")
-        except UnicodeError:
-            pass
     return bare.lower()
 
 

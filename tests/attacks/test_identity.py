@@ -65,7 +65,7 @@ def running(tmp_path_factory, sites):
     folder = tmp_path_factory.mktemp("identity")
     names = folder / "names.json"
     known = (VICTIM, ATTACKER, f"{VICTIM}.", VICTIM.upper(), "Victim.test")
-    names.write_text(json.dumps(dict.fromkeys(known, ["127.0.0.1"])))
+    names.write_text(json.dumps({key: ["127.0.0.1"] for key in known}))
     settings = f'[proxy]\ntrusted_ca = "{sites.trusted}"\nhttp2 = true\n'
     with serving(folder / "data", settings=settings, names=names) as proxy:
         yield proxy
@@ -110,13 +110,16 @@ def is_hit(answer):
 def assert_unpoisoned(bob, url):
     """Bob gets the victim's own page, from the victim; and, as the control, the second time from the store."""
     first, second = bob.open_page(url), bob.open_page(url)
-    assert f"of {VICTIM}" in first.text and not is_hit(first)
-    assert f"of {VICTIM}" in second.text and is_hit(second)
+    assert f"of {VICTIM}" in first.text
+    assert not is_hit(first)
+    assert f"of {VICTIM}" in second.text
+    assert is_hit(second)
 
 
 def assert_stored(bob, url):
     told = bob.open_page(url)
-    assert f"of {VICTIM}" in told.text and is_hit(told)
+    assert f"of {VICTIM}" in told.text
+    assert is_hit(told)
 
 
 # Names in TLS greetings
@@ -308,7 +311,8 @@ def test_an_absolute_form_in_a_tunnel_cannot_name_another_site(running, sites, b
             assert not is_hit(told)
     assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}")
     attackers = bob.open_page(f"https://{ATTACKER}:{port}{path}")
-    assert f"of {ATTACKER}" in attackers.text and not is_hit(attackers)
+    assert f"of {ATTACKER}" in attackers.text
+    assert not is_hit(attackers)
 
 
 def test_an_absolute_https_target_is_verified_for_its_own_name(running, sites, bob, path):
