@@ -3,6 +3,7 @@
     Clients      refuse strangers, and connections past all measure, before anything is read
     Bypass       has tunnels passed on unread where a rule or the pass-through list says so
     Tunnels      keeps nothing of what is no web page, and keeps out what a rule blocks
+    Identify     says which site each request is for, and writes its Host
     Connections  tells what is nobody else's because of its connection, and drops what was meant for one only
     Detour       knows again who was sent round by the portal, and takes the mark of that out of the address
     Rules        gives each request the admin's verdict, and answers what a rule blocks or redirects

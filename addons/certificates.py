@@ -20,11 +20,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from mitmproxy import certs, ctx, tls
+from mitmproxy import certs, connection, ctx, tls
 from mitmproxy.addons.tlsconfig import TlsConfig
 from OpenSSL import crypto
 
 from proxy.trust.authority import Site, leaf_certificate, leaf_key, place_private
+from proxy.trust.identity import name_to_verify
 
 log = logging.getLogger(__name__)
 
@@ -173,6 +174,20 @@ class QuickTls(TlsConfig):
             if isinstance(store, Certificates):
                 store.keep(unseen.site, await loop.run_in_executor(self._signing, store.make, unseen.site))
             super().tls_start_client(tls_start)
+
+    def tls_start_server(self, tls_start: tls.TlsData) -> None:
+        """Verify the certificate for the host that we connect to.
+
+        mitmproxy would for the name in the client's greeting, whatever tunnel that came through.
+        """
+        server, client = tls_start.conn, tls_start.context.client
+        if (
+            isinstance(server, connection.Server)
+            and server.address is not None
+            and client.proxy_mode.type_name not in ("reverse", "transparent")
+        ):
+            server.sni = name_to_verify(server.address[0], server.sni)
+        super().tls_start_server(tls_start)
 
     def done(self) -> None:
         self._signing.shutdown(wait=False)

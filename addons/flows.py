@@ -1,8 +1,8 @@
 """Between mitmproxy's flows and our own values: the only module that knows both.
 
-The URL of a flow is where mitmproxy really connects, never what a Host header claims: a client that asks
-evil.test for a page with `Host: school.test` must not be able to put evil's answer into the cache under
-school.test's name. Where the two differ, `named_truly` is False and nothing may be stored or harvested.
+The URL of a flow begins with its identity (proxy/trust/identity.py), which is made when the request comes in: where
+mitmproxy really connects, never what a Host header claims. Where the two differ, the flow `is_contradicted`, and
+nothing of it may be stored, harvested or logged.
 """
 
 import time
@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 
 from mitmproxy import http
 from mitmproxy.connection import Server
-from mitmproxy.net.http.url import parse_authority
 
 from proxy.cache.entry import CacheRequest, Fields, Headers
 from proxy.cache.wire import reason_bytes
 from proxy.pages.render import RenderedPage
 from proxy.readers.navigation import is_navigation
+from proxy.trust.identity import Identity, identify, read_authority
 from repair.model import Page
 
 ORIGINAL_URL = "linkmend_url"
@@ -31,7 +31,7 @@ TIMED_OUT = "linkmend_timed_out"
 KEPT = "linkmend_kept"
 """Metadata: the `Kept` body of a page that was passed on before it was whole."""
 KEPT_BYTES = 8 * 1024 * 1024
-_TRULY = "linkmend_named_truly"
+_IDENTITY = "linkmend_identity"
 _URL = "linkmend_own_url"
 _REQUEST = "linkmend_request"
 _NAVIGATION = "linkmend_navigation"
@@ -40,7 +40,8 @@ _PAGE = "linkmend_page"
 _PAGE_OF = "linkmend_page_of"
 """Metadata: the same of the response, and the header fields it was made of."""
 
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+_DESTINATION_KNOWN = frozenset({"reverse", "transparent"})
+"""Modes in which the name in a TLS greeting is not what a tunnel was asked for."""
 
 
 class Kept:
@@ -76,76 +77,84 @@ def url_of(flow: http.HTTPFlow) -> str:
     kept = flow.metadata.get(ORIGINAL_URL) or flow.metadata.get(_URL)
     if isinstance(kept, str):
         return kept
-    request = flow.request
-    host = host_of(flow)
-    if ":" in host and not host.startswith("["):
-        host = f"[{host}]"
-    port = "" if request.port == _DEFAULT_PORTS.get(request.scheme) else f":{request.port}"
-    url = flow.metadata[_URL] = f"{request.scheme}://{host}{port}{request.path.partition('#')[0]}"
+    path = flow.request.path.partition("#")[0]
+    url = flow.metadata[_URL] = f"{identity_of(flow).base}{path}"
     return url
 
 
 def host_of(flow: http.HTTPFlow) -> str:
-    """The name of the host that is asked, in lower case.
-
-    In transparent mode we connect to a bare address, and the name is what the browser gave: for https the SNI,
-    which the origin's certificate must match; for http only the Host header.
-    """
-    request = flow.request
-    if flow.client_conn.proxy_mode.type_name == "transparent":
-        return (flow.client_conn.sni or _host_header(request) or request.host).lower()
-    return request.host.lower()
+    """The name of the host that is asked, in lower case."""
+    return identity_of(flow).host
 
 
-def _host_header(request: http.Request) -> str:
-    try:
-        return parse_authority(request.host_header or "", check=True)[0].lower()
-    except ValueError:
-        return ""
+def identity_of(flow: http.HTTPFlow) -> Identity:
+    """Whom the request is for: made once, before anybody changes the request, and kept for all that follows."""
+    known = flow.metadata.get(_IDENTITY)
+    if isinstance(known, Identity):
+        return known
+    made = flow.metadata[_IDENTITY] = _identify(flow)
+    return made
 
 
 def named_truly(flow: http.HTTPFlow) -> bool:
     """Whether the URL's host is vouched for by more than a header that the client may forge."""
-    if _TRULY in flow.metadata:
-        return bool(flow.metadata[_TRULY])
-    truly = flow.metadata[_TRULY] = _named_truly(flow)
-    return truly
+    return identity_of(flow).is_certain
+
+
+def is_contradicted(flow: http.HTTPFlow) -> bool:
+    """Whether the request names another site as well: it is passed on, and stands apart from all that we keep."""
+    return identity_of(flow).contradicted
 
 
 def claimed_urls(flow: http.HTTPFlow) -> tuple[str, ...]:
     """What a request would ask for at the hosts that it names beside the one we connect to."""
-    path = flow.request.path.partition("#")[0]
-    return tuple(f"{flow.request.scheme}://{claim.lower()}{path}" for claim in dict.fromkeys(_claims(flow)))
+    path, scheme = flow.request.path.partition("#")[0], flow.request.scheme
+    claims = (*_claims(flow), *((flow.client_conn.sni,) if flow.client_conn.sni else ()))
+    return tuple(f"{scheme}://{claim.lower()}{path}" for claim in dict.fromkeys(claims))
+
+
+def is_in_tunnel(flow: http.HTTPFlow) -> bool:
+    """Whether the request came through a tunnel that the client asked for: its target names no host then.
+
+    To be asked when the request comes in. Outside of tunnels mitmproxy knows of no server yet.
+    """
+    mode = flow.client_conn.proxy_mode.type_name
+    return mode not in _DESTINATION_KNOWN and flow.server_conn.address is not None
 
 
 def _claims(flow: http.HTTPFlow) -> tuple[str, ...]:
     # In a tunnel an absolute request line may name another site than the tunnel leads to.
     request = flow.request
-    return (*request.headers.get_all("host"), *((request.authority,) if request.authority else ()))
+    authority = request.data.authority.decode("ascii", "surrogateescape")
+    return (*request.headers.get_all("host"), *((authority,) if authority else ()))
 
 
-def _named_truly(flow: http.HTTPFlow) -> bool:
-    request, claims = flow.request, _claims(flow)
-    if flow.client_conn.proxy_mode.type_name == "transparent":
-        sni = str(flow.client_conn.sni or "").lower()
-        return bool(sni) and all(_names(claim, sni, request) for claim in claims)
-    return all(_names(claim, request.host.lower(), request) for claim in claims)
-
-
-def _names(claim: str, host: str, request: http.Request) -> bool:
-    """Whether what a client claims is this host at the port we connect to; what cannot be read is not."""
-    if claim == f"{host}:{request.port}" and ":" not in host:
-        return True  # nearly always alike to the letter: parsing, ten times as slow, is for the rest
-    try:
-        name, port = parse_authority(claim, check=True)
-    except ValueError:
-        return False
-    return name.lower() == host and (port or _DEFAULT_PORTS.get(request.scheme)) == request.port
+def _identify(flow: http.HTTPFlow) -> Identity:
+    request, client = flow.request, flow.client_conn
+    mode, host, sni, vouched = client.proxy_mode.type_name, request.host, None, True
+    claims = tuple(claim for claim in _claims(flow) if claim)  # an empty one names nobody
+    if mode == "transparent":
+        # We connect to a bare address. Its name is what the browser gave: for https the SNI, which the origin's
+        # certificate must match; for http only the Host header.
+        named = read_authority(claims[0]) if claims else None
+        host = client.sni or (named[0] if named is not None and request.scheme == "http" else "") or host
+        vouched = bool(client.sni)
+    elif is_in_tunnel(flow):
+        sni = client.sni
+    return identify(
+        scheme=request.scheme,
+        host=host,
+        port=request.port,
+        claims=claims,
+        sni=sni,
+        to_the_letter=is_in_tunnel(flow),
+        vouched=vouched,
+    )
 
 
 def point_at(flow: http.HTTPFlow, host: str, port: int, path: str) -> None:
     """Send the request to another place over plain http, Host header kept; `url_of` still gives the original."""
-    named_truly(flow)
+    identity_of(flow)
     flow.metadata[ORIGINAL_URL] = url_of(flow)
     kept_host = flow.request.headers.get("host")
     flow.request.host, flow.request.port, flow.request.scheme = host, port, "http"
@@ -168,11 +177,15 @@ def request_of(flow: http.HTTPFlow) -> CacheRequest:
 
 
 def is_navigation_of(flow: http.HTTPFlow) -> bool:
-    """Whether a person opens a page with this flow: asked by several addons, worked out once."""
+    """Whether a person opens a page with this flow: asked by several addons, worked out once.
+
+    What names another site beside its own is no browser's, and nobody's visit to the site.
+    """
     known = flow.metadata.get(_NAVIGATION)
     if known is None:
         request = request_of(flow)
-        known = flow.metadata[_NAVIGATION] = is_navigation(request.method, request.headers)
+        opens = is_navigation(request.method, request.headers) and not is_contradicted(flow)
+        known = flow.metadata[_NAVIGATION] = opens
     return bool(known)
 
 

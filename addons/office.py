@@ -50,7 +50,7 @@ class Office:
         self.harvester = Harvester(
             self.collection, settings.collection, self.hints, is_hurried=lambda: self._turns.under_way > 0
         )
-        self.mementos = client_from(settings, data, on_move=self._note_move)
+        self.mementos = client_from(settings, data, on_move=self._note_move, may_connect=premises.may_connect)
         self.mementos.offline = settings.proxy.offline  # a rule may ask archives that are else left alone
         self.misses = MissStore(
             data / "misses",

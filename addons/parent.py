@@ -12,7 +12,7 @@ So it is asked to pass conditions on without looking into its cache.
 from mitmproxy import http
 from mitmproxy.connection import Server
 
-from addons.flows import FAILURE, ORIGINAL_URL, header_list, point_at, url_of
+from addons.flows import FAILURE, ORIGINAL_URL, header_list, is_contradicted, point_at, url_of
 from proxy.failures import parent_failure
 from proxy.settings import ProxySettings, parent_address
 
@@ -39,7 +39,10 @@ class Parent:
         if not self.settings.parent or flow.response is not None or ORIGINAL_URL in flow.metadata:
             return  # no parent, answered already, or pointed at our own body server
         host, port = parent_address(self.settings.parent)
-        if flow.request.scheme == "https" and self.settings.parent_https == "connect":
+        # What contradicts itself goes by CONNECT too: an absolute form would name the one site to Squid, which would
+        # ask and keep it, and the client means the other.
+        by_tunnel = self.settings.parent_https == "connect" or is_contradicted(flow)
+        if flow.request.scheme == "https" and by_tunnel:
             self._tunnel(flow, host, port)
         else:
             flow.metadata[_VIA_PARENT] = True

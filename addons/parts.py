@@ -20,6 +20,7 @@ from addons.failures import Failures
 from addons.follow import Follow
 from addons.harvest import Harvest
 from addons.helper import Helper
+from addons.identity import Identify
 from addons.internals import install
 from addons.metrics import Counting
 from addons.office import Office
@@ -179,6 +180,7 @@ class Parts:
             self._clients,
             self._bypass,
             Tunnels(self.premises.rules),
+            Identify(),
             Connections(),
             Detour(self._detours, self._hasher),
             self._rules,
@@ -219,6 +221,7 @@ class Parts:
         self._guard.install(asyncio.get_running_loop())
         await self.premises.start()
         await self._bodies.start()
+        self.premises.note_ports((self._bodies.port,), of="bodies")
         await self.office.start()
         if self.desk is not None:
             await self.desk.start()

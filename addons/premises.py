@@ -30,8 +30,7 @@ class Premises:
         """
         self.settings = settings
         self.data = data
-        self.own_ports: frozenset[int] = frozenset()
-        """Where linkmend itself listens besides: nobody is led there."""
+        self._own_ports: dict[str, frozenset[int]] = {}
         self.reach = reach_of(settings)
         self.responses = ResponseStore.open(data / "cache", settings.cache, changes=changes)
         self.rules = LiveRules(rules_folder(settings.rules.folder, data), kept=data / "rules-in-force")
@@ -47,12 +46,16 @@ class Premises:
         """Take over new settings while running. Sizes of stores and queues wait for the next start."""
         self.settings = settings
         self._asker.parent = settings.proxy.parent
-        self.note_ports(self.own_ports)
+        self._reckon_reach()
 
-    def note_ports(self, ports: Collection[int]) -> None:
-        """Linkmend itself listens there."""
-        self.own_ports = frozenset(ports)
-        self.reach = reach_of(self.settings, own_ports=self.own_ports)
+    def note_ports(self, ports: Collection[int], *, of: str = "desk") -> None:
+        """A service of linkmend listens there, at ports that the system may have chosen: nobody is led to them."""
+        self._own_ports[of] = frozenset(ports)
+        self._reckon_reach()
+
+    def _reckon_reach(self) -> None:
+        own = frozenset[int]().union(*self._own_ports.values())
+        self.reach = reach_of(self.settings, own_ports=own)
 
     async def start(self) -> None:
         self._following_rules = asyncio.create_task(self.rules.watch())
@@ -73,6 +76,10 @@ class Premises:
     def may_reach(self, address: str, port: int) -> bool:
         """Whether a request of our own may go to an IP address, by the settings of this moment."""
         return self.reach.may_reach(address, port)
+
+    def may_connect(self, address: str, port: int) -> bool:
+        """Whether a request of ours to a place that an admin chose may go there: anywhere but to linkmend itself."""
+        return not self.reach.is_own_service(address, port)
 
     def is_offline(self) -> bool:
         return self.settings.proxy.offline

@@ -29,7 +29,10 @@ log = logging.getLogger(__name__)
 
 Place = tuple[str, int]
 
-_guarded: ContextVar[bool] = ContextVar("linkmend_guarded", default=False)
+_ASKED_FOR, _CHOSEN = "asked for", "chosen"
+_purpose: ContextVar[str] = ContextVar("linkmend_purpose", default="")
+"""Why this task connects: a client asked for it, or linkmend sends requests there itself."""
+_MOST_RESERVED = 1000
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _STATUS = ("Proxy-Status", "linkmend; error=destination_ip_prohibited")  # RFC 9209 2.3.5
 
@@ -51,17 +54,27 @@ class Guard:
         self._portal = portal
         self._offline = offline
         self._refused = Seldom(log)
+        self._reserved: set[Place] = set()
+        """Where chosen names led to: whoever finds the address of the parent must not reach it either."""
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
         connect = loop.sock_connect
 
         async def sock_connect(sock: Any, address: Any) -> None:
-            if _guarded.get() and isinstance(address, tuple) and not self._reach().may_reach(*address[:2]):
-                self._refused.warn("refused to connect to %s port %d", *address[:2])
-                raise OSError(f"{OUT_OF_REACH}: {address[0]}")
+            if _purpose.get() and isinstance(address, tuple):
+                self._judge(address[:2])
             await connect(sock, address)
 
         loop.sock_connect = sock_connect  # type: ignore[method-assign]
+
+    def _judge(self, place: Place) -> None:
+        """Raises OSError unless the address may be connected to for what it is wanted for."""
+        if _purpose.get() == _CHOSEN:
+            if len(self._reserved) < _MOST_RESERVED:
+                self._reserved.add(place)
+        elif place in self._reserved or not self._reach().may_reach(*place):
+            self._refused.warn("refused to connect to %s port %d", *place)
+            raise OSError(f"{OUT_OF_REACH}: {place[0]}")
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
         """A port that is not the web's is refused here, an address inside the tunnel: there a page can be shown."""
@@ -78,11 +91,13 @@ class Guard:
             self._refuse(flow)
 
     def server_connect(self, data: ServerConnectionHookData) -> None:
-        _guarded.set(True)
+        _purpose.set(_ASKED_FOR)
         address = data.server.address
         target = getattr(data.client.proxy_mode, "address", None)  # of reverse and upstream mode
-        if address is not None and (address == target or address in self._chosen()):
-            _guarded.set(False)
+        if address is not None and address in self._chosen():
+            _purpose.set(_CHOSEN)
+        elif address is not None and address == target:
+            _purpose.set("")
         elif self._offline():
             data.server.error = "offline"  # a tunnel that nobody looks into
         elif data.server.transport_protocol != "tcp":
@@ -100,6 +115,7 @@ class Guard:
             self._reach().may_name(host)
             and self._reach().may_ask(port)
             and (host, port) not in self._chosen()
+            and not self._reach().is_reserved(host, port)
         )
 
     def _may_ask(self, flow: http.HTTPFlow) -> bool:
@@ -116,7 +132,8 @@ class Guard:
 
     def _is_chosen(self, flow: http.HTTPFlow) -> bool:
         """Whether a client asks for what only linkmend may talk to: Squid would take it for this machine itself."""
-        return (flow.request.host.lower(), flow.request.port) in self._chosen()
+        place = (flow.request.host.lower(), flow.request.port)
+        return place in self._chosen() or self._reach().is_reserved(*place)
 
     def _refuse(self, flow: http.HTTPFlow) -> None:
         request = request_of(flow)

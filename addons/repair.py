@@ -13,7 +13,17 @@ from datetime import UTC, datetime
 from mitmproxy import http
 
 from addons.detour import has_been_round, missed_before
-from addons.flows import FAILURE, OURS, header_list, is_navigation_of, page_of, request_of, url_of, write_page
+from addons.flows import (
+    FAILURE,
+    OURS,
+    header_list,
+    is_contradicted,
+    is_navigation_of,
+    page_of,
+    request_of,
+    url_of,
+    write_page,
+)
 from addons.rules import Rules, is_left_alone, verdict_of
 from addons.soft404 import withheld_of
 from proxy.cache.entry import Headers
@@ -250,6 +260,8 @@ def miss_of(flow: http.HTTPFlow) -> MissKind | None:
     """Why the flow's response is not the page that was asked for; None when it is, or is ours to keep."""
     if flow.response is None or flow.response.stream or flow.is_replay is not None:
         return None
+    if is_contradicted(flow):
+        return None  # another site's answer, perhaps
     if (page := withheld_of(flow)) is not None:
         return page.kind
     if flow.metadata.get(OURS) == "back" and (before := missed_before(flow)) is not None:

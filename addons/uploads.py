@@ -30,6 +30,8 @@ class Uploads:
         if flow.request.method in ("GET", "HEAD"):
             if large:
                 _refuse(flow)
+        elif flow.response is not None:
+            return  # refused already: a stream cannot be answered
         elif (unknown or large) and flow.request.method != "CONNECT" and not self._is_kept_in(flow):
             flow.request.stream = True
 

@@ -108,8 +108,9 @@ async def a_browser(desk):
 @contextlib.asynccontextmanager
 async def an_admin(desk):
     """A browser in which the admin is logged in."""
-    async with a_browser(desk) as browser:
-        fields = {"password": PASSWORD, "again": PASSWORD}
+    app = desk if isinstance(desk, DeskApp) else DeskApp(desk, DOOR)
+    async with a_browser(app) as browser:
+        fields = {"password": PASSWORD, "again": PASSWORD, "code": app.login.setup_code}
         response = await browser.post("/admin/first-password", fields, token="")
         assert response.status == 303, await response.text()
         yield browser

@@ -29,6 +29,7 @@ def a_broken_link(url="http://school.test/gone", kind=MissKind.NOT_FOUND, **know
 def a_flow(url="http://school.test/page", method="GET", headers=(), response=None):
     """A flow as the `request` hook sees it; with `response`, (status, headers, body), as `response` sees it."""
     flow = tflow.tflow()
+    flow.server_conn.address = flow.client_conn.sni = None  # no tunnel
     flow.request = http.Request.make(method, url)
     # After the URL, which would rewrite a Host header to agree with it.
     flow.request.headers = http.Headers([(name.encode(), value.encode()) for name, value in headers])

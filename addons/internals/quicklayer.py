@@ -20,6 +20,7 @@ from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 from mitmproxy.proxy.layers.http._http1 import Http1Server
 
 from proxy.errors import StartError
+from proxy.trust.identity import identify
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +32,8 @@ _MODES = frozenset({"regular", "upstream"})
 class Place:
     """What requests on a connection are for: the site at `base`; with None, what each of them names itself.
 
-    `hosts` are the ways to write that site in a Host field; `ourselves` are those for this very proxy.
+    `hosts` are the ways to write that site in a Host field; `ourselves` are those for this very proxy. The slow path
+    makes the identity of each request by the same function (addons/flows.py).
     """
 
     base: str | None
@@ -98,13 +100,13 @@ def place_of(context: Context, mode: HTTPMode) -> Place | None:
     ourselves = _written("http", host.removeprefix("::ffff:"), port)
     if mode is not HTTPMode.transparent:
         return Place(base=None, hosts=frozenset(), ourselves=ourselves)
-    if server.address is None or (client.sni is not None and client.sni != server.address[0]):
+    if server.address is None:
         return None
-    scheme = "https" if server.tls else "http"
-    hosts = _written(scheme, *server.address[:2])
-    if scheme == "http" and hosts & ourselves:
+    name, port = server.address[:2]
+    identity = identify(scheme="https" if server.tls else "http", host=name, port=port, sni=client.sni)
+    if identity.contradicted or (identity.scheme == "http" and identity.authority in ourselves):
         return None
-    return Place(base=f"{scheme}://{min(hosts, key=len)}", hosts=hosts, ourselves=ourselves)
+    return Place(base=identity.base, hosts=frozenset({identity.authority}), ourselves=ourselves)
 
 
 def _written(scheme: str, host: str, port: int) -> frozenset[str]:

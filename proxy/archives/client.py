@@ -11,6 +11,7 @@ from proxy.portal.helper import PORTAL
 from proxy.readers.privacy import is_personal_url
 from proxy.settings import Settings, parent_address
 from proxy.trust.certificates import trusted_file
+from repair.guard import MayReach, anywhere
 from repair.memento.client import MementoClient
 from repair.memento.datetimes import as_timestamp
 from repair.memento.door import ParentProxy
@@ -25,9 +26,15 @@ OWN_NAME = "linkmend"
 
 
 def client_from(
-    settings: Settings, data: Path, *, on_move: Callable[[Move], None] = lambda move: None
+    settings: Settings,
+    data: Path,
+    *,
+    on_move: Callable[[Move], None] = lambda move: None,
+    may_connect: MayReach = anywhere,
 ) -> MementoClient:
     """The client over the file in the data folder; `on_move` hears of archived redirects.
+
+    `may_connect` is asked before each connection, also to archives that an admin put into a private network.
 
     Raises SettingsError when `proxy.trusted_ca` cannot be read, ArchiveMemoryError when the file cannot be used.
     """
@@ -46,6 +53,7 @@ def client_from(
         # Whoever missed a page had archives asked about it: what they said tells of the miss.
         keep_s=settings.misses.retention_days * 86_400.0,
         parent=parent,
+        may_connect=may_connect,
         tls=ssl.create_default_context(cafile=trusted) if trusted else None,
     )
 

@@ -17,7 +17,7 @@ from proxy.commands.options import Config, Data, data_from, settings_from
 from proxy.errors import LinkmendError
 from proxy.processes.descriptors import raise_limit
 from proxy.processes.loops import end_quietly
-from proxy.settings import Settings
+from proxy.settings import Settings, split_address
 from proxy.store.ballast import Ballast
 from proxy.trust.passthrough import passthrough_domains
 
@@ -136,7 +136,11 @@ async def carry_traffic(
                 parts.desk.unready = lambda: _unready(master)
             if room is not None:
                 keeping.append(asyncio.create_task(_keep_room(room)))
-            ready(master.listening_on())
+            address = master.listening_on()
+            parts.premises.note_ports(
+                (split_address(address)[1],), of="proxy"
+            )  # the system may have chosen it
+            ready(address)
 
         reload = _Reload(master, parts, read_settings, process, on_reload)
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)

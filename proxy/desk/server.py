@@ -109,13 +109,15 @@ class DeskServer:
             return
         self.door_address = await self._listener.listen("127.0.0.1:0")
         self.address = await self._listener.listen(self._settings().desk.listen)
+        code = self._app.login.setup_code
         if not await self._app.login.has_password():
             log.warning(
-                "the desk has no password yet: set one at http://%s/admin on this machine, or elsewhere at %s/admin"
-                " with the set-up code %s",
+                "the desk has no password yet: set one at http://%s/admin/login?code=%s on this machine, or elsewhere"
+                " at %s/admin with the set-up code %s",
                 self.address or self.door_address,
+                code,
                 PORTAL,
-                self._app.login.setup_code,
+                code,
             )
 
     async def stop(self) -> None:

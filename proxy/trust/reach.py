@@ -17,7 +17,7 @@ from dataclasses import fields
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-from proxy.settings import Settings
+from proxy.settings import Settings, parent_address
 from proxy.trust.ports import parse_ports
 from repair.guard import carried
 
@@ -50,6 +50,9 @@ _REFUSED: tuple[Network, ...] = tuple(
         ),
     )
 )
+_THIS_HOST: tuple[Network, ...] = (ip_network("0.0.0.0/8"), ip_network("::/128"))
+# For documentation (RFC 5737, RFC 3849). Where even these can be bound, the system lets bind anything.
+_NOBODYS: tuple[Address, ...] = (ip_address("198.51.100.77"), ip_address("2001:db8:77::77"))
 _NAMES = 4096
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "localhost6", "ip6-localhost", "ip6-loopback")
 
@@ -64,12 +67,17 @@ class Reach:
         ports: Collection[str] = ("1-65535",),
         connect_ports: Collection[str] = ("1-65535",),
         own_ports: Iterable[int] = (),
+        parent_ports: Iterable[int] = (),
     ) -> None:
-        """`allowed` are further networks, `own_ports` where this machine's own services of ours listen."""
+        """`allowed` are further networks, `own_ports` where linkmend's own services listen on this machine.
+
+        `parent_ports` are those of a parent on this machine: linkmend asks it, and nobody else may.
+        """
         self._allowed = tuple(map(ip_network, allowed))
         self._ports = parse_ports("proxy.ports", ports)
         self._connect_ports = parse_ports("proxy.connect_ports", connect_ports)
         self._own_ports = frozenset(own_ports)
+        self._parent_ports = frozenset(parent_ports)
         self._local_names = _within(IPv4Address("127.0.0.1"), self._allowed)
         self._named = lru_cache(maxsize=_NAMES)(self._may_name)  # asked with every request, of few hosts
 
@@ -83,9 +91,20 @@ class Reach:
             found = ip_address(address.partition("%")[0])
         except ValueError:
             return False
-        if port in self._own_ports and is_own(address):
+        if (port in self._own_ports or port in self._parent_ports) and is_own(address):
             return False
         return is_public_or_private(found) or _within(found, self._allowed)
+
+    def is_own_service(self, address: str, port: int) -> bool:
+        """Whether linkmend itself answers at an IP address and port."""
+        return port in self._own_ports and is_own(address)
+
+    def is_reserved(self, host: str, port: int) -> bool:
+        """Whether a host as it is written is this machine, at a port where linkmend or its parent listens.
+
+        For what is not connected to from here, such as what a parent fetches for us.
+        """
+        return (port in self._own_ports or port in self._parent_ports) and _is_written_own(host)
 
     def may_name(self, host: str) -> bool:
         """Whether a host may be asked for as it is written; a name that only looks harmless is found out later."""
@@ -114,13 +133,17 @@ def reach_of(settings: Settings, *, own_ports: Iterable[int] = ()) -> Reach:
     """
     sections = [getattr(settings, section.name) for section in fields(settings)]
     listening = [section.listen for section in sections if getattr(section, "listen", "")]
-    named = {int(port) for text in listening if (port := text.rpartition(":")[2]).isdigit() and port != "0"}
     proxy = settings.proxy
+    if "@" in proxy.mode:  # mitmproxy's own way to say where it listens
+        listening.append(proxy.mode.rpartition("@")[2])
+    named = {int(port) for text in listening if (port := text.rpartition(":")[2]).isdigit() and port != "0"}
+    parent = parent_address(proxy.parent) if proxy.parent else None
     return Reach(
         allowed=proxy.reach,
         ports=proxy.ports,
         connect_ports=proxy.connect_ports,
         own_ports=named.union(own_ports),
+        parent_ports=(parent[1],) if parent is not None and _is_written_own(parent[0]) else (),
     )
 
 
@@ -146,14 +169,53 @@ def literal(host: str) -> Address | None:
 
 
 def is_own(address: str) -> bool:
-    """Whether an address is this machine's: the system would then reach it from that very address. Sends nothing."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect((address, 9))
-        except OSError:
-            return False
-        return bool(probe.getsockname()[0] == address.partition("%")[0])
+    """Whether a connection to an address, or to the IPv4 address it carries, ends at this machine. Sends nothing.
+
+    A service that listens on all addresses answers at each of these: all of loopback, "any address", and whatever
+    the system has given this machine.
+    """
+    try:
+        found = ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    return any(_is_here(each) for each in (found, *carried(found)))
+
+
+def _is_here(address: Address) -> bool:
+    if address.is_loopback or _within(address, _THIS_HOST):
+        return True
+    return _is_reached_from_itself(address) or (_may_bind(address) and not any(map(_may_bind, _NOBODYS)))
+
+
+def _is_reached_from_itself(address: Address) -> bool:
+    """The system reaches an address of its own from that very address."""
+    try:
+        with socket.socket(_family(address), socket.SOCK_DGRAM) as probe:
+            probe.connect((str(address), 9))
+            return ip_address(probe.getsockname()[0].partition("%")[0]) == address
+    except OSError:
+        return False
+
+
+def _may_bind(address: Address) -> bool:
+    """Nor are there others to listen on: a whole network may be routed to this machine (`ip route add local`)."""
+    try:
+        with socket.socket(_family(address), socket.SOCK_DGRAM) as probe:
+            probe.bind((str(address), 0))
+    except OSError:
+        return False
+    return True
+
+
+def _family(address: Address) -> socket.AddressFamily:
+    return socket.AF_INET6 if isinstance(address, IPv6Address) else socket.AF_INET
+
+
+def _is_written_own(host: str) -> bool:
+    """Whether a host is this machine by its very spelling."""
+    found = literal(host)
+    bare = host.rstrip(".").lower()
+    return is_own(str(found)) if found is not None else bare in _LOCAL_NAMES or bare.endswith(".localhost")
 
 
 def _within(address: Address, networks: Iterable[Network]) -> bool:

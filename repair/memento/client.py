@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from repair import markup, urls
+from repair.guard import MayReach, anywhere
 from repair.memento.archives import Archive, parse_archives
 from repair.memento.asking import Asker, standing_in
 from repair.memento.choose import Search, Verdict, preferred, verdict
@@ -55,6 +56,7 @@ class MementoClient:
         tls: ssl.SSLContext | None = None,
         clock: Callable[[], float] = time.time,
         keep_s: float = float("inf"),
+        may_connect: MayReach = anywhere,
     ) -> None:
         """`is_bad` tells pages that only pretend to be there, `is_personal` addresses that nobody may be told.
 
@@ -68,7 +70,7 @@ class MementoClient:
         self._is_bad, self._is_personal, self._on_move = is_bad, is_personal, on_move
         self._clock = clock
         self._memory = Memory(folder / FILE, max_bytes=settings.max_bytes, clock=clock, keep_s=keep_s)
-        self._door = Door(self.archives.values(), parent=parent, tls=tls)
+        self._door = Door(self.archives.values(), parent=parent, tls=tls, may_connect=may_connect)
         self._asker = Asker(settings, self._door, self._memory, clock)
         self._looker = Looker(settings, self._asker, self._memory)
         self._under_way: dict[tuple[str, str], asyncio.Task[Answer]] = {}

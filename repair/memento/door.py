@@ -15,6 +15,7 @@ from yarl import URL
 
 from repair import urls
 from repair.decode import identity_body
+from repair.guard import MayReach, anywhere, guarded_sockets
 from repair.memento.archives import Archive, is_printable
 from repair.memento.reach import GuardedResolver, is_public_host
 from repair.model import Page
@@ -53,12 +54,17 @@ class Door:
         parent: ParentProxy | None = None,
         tls: ssl.SSLContext | None = None,
         resolver: AbstractResolver | None = None,
+        may_connect: MayReach = anywhere,
     ) -> None:
-        """`resolver` is who resolves names, the system's unless given; what it says is checked in any case."""
+        """`resolver` is who resolves names, the system's unless given; what it says is checked in any case.
+
+        `may_connect` is asked last, about the very address that is connected to, wherever an admin put the archive.
+        """
         self._private = {place for archive in archives for place in private_places(archive)}
         self._parent = parent
         self._tls = tls
         self._resolver = resolver
+        self._may_connect = may_connect
         self._session: aiohttp.ClientSession | None = None
 
     async def __aenter__(self) -> "Door":
@@ -66,6 +72,7 @@ class Door:
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 resolver=GuardedResolver((*self._private, *parents), self._resolver),
+                socket_factory=guarded_sockets(self._may_connect),
                 limit=_CONNECTIONS,
                 limit_per_host=_CONNECTIONS_PER_HOST,
                 ttl_dns_cache=60,

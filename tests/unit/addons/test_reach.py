@@ -11,7 +11,7 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 from addons.flows import ANSWERABLE, OURS
 from addons.lookups import Lookups
-from addons.reach import Guard, _guarded
+from addons.reach import Guard, _purpose
 from proxy.readers.navigation import is_navigation
 from proxy.trust.reach import OUT_OF_REACH, Reach
 from tests.make import a_flow
@@ -50,7 +50,7 @@ def connected(guard, data, resolves_to):
 def nobody_is_guarded_afterwards():
     """The hook marks the task that connects; here that is the test itself, and all tests after it."""
     yield
-    _guarded.set(False)
+    _purpose.set("")
 
 
 @pytest.fixture

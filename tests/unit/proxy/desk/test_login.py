@@ -26,9 +26,22 @@ async def test_who_is_not_logged_in_is_sent_to_the_login_page(tmp_path):
         assert response.headers["Location"] == "/admin/login?next=%2Fadmin%2Faccess"
 
 
-async def test_at_the_machine_itself_the_first_password_is_set_and_opens_the_desk(tmp_path):
+async def test_the_first_password_is_set_with_the_code_and_opens_the_desk(tmp_path):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         assert "The desk" in await browser.text("/admin")
+
+
+async def test_at_the_machine_itself_the_first_password_needs_the_code_too(tmp_path):
+    async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
+        fields = {"password": PASSWORD, "again": PASSWORD}
+        response = await browser.post("/admin/first-password", fields, token="")
+        assert response.status == 403
+        assert Passwords(tmp_path / "desk.json").kept().password is None
+
+
+async def test_the_address_in_the_log_fills_in_the_code(tmp_path):
+    async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
+        assert 'value="ABCDE-FGHJK"' in await browser.text("/admin/login?code=ABCDE-FGHJK")
 
 
 async def test_through_the_proxy_the_first_password_needs_the_code_of_the_log(tmp_path):
@@ -51,11 +64,14 @@ async def test_through_somebody_elses_proxy_on_this_machine_it_needs_the_code_to
 
 
 async def test_of_two_who_set_the_first_password_at_once_one_gets_in(tmp_path):
-    async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
-        given = [{"password": word, "again": word} for word in (PASSWORD, PASSWORD[::-1])]
-        answers = await asyncio.gather(
-            *(browser.post("/admin/first-password", fields, token="") for fields in given)
-        )
+    async with a_desk(tmp_path) as desk:
+        app = DeskApp(desk, DOOR)
+        code = app.login.setup_code
+        given = [{"password": word, "again": word, "code": code} for word in (PASSWORD, PASSWORD[::-1])]
+        async with a_browser(app) as browser:
+            answers = await asyncio.gather(
+                *(browser.post("/admin/first-password", fields, token="") for fields in given)
+            )
         assert sorted("Set-Cookie" in answer.headers for answer in answers) == [False, True]
 
 

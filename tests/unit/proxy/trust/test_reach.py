@@ -123,11 +123,57 @@ def test_a_port_of_ours_at_an_address_of_ours_is_refused_whatever_is_allowed():
     assert not reach.may_reach("127.0.0.1", 8081)
     assert reach.may_reach("127.0.0.1", 8082)
     assert reach.may_reach("192.0.2.7", 8081)  # somebody else's port of that number
+    assert reach.is_own_service("127.0.0.1", 8081)
+    assert not reach.is_own_service("127.0.0.1", 8082)
+
+
+OWN = [
+    "127.0.0.1",
+    "127.0.0.2",
+    "127.255.255.254",
+    "0.0.0.0",
+    "0.1.2.3",
+    "::1",
+    "::",
+    "::ffff:127.0.0.9",
+    "::127.0.0.1",
+]
+
+
+@pytest.mark.parametrize("address", OWN)
+def test_a_port_of_ours_is_refused_at_all_addresses_that_lead_to_this_machine(address):
+    reach = Reach(allowed=("0.0.0.0/0", "::/0"), own_ports=(8081,), parent_ports=(3128,))
+    assert is_own(address)
+    assert not reach.may_reach(address, 8081)
+    assert not reach.may_reach(address, 3128)
+    assert reach.may_reach(address, 8082)
 
 
 def test_only_this_machines_addresses_are_its_own():
     assert is_own("127.0.0.1")
-    assert not is_own("192.0.2.7")
+    assert not any(map(is_own, ("192.0.2.7", "203.0.113.9", "2001:db8::7", "::ffff:192.0.2.7", "no address")))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "0x7f.1", "LOCALHOST.", "a.localhost", "[::1]"])
+def test_this_machine_is_known_by_its_spelling_where_another_would_connect(host):
+    reach = Reach(allowed=("127.0.0.0/8", "::1/128"), own_ports=(8081,))
+    assert reach.is_reserved(host, 8081)
+    assert not reach.is_reserved(host, 8082)
+    assert not reach.is_reserved("school.test", 8081)
+
+
+def test_a_parent_on_this_machine_keeps_its_port_and_one_elsewhere_does_not():
+    here = reach_of(Settings(proxy=ProxySettings(parent="http://localhost:3128", reach=("127.0.0.0/8",))))
+    assert not here.may_reach("127.0.0.2", 3128)
+    elsewhere = reach_of(
+        Settings(proxy=ProxySettings(parent="http://192.0.2.7:3128", reach=("127.0.0.0/8",)))
+    )
+    assert elsewhere.may_reach("127.0.0.2", 3128)
+
+
+def test_where_a_mode_itself_says_that_it_listens_is_a_port_of_ours():
+    reach = reach_of(Settings(proxy=ProxySettings(mode="regular@127.0.0.1:8123", reach=("127.0.0.0/8",))))
+    assert not reach.may_reach("127.0.0.1", 8123)
 
 
 def test_every_section_that_listens_keeps_its_port():

@@ -1,0 +1,420 @@
+"""Whatever a request says besides its target, nobody gets another site's page under a site's name.
+
+One server holds two sites, as servers do: over https it goes by the name in the TLS greeting, over http by Host. One
+site is the attacker's, and it is also what the server shows when nobody is named.
+"""
+
+import contextlib
+import http.client
+import json
+import ssl
+from types import SimpleNamespace
+
+import h2.config
+import h2.connection
+import h2.events
+import pytest
+
+from tests.attacks.attackers import connection_to, read_until, send_raw
+from tests.integration.client import Client
+from tests.integration.origin import Origin, certificate, reply
+from tests.integration.processes import eventually, serving
+
+VICTIM, ATTACKER = "victim.test", "attacker.test"
+LONG = {"Cache_Control": "max-age=600"}
+
+
+class Sites(dict):
+    """Every path is there, on whichever site the server takes the request to be for."""
+
+    def get(self, path, default=None):
+        return self.answer
+
+    async def answer(self, exchange):
+        tls = exchange.writer.get_extra_info("ssl_object")
+        named = tls.context.site if tls else exchange.headers.get("host", "").rpartition(":")[0]
+        exchange.named = named
+        site = VICTIM if named == VICTIM else ATTACKER
+        words = f"<title>Page of {site}</title><p>the zebra page {exchange.path} of {site}</p>"
+        await exchange.send(reply(words, **LONG))
+
+
+@pytest.fixture(scope="module")
+def sites(tmp_path_factory):
+    """The server: `plain` and `secure`, and in `trusted` the file that makes its certificates good."""
+    folder = tmp_path_factory.mktemp("certificates")
+    contexts, pems = {}, b""
+    for name in (VICTIM, ATTACKER):
+        pem, contexts[name] = certificate(folder, name)
+        contexts[name].site = name
+        pems += pem.read_bytes()
+    trusted = folder / "both.pem"
+    trusted.write_bytes(pems)
+
+    def choose(tls, name, context):
+        tls.context = contexts[VICTIM if name == VICTIM else ATTACKER]
+
+    default = contexts[ATTACKER]
+    default.sni_callback = choose
+    with Origin(tls=default, pages=Sites()) as secure, Origin(pages=Sites()) as plain:
+        yield SimpleNamespace(secure=secure, plain=plain, trusted=trusted)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory, sites):
+    folder = tmp_path_factory.mktemp("identity")
+    names = folder / "names.json"
+    known = (VICTIM, ATTACKER, f"{VICTIM}.", VICTIM.upper(), "Victim.test")
+    names.write_text(json.dumps({key: ["127.0.0.1"] for key in known}))
+    settings = f'[proxy]\ntrusted_ca = "{sites.trusted}"\nhttp2 = true\n'
+    with serving(folder / "data", settings=settings, names=names) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def bob(running):
+    return Client(running.url, running.ca, source="127.0.2.72")
+
+
+@contextlib.contextmanager
+def tunnel(running, host, port, *, sni, alpn=None):
+    """A connection through a tunnel to `host`, greeted as `sni`; None for a greeting without a name."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if alpn:
+        context.set_alpn_protocols([alpn])
+    with connection_to(running) as connection:
+        place = f"{host}:{port}".encode()
+        connection.sendall(b"CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n" % (place, place))
+        assert b" 200 " in read_until(connection, b"\r\n\r\n")
+        with context.wrap_socket(connection, server_hostname=sni) as secure:
+            yield secure
+
+
+def ask(connection, path, *lines, version="1.1", method="GET"):
+    """The answer to one request on an open connection."""
+    said = "\r\n".join((f"{method} {path} HTTP/{version}", *lines, "", ""))
+    connection.sendall(said.encode("latin-1"))
+    response = http.client.HTTPResponse(connection, method=method)
+    response.begin()
+    return SimpleNamespace(
+        status=response.status, text=response.read().decode(), cache=response.headers.get("Cache-Status", "")
+    )
+
+
+def is_hit(answer):
+    told = answer.headers.get("Cache-Status", "") if hasattr(answer, "headers") else answer.cache
+    return ";hit" in told
+
+
+def assert_unpoisoned(bob, url):
+    """Bob gets the victim's own page, from the victim; and, as the control, the second time from the store."""
+    first, second = bob.open_page(url), bob.open_page(url)
+    assert f"of {VICTIM}" in first.text
+    assert not is_hit(first)
+    assert f"of {VICTIM}" in second.text
+    assert is_hit(second)
+
+
+def assert_stored(bob, url):
+    told = bob.open_page(url)
+    assert f"of {VICTIM}" in told.text
+    assert is_hit(told)
+
+
+# Names in TLS greetings
+
+
+@pytest.mark.parametrize("sni", [ATTACKER, f"www.{VICTIM}", f"{VICTIM}.{ATTACKER}"])
+def test_a_page_fetched_under_another_tls_name_is_not_stored(running, sites, bob, path, sni):
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=sni) as connection:
+        for _ in range(2):  # on the fast path too, if it were stored
+            told = ask(connection, path, f"Host: {VICTIM}:{port}", "Accept: text/html")
+            assert not is_hit(told)
+    assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}")
+
+
+@pytest.mark.parametrize("sni", [VICTIM, VICTIM.upper(), f"{VICTIM}.", None])
+def test_the_same_tls_name_in_another_spelling_or_none_is_ordinary(running, sites, bob, path, sni):
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=sni) as connection:
+        told = ask(connection, path, f"Host: {VICTIM}:{port}")
+    assert f"of {VICTIM}" in told.text
+    assert_stored(bob, f"https://{VICTIM}:{port}{path}")
+
+
+def test_the_origin_is_asked_and_verified_under_the_name_of_the_tunnel(running, sites, path):
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=ATTACKER) as connection:
+        told = ask(connection, path, f"Host: {VICTIM}:{port}")
+    assert sites.secure.seen[-1].named == VICTIM
+    assert f"of {VICTIM}" in told.text
+
+
+def test_what_is_stored_is_not_shown_under_another_tls_name(running, sites, bob, path):
+    port = sites.secure.port
+    bob.open_page(f"https://{VICTIM}:{port}{path}")
+    assert_stored(bob, f"https://{VICTIM}:{port}{path}")
+    with tunnel(running, VICTIM, port, sni=ATTACKER) as connection:
+        assert not is_hit(ask(connection, path, f"Host: {VICTIM}:{port}"))
+    assert sites.secure.asked[path] == 2
+
+
+def test_a_tunnel_to_an_address_keeps_nothing_of_the_name_in_its_greeting(running, sites, bob, path):
+    """A client that looks up names itself is served, by the certificate of the name that it greets."""
+    port = sites.secure.port
+    with tunnel(running, "127.0.0.1", port, sni=VICTIM) as connection:
+        for _ in range(2):
+            told = ask(connection, path, f"Host: {VICTIM}:{port}")
+            assert (told.status, is_hit(told)) == (200, False)
+            assert f"of {VICTIM}" in told.text
+    assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}")
+
+
+def test_a_tunnel_to_an_address_without_a_name_needs_a_certificate_for_the_address(running, sites, path):
+    port = sites.secure.port
+    with tunnel(running, "127.0.0.1", port, sni=None) as connection:
+        assert ask(connection, path, f"Host: {VICTIM}:{port}").status == 502
+
+
+def test_a_miss_under_another_tls_name_is_not_logged_as_the_sites(running, sites, bob, path):
+    """With the control that an honest one is."""
+    navigation = ("Accept: text/html", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document")
+    log = running.data / "misses" / "misses.jsonl"
+    missing, dead = path + "-forged", path + "-honest"
+    port = 1  # nobody listens there
+    with tunnel(running, VICTIM, port, sni=ATTACKER) as connection:
+        told = ask(connection, missing, f"Host: {VICTIM}:{port}", *navigation)
+        assert told.status == 502
+    assert bob.open_page(f"https://{VICTIM}:{port}{dead}").miss
+    eventually(lambda: log.exists() and dead in log.read_text(), "no miss was logged")
+    assert missing not in log.read_text()
+
+
+# Host fields
+
+
+def raw(running, target, *lines, version="1.1"):
+    said = "\r\n".join((f"GET {target} HTTP/{version}", *lines, "Connection: close", "", ""))
+    return send_raw(running, said.encode("latin-1"))
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_request_without_host_goes_out_with_the_one_of_its_target(running, sites, bob, path, version):
+    url = f"http://{VICTIM}:{sites.plain.port}{path}"
+    told = raw(running, url, "Accept: text/html", version=version)
+    assert f"of {VICTIM}".encode() in told
+    assert sites.plain.seen[-1].headers["host"] == f"{VICTIM}:{sites.plain.port}"
+    assert_stored(bob, url)
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+@pytest.mark.parametrize("sni", [VICTIM, ATTACKER])
+def test_a_request_without_host_in_a_tunnel_too(running, sites, bob, path, version, sni):
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=sni) as connection:
+        told = ask(connection, path, "Connection: keep-alive", version=version)
+        assert f"of {VICTIM}" in told.text
+    url = f"https://{VICTIM}:{port}{path}"
+    if sni == VICTIM:
+        assert sites.secure.seen[-1].headers["host"] == f"{VICTIM}:{port}"
+        assert_stored(bob, url)
+    else:
+        assert_unpoisoned(bob, url)
+
+
+def forged_hosts(port):
+    return {
+        "another": [f"Host: {ATTACKER}:{port}"],
+        "another port": [f"Host: {VICTIM}:{port + 1}"],
+        "no port": [f"Host: {VICTIM}"],
+        "user": [f"Host: {VICTIM}@{ATTACKER}:{port}"],
+        "user of": [f"Host: {ATTACKER}@{VICTIM}:{port}"],
+        "list": [f"Host: {VICTIM}:{port}, {ATTACKER}:{port}"],
+        "space": [f"Host: {VICTIM}:{port} {ATTACKER}"],
+        "tab": [f"Host: {VICTIM}:{port}\t{ATTACKER}"],
+        "path": [f"Host: {VICTIM}:{port}/../{ATTACKER}"],
+        "folded": [f"Host: {VICTIM}:{port}", f" {ATTACKER}"],
+        "two": [f"Host: {VICTIM}:{port}", f"Host: {ATTACKER}:{port}"],
+        "two, turned": [f"Host: {ATTACKER}:{port}", f"Host: {VICTIM}:{port}"],
+        "two alike": [f"Host: {VICTIM}:{port}", f"Host: {VICTIM}:{port}"],
+        "dot": [f"Host: {VICTIM}.:{port}"],
+        "brackets": [f"Host: [{VICTIM}]:{port}"],
+        "zeros": [f"Host: {VICTIM}:0{port}"],
+        "unicode": [f"Host: \xe2\x85\xb4ictim.test:{port}"],
+        "name with space": [f"Host : {ATTACKER}:{port}", f"Host: {VICTIM}:{port}"],
+    }
+
+
+FORGED = list(forged_hosts(1))
+
+
+@pytest.mark.parametrize("kind", FORGED)
+def test_a_page_asked_for_with_another_host_is_not_stored(running, sites, bob, path, kind):
+    port = sites.plain.port
+    url = f"http://{VICTIM}:{port}{path}"
+    for _ in range(2):
+        told = raw(running, url, *forged_hosts(port)[kind])
+        assert b";hit" not in told
+    assert_unpoisoned(bob, url)
+
+
+@pytest.mark.parametrize("kind", FORGED)
+def test_a_page_asked_for_with_another_host_in_a_tunnel_is_not_stored(running, sites, bob, path, kind):
+    port = sites.secure.port
+    url = f"https://{VICTIM}:{port}{path}"
+    with tunnel(running, VICTIM, port, sni=VICTIM) as connection, contextlib.suppress(OSError):
+        ask(connection, path, *forged_hosts(port)[kind])
+    assert_unpoisoned(bob, url)
+
+
+@pytest.mark.parametrize("kind", ["two", "two alike", "list", "user", "space", "folded"])
+def test_a_request_that_names_no_one_site_is_refused_in_words(running, sites, path, kind):
+    told = raw(running, f"http://{VICTIM}:{sites.plain.port}{path}", *forged_hosts(sites.plain.port)[kind])
+    assert told.startswith(b"HTTP/1.1 400 ")
+    assert sites.plain.asked[path] == 0
+
+
+def test_what_is_stored_is_not_shown_for_another_host(running, sites, bob, path):
+    port = sites.plain.port
+    url = f"http://{VICTIM}:{port}{path}"
+    bob.open_page(url)
+    assert_stored(bob, url)
+    assert b";hit" not in raw(running, url, f"Host: {ATTACKER}:{port}")
+    assert b";hit" in raw(running, url, f"Host: {VICTIM}:{port}")
+
+
+def test_a_host_that_contradicts_the_target_still_reaches_the_server(running, sites, path):
+    """Whoever tries a site by its server's address, with a Host of its own, gets what they would get without us."""
+    raw(running, f"http://127.0.0.1:{sites.plain.port}{path}", f"Host: {VICTIM}:{sites.plain.port}")
+    assert sites.plain.seen[-1].headers["host"] == f"{VICTIM}:{sites.plain.port}"
+
+
+def test_several_hosts_in_one_tunnel_stay_apart(running, sites, bob, path):
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=VICTIM) as connection:
+        forged = ask(connection, path, f"Host: {ATTACKER}:{port}")
+        honest = ask(connection, path, f"Host: {VICTIM}:{port}")
+        again = ask(connection, path, f"Host: {ATTACKER}:{port}")
+        repeated = ask(connection, path, f"Host: {VICTIM}:{port}")
+    assert [is_hit(each) for each in (forged, honest, again, repeated)] == [False, False, False, True]
+    assert_stored(bob, f"https://{VICTIM}:{port}{path}")
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_an_absolute_form_in_a_tunnel_cannot_name_another_site(running, sites, bob, path, scheme):
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=VICTIM) as connection:
+        for host in (VICTIM, ATTACKER):
+            told = ask(connection, f"{scheme}://{ATTACKER}:{port}{path}", f"Host: {host}:{port}")
+            assert not is_hit(told)
+    assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}")
+    attackers = bob.open_page(f"https://{ATTACKER}:{port}{path}")
+    assert f"of {ATTACKER}" in attackers.text
+    assert not is_hit(attackers)
+
+
+def test_an_absolute_https_target_is_verified_for_its_own_name(running, sites, bob, path):
+    port = sites.secure.port
+    told = raw(running, f"https://{VICTIM}:{port}{path}", f"Host: {VICTIM}:{port}")
+    assert f"of {VICTIM}".encode() in told
+    assert_stored(bob, f"https://{VICTIM}:{port}{path}")
+    told = raw(running, f"https://{VICTIM}:{port}{path}-2", f"Host: {ATTACKER}:{port}")
+    assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}-2")
+
+
+def test_case_and_the_ports_own_number_make_no_other_site(running, sites, bob, path):
+    url = f"http://{VICTIM}:{sites.plain.port}{path}"
+    raw(running, url.replace(VICTIM, "Victim.test"), f"Host: Victim.test:{sites.plain.port}")
+    assert sites.plain.seen[-1].headers["host"] == f"{VICTIM}:{sites.plain.port}"
+    assert_stored(bob, url)
+
+
+def test_a_name_with_a_dot_at_its_end_is_a_site_of_its_own(running, sites, bob, path):
+    port = sites.plain.port
+    raw(running, f"http://{VICTIM}.:{port}{path}", f"Host: {VICTIM}.:{port}")
+    assert_unpoisoned(bob, f"http://{VICTIM}:{port}{path}")
+
+
+def test_nothing_of_a_forged_request_is_collected(running, sites, bob, path):
+    """With the control that an honest page is."""
+    port = sites.plain.port
+    lines = ("Accept: text/html", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document")
+    raw(running, f"http://{VICTIM}:{port}{path}-forged", f"Host: {ATTACKER}:{port}", *lines)
+    raw(running, f"http://{VICTIM}:{port}{path}-bare", *lines)
+    honest = f"http://{VICTIM}:{port}{path}-honest"
+    bob.open_page(honest)
+    eventually(lambda: bob.held_copy(honest).status == 200, "the honest page was not collected")
+    assert bob.held_copy(f"http://{VICTIM}:{port}{path}-forged").status == 404
+    assert f"of {ATTACKER}" not in bob.search("zebra page").text
+
+
+# HTTP/2, where it is switched on
+
+
+def ask_h2(connection, headers):
+    """The status and Cache-Status of one HTTP/2 request; status 0 when the proxy will have nothing to do with it."""
+    config = h2.config.H2Configuration(
+        validate_outbound_headers=False, normalize_outbound_headers=False, header_encoding="utf-8"
+    )
+    speaking = h2.connection.H2Connection(config)
+    speaking.initiate_connection()
+    speaking.send_headers(1, headers, end_stream=True)
+    connection.sendall(speaking.data_to_send())
+    status, cache = 0, ""
+    with contextlib.suppress(TimeoutError, ConnectionError):
+        while data := connection.recv(65536):
+            for event in speaking.receive_data(data):
+                if isinstance(event, h2.events.ResponseReceived):
+                    told = dict(event.headers)
+                    status, cache = int(told[":status"]), told.get("cache-status", "")
+                if isinstance(
+                    event, h2.events.StreamEnded | h2.events.StreamReset | h2.events.ConnectionTerminated
+                ):
+                    return SimpleNamespace(status=status, cache=cache)
+            connection.sendall(speaking.data_to_send())
+    return SimpleNamespace(status=status, cache=cache)
+
+
+def authorities(port):
+    victim, attacker = f"{VICTIM}:{port}", f"{ATTACKER}:{port}"
+    return {
+        "another": [(":authority", attacker)],
+        "another beside host": [(":authority", attacker), ("host", victim)],
+        "another host beside": [(":authority", victim), ("host", attacker)],
+        "another host alone": [("host", attacker)],
+        "two hosts": [(":authority", victim), ("host", victim), ("host", attacker)],
+        "user": [(":authority", f"{ATTACKER}@{victim}")],
+    }
+
+
+def h2_request(path, names):
+    first = [pair for pair in names if pair[0].startswith(":")]
+    rest = [pair for pair in names if not pair[0].startswith(":")]
+    return [(":method", "GET"), (":scheme", "https"), (":path", path), *first, *rest]
+
+
+@pytest.mark.parametrize("kind", list(authorities(1)))
+def test_another_authority_in_http2_is_not_stored(running, sites, bob, path, kind):
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=VICTIM, alpn="h2") as connection:
+        assert not is_hit(ask_h2(connection, h2_request(path, authorities(port)[kind])))
+    assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}")
+
+
+@pytest.mark.parametrize("name", [":authority", "host"])
+def test_the_own_authority_in_http2_is_ordinary(running, sites, bob, path, name):
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=VICTIM, alpn="h2") as connection:
+        assert ask_h2(connection, h2_request(path, [(name, f"{VICTIM}:{port}")])).status == 200
+    assert sites.secure.seen[-1].headers["host"] == f"{VICTIM}:{port}"
+    assert_stored(bob, f"https://{VICTIM}:{port}{path}")
+
+
+def test_another_tls_name_in_http2_is_not_stored(running, sites, bob, path):
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=ATTACKER, alpn="h2") as connection:
+        told = ask_h2(connection, h2_request(path, [(":authority", f"{VICTIM}:{port}")]))
+        assert not is_hit(told)
+    assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}")
