@@ -5,6 +5,7 @@ from addons.internals import (
     inline,
     interim,
     limits,
+    messages,
     quicklayer,
     shortcuts,
     streams,
@@ -18,6 +19,7 @@ def install() -> None:
     streams.install()
     interim.install()
     limits.install()
+    messages.install()
     tunnels.install()
     watchdog.install()
     draining.install()
