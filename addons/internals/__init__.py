@@ -2,6 +2,7 @@
 
 from addons.internals import (
     draining,
+    heads,
     inline,
     interim,
     limits,
@@ -18,6 +19,7 @@ def install() -> None:
     """Teach mitmproxy what linkmend needs. Raises StartError when its internals have changed."""
     streams.install()
     interim.install()
+    heads.install()
     limits.install()
     messages.install()
     tunnels.install()
