@@ -27,7 +27,7 @@ from mitmproxy.addons import clientplayback, core, disable_h2c, next_layer, prox
 from mitmproxy.proxy.server import ConnectionHandler
 
 from addons.certificates import QuickTls
-from addons.internals import inline
+from addons.internals import inline, watchdog
 from addons.lookups import Lookups
 from proxy.errors import StartError
 from proxy.processes.loops import is_cancelled
@@ -217,6 +217,7 @@ class LeanMaster(master.Master):
     def apply(self, settings: ProxySettings) -> None:
         """Set mitmproxy's options from ours; safe while running. Raises StartError for a mode it does not know."""
         chosen = mitmproxy_options(settings, self._confdir)
+        watchdog.allow(settings.idle_timeout_s)
         try:
             self.options.update(mode=[mode_at(settings)], **chosen)
         except exceptions.OptionsError as error:
