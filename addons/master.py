@@ -59,8 +59,13 @@ def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
 
 def mode_at(settings: ProxySettings) -> str:
     """mitmproxy's mode with where it listens in it: a change of that alone would not be noticed on a reload."""
+    if "@" in settings.mode:
+        return settings.mode
     host, port = split_address(settings.listen)
-    return settings.mode if "@" in settings.mode else f"{settings.mode}@{host}:{port}"
+    if settings.mode == "transparent" and host == "0.0.0.0":  # noqa: S104
+        # What a router redirects comes by IPv6 as well: on no host in particular, both are listened on.
+        return f"{settings.mode}@{port}"
+    return f"{settings.mode}@{host}:{port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

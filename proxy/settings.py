@@ -72,7 +72,7 @@ class ProxySettings:
     connect_timeout_s: float = 10.0
     """How long a name may take to resolve and a connection to open."""
     first_byte_timeout_s: float = 30.0
-    """How long a site may take to begin the answer that a person waits for: a page, or what a program wants repaired."""
+    """How long a site may take to begin a page that a person waits for, or what a program wants repaired."""
     idle_timeout_s: float = 600.0
     """How long it may take for anything else, such as a script's long poll."""
     stop_grace_s: float = 10.0

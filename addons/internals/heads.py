@@ -1,9 +1,9 @@
 """How the head of an HTTP/1 message is read: strictly from clients, as browsers do from origins (docs/http.md).
 
-mitmproxy trims from the ends of a value whatever Python takes for white space, of which HTTP knows two kinds, so that
-`true\x0b` became `true`, which means something else. Values are left as they are here. What browsers forgive an origin
-is put right before it is passed on: a space before the colon, the same Content-Length twice, lines that are no fields,
-a head that ends with the connection.
+mitmproxy trims from the ends of a value whatever Python takes for white space, of which HTTP knows two kinds: `true`
+with a form feed after it became `true`, which means something else. Values are left as they are here. What browsers
+forgive an origin is put right before it is passed on: a space before the colon, the same Content-Length twice, lines
+that are no fields, a head that ends with the connection.
 """
 
 import re
@@ -83,14 +83,18 @@ def _one_length(fields: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
 
 def is_cut_head(data: bytes) -> bool:
     """Whether these bytes are a head of whole lines that only lacks its end, as when the connection ended there."""
-    return data.endswith(b"\n") and data.startswith(b"HTTP/1.") and b"\n\r\n" not in data and b"\n\n" not in data
+    return (
+        data.endswith(b"\n") and data.startswith(b"HTTP/1.") and b"\n\r\n" not in data and b"\n\n" not in data
+    )
 
 
 def install() -> None:
     """Have mitmproxy read heads this way. Raises StartError when its internals have changed."""
     probe = [b"HTTP/1.1 200 OK", b"A: b"]
     known: Any = getattr(http1, "read_response_head", None)
-    if known not in (_read_response_head, read_response_head) or _read_headers(probe[1:]) != read_headers(probe[1:]):
+    if known not in (_read_response_head, read_response_head) or _read_headers(probe[1:]) != read_headers(
+        probe[1:]
+    ):
         raise StartError("this mitmproxy is not supported: heads are read in another way")
     read._read_headers = read_headers  # type: ignore[assignment]
     for module in (read, http1):

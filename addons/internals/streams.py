@@ -106,8 +106,8 @@ class AnsweringStream(HttpStream):
     def _end_early(self) -> Generator[Any, Any, None]:
         """The origin has answered before the upload was whole, as with 413: what is left of it is for nobody.
 
-        The connection to the origin is worth nothing any more. The client's goes on once the client has sent the rest,
-        which is dropped: were it ended now, the client might never read the answer.
+        The connection to the origin is worth nothing any more. The client's goes on once the client has sent the
+        rest, which is dropped: were it ended now, the client might never read the answer.
         """
         self.flow.live = False
         self.client_state = self.state_errored
@@ -262,7 +262,9 @@ class AnsweringStream(HttpStream):
         self.flow.error = mitm_flow.Error("malformed request")
         yield layers.HttpRequestHeadersHook(self.flow)
         yield layers.HttpErrorHook(self.flow)
-        refusal = _protocol_error(self.stream_id, "control character in a header", 400, "REQUEST_VALIDATION_FAILED")
+        refusal = _protocol_error(
+            self.stream_id, "control character in a header", 400, "REQUEST_VALIDATION_FAILED"
+        )
         yield layers.SendHttp(refusal, self.context.client)
         self.flow.live = False
         self.client_state = self.server_state = self.state_errored

@@ -52,5 +52,5 @@ def install() -> None:
     watchdog = getattr(server, "TimeoutWatchdog", None)
     missing = [name for name in _NEEDED if not callable(getattr(watchdog, name, None))]
     if missing or not isinstance(getattr(server, "TCP_TIMEOUT", None), int):
-        raise StartError(f"this mitmproxy is not supported: another TimeoutWatchdog")
+        raise StartError("this mitmproxy is not supported: another TimeoutWatchdog")
     server.TimeoutWatchdog = SteadyWatchdog  # type: ignore[misc]
