@@ -23,11 +23,12 @@ from typing import Any
 from cryptography.exceptions import UnsupportedAlgorithm
 from mitmproxy import connection, exceptions, flow, hooks, master, options
 from mitmproxy.addonmanager import AddonManager
-from mitmproxy.addons import clientplayback, core, disable_h2c, next_layer, proxyserver, tlsconfig
+from mitmproxy.addons import clientplayback, core, disable_h2c, proxyserver, tlsconfig
 from mitmproxy.proxy.server import ConnectionHandler
 
 from addons.certificates import QuickTls
 from addons.internals import inline, watchdog
+from addons.internals.choosing import PatientNextLayer
 from addons.lookups import Lookups
 from proxy.errors import StartError
 from proxy.processes.loops import is_cancelled
@@ -212,7 +213,7 @@ class LeanMaster(master.Master):
             clientplayback.ClientPlayback(),
             disable_h2c.DisableH2C(),
             proxyserver.Proxyserver(),
-            next_layer.NextLayer(),
+            PatientNextLayer(),
             QuickTls(),
             *addons,
             _Inline(self, self._lean.begin),

@@ -1,6 +1,7 @@
 """What leans on mitmproxy's internals: kept small, in one place, checked at start-up, tried on 11 and 12."""
 
 from addons.internals import (
+    choosing,
     draining,
     heads,
     inline,
@@ -25,6 +26,7 @@ def install() -> None:
     tunnels.install()
     watchdog.install()
     draining.install()
+    choosing.check()
     quicklayer.check()
     inline.check()
     shortcuts.install()

@@ -168,7 +168,7 @@ def test_control_characters_in_a_request_are_refused(value):
 def test_control_characters_in_an_answer_make_it_malformed(value):
     origin = Peer(Http1Client).sends(b"HTTP/1.1 200 OK\r\nX: " + value + b"\r\n\r\n")
     assert origin.is_closed
-    assert origin.received(ResponseProtocolError)[0].message.startswith("malformed answer: ")
+    assert "control character" in origin.received(ResponseProtocolError)[0].message
     assert not origin.received(ResponseHeaders)
 
 
