@@ -1,6 +1,7 @@
 """Which addons there are, in which order, and why that order.
 
     Clients      refuse strangers, and connections past all measure, before anything is read
+    SlowClients  lets go of clients that take for ever over a request, an upload or the rest between two
     Bypass       has tunnels passed on unread where a rule or the pass-through list says so
     Tunnels      keeps nothing of what is no web page, and keeps out what a rule blocks
     Identify     says which site each request is for, and writes its Host

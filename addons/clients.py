@@ -1,17 +1,14 @@
 """Who is served, and how much of the proxy one client may take: linkmend is not an open proxy, and has room for all.
 
-A client from elsewhere, or with too many connections, is let go before a byte of it is read; so is one that does
-not come to its first request, or to the first inside a tunnel it asked for. Connections to origins are counted as
-well, since one client's may lead to many.
+A client from elsewhere, or with too many connections, is let go before a byte of it is read. Connections to origins
+are counted as well, since one client's may lead to many. How long a client may take: addons/slowclients.py.
 """
 
-import asyncio
 import ipaddress
 import logging
 from collections import Counter
-from collections.abc import Callable
 
-from mitmproxy import connection, ctx, http, tcp
+from mitmproxy import connection
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from proxy.processes.descriptors import open_files, shares
@@ -20,20 +17,17 @@ from proxy.settings import ProxySettings
 
 log = logging.getLogger(__name__)
 
-_HEARD_OUT_S = 0.5
-"""For what came while this process was held up (paused, or the machine was) and lies unread."""
 _Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class Clients:
-    """Ends the connections of strangers, of crowds and of those who say nothing."""
+    """Ends the connections of strangers and of crowds."""
 
     def __init__(self, settings: ProxySettings, *, limit: int | None = None) -> None:
         """`limit` is how many files may be open; the process's own when left out."""
         self._limit = open_files() if limit is None else limit
         self._open: dict[str, str] = {}
         self._by_address: Counter[str] = Counter()
-        self._speechless: dict[str, asyncio.TimerHandle] = {}
         self._origins: dict[str, set[str]] = {}  # of each client
         self._origin_count = 0
         self._strangers, self._crowds, self._crowded_out = Seldom(log), Seldom(log), Seldom(log)
@@ -46,7 +40,6 @@ class Clients:
     def apply(self, settings: ProxySettings) -> None:
         self._networks: tuple[_Network, ...] = tuple(map(ipaddress.ip_network, settings.clients))
         self._shares = shares(self._limit, per_client=settings.connections_per_client)
-        self._request_timeout_s = settings.request_timeout_s
 
     def client_connected(self, client: connection.Client) -> None:
         address = client.peername[0]
@@ -60,27 +53,14 @@ class Clients:
         else:
             self._open[client.id] = address
             self._by_address[address] += 1
-            self._await_request(client)
 
     def client_disconnected(self, client: connection.Client) -> None:
-        self.has_spoken(client)
         self._origin_count -= len(self._origins.pop(client.id, ()))  # those whose end no hook tells of
         address = self._open.pop(client.id, None)
         if address is not None:
             self._by_address[address] -= 1
             if not self._by_address[address]:
                 del self._by_address[address]
-
-    def http_connect(self, flow: http.HTTPFlow) -> None:
-        """A tunnel is no request yet: what is to come through it is waited for no longer than anything else."""
-        self.has_spoken(flow.client_conn)
-        self._await_request(flow.client_conn)
-
-    def requestheaders(self, flow: http.HTTPFlow) -> None:
-        self.has_spoken(flow.client_conn)
-
-    def tcp_start(self, flow: tcp.TCPFlow) -> None:
-        self.has_spoken(flow.client_conn)
 
     def server_connect(self, data: ServerConnectionHookData) -> None:
         if self._origin_count >= self._shares.origins:
@@ -96,11 +76,6 @@ class Clients:
     def server_disconnected(self, data: ServerConnectionHookData) -> None:
         self._left(data)
 
-    def done(self) -> None:
-        for timer in self._speechless.values():
-            timer.cancel()
-        self._speechless.clear()
-
     def _left(self, data: ServerConnectionHookData) -> None:
         origins = self._origins.get(data.client.id, set())
         if data.server.id in origins:
@@ -108,31 +83,6 @@ class Clients:
             self._origin_count -= 1
         if not origins:
             self._origins.pop(data.client.id, None)
-
-    def _await_request(self, client: connection.Client) -> None:
-        self._await(self._request_timeout_s, self._hear_out, client)
-
-    def _await(
-        self, delay_s: float, then: Callable[[connection.Client], None], client: connection.Client
-    ) -> None:
-        self._speechless[client.id] = asyncio.get_running_loop().call_later(delay_s, then, client)
-
-    def has_spoken(self, client: connection.Client) -> None:
-        """The client has come to its first request, or to what nobody looks into."""
-        timer = self._speechless.pop(client.id, None)
-        if timer is not None:
-            timer.cancel()
-
-    def _hear_out(self, client: connection.Client) -> None:
-        self._await(_HEARD_OUT_S, self._hang_up, client)
-
-    def _hang_up(self, client: connection.Client) -> None:
-        self._speechless.pop(client.id, None)
-        server = ctx.master.addons.get("proxyserver")
-        handler = server.connections.get(client.id) if server else None
-        io = handler.transports.get(client) if handler else None
-        if io is not None and io.handler is not None:
-            io.handler.cancel("no request in time")
 
     def _is_allowed(self, text: str) -> bool:
         address = ipaddress.ip_address(text.partition("%")[0])  # fe80::1%eth0

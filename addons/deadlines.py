@@ -1,5 +1,8 @@
 """No reader waits for ever: an origin that does not connect, answer or go on in time is given up.
 
+A person does not wait long for a page. Scripts do: with long polling a site answers when there is news, and only
+then. So what is no page, and would not be repaired, has the site's own time, within a bound.
+
 mitmproxy itself waits for the operating system (minutes) to connect and for ten minutes for an answer. Here every
 forwarded request is looked at once its time may be over; if it is, the tasks that hold the connections to that origin
 are cancelled, which mitmproxy reports like any failed connection, and addons/failures.py answers. All is measured by
@@ -20,7 +23,8 @@ from mitmproxy import ctx, http
 from mitmproxy.connection import Client, Server
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-from addons.flows import TIMED_OUT
+from addons.flows import TIMED_OUT, request_of
+from proxy.readers.navigation import asks_for_repair
 from proxy.settings import ProxySettings
 
 _SENT_AT = "linkmend_sent_at"
@@ -132,16 +136,20 @@ class Deadlines:
             ends_at = asked_at + self.settings.connect_timeout_s
         else:
             connected_at = self._connected_at.get(flow.server_conn, 0.0)
-            ends_at = max(asked_at, connected_at) + self.settings.first_byte_timeout_s
+            ends_at = max(asked_at, connected_at) + self._patience_s(flow)
         self._give_up_at(ends_at, flow)
 
     def _check_progress(self, flow: http.HTTPFlow) -> None:
         """While a body arrives: the connection's watchdog knows when anything last happened on it."""
         handler = self._handler_of(flow)
         if handler is not None:
-            self._give_up_at(
-                handler.timeout_watchdog.last_activity + self.settings.first_byte_timeout_s, flow
-            )
+            self._give_up_at(handler.timeout_watchdog.last_activity + self._patience_s(flow), flow)
+
+    def _patience_s(self, flow: http.HTTPFlow) -> float:
+        request = request_of(flow)
+        if asks_for_repair(request.method, request.headers):
+            return self.settings.first_byte_timeout_s
+        return max(self.settings.idle_timeout_s, self.settings.first_byte_timeout_s)
 
     def _give_up_at(self, ends_at: float, flow: http.HTTPFlow) -> None:
         left_s = ends_at - time.monotonic()

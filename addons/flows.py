@@ -28,6 +28,8 @@ FAILURE = "linkmend_failure"
 """Metadata: the `Failure` that kept us from getting an answer of the origin."""
 TIMED_OUT = "linkmend_timed_out"
 """Metadata: we ended the connection because the origin took too long."""
+EXPECTS_CONTINUE = "linkmend_expects_continue"
+"""Metadata: the client waits for the origin's leave before it sends its body (`Expect: 100-continue`)."""
 KEPT = "linkmend_kept"
 """Metadata: the `Kept` body of a page that was passed on before it was whole."""
 KEPT_BYTES = 8 * 1024 * 1024

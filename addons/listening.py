@@ -5,9 +5,10 @@ While a worker is replaced, the socket stays open in the supervisor: whoever con
 """
 
 import asyncio
+import errno
 import inspect
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,10 @@ from proxy.errors import StartError
 
 _QUEUE = 1024
 _AT_ONCE = 1  # connections a worker takes at a time: a burst is shared among all
+
+
+_Place = tuple[int, tuple[Any, ...]]
+"""An address family, and an address of it as sockets take it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +63,54 @@ _SHARED = (
 
 
 def opened(host: str, port: int) -> Door:
-    """Listen on all addresses of a host, as asyncio would. Raises StartError."""
+    """Listen on all addresses of a host, as asyncio would; `::` and no host are IPv4 and IPv6. Raises StartError."""
     sockets: list[socket.socket] = []
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        for family, kind, protocol, _, address in dict.fromkeys(found):
-            each = socket.socket(family, kind, protocol)
-            sockets.append(each)
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            if family == socket.AF_INET6:
-                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            each.bind((address[0], sockets[0].getsockname()[1], *address[2:]) if sockets[1:] else address)
-            each.listen(_QUEUE)
+        for number, (family, address) in enumerate(_places(host, port)):
+            try:
+                sockets.append(_listening(family, (address[0], _port_of(sockets, port), *address[2:])))
+            except OSError as error:
+                # Where there is no IPv6, or no IPv4, everybody comes by the other.
+                if not number or host not in _BOTH or error.errno not in _NO_FAMILY:
+                    raise
     except OSError as error:
         for each in sockets:
             each.close()
         why = f"[Errno {error.errno}] {error.strerror}"
         raise StartError(f"cannot listen on {host}:{port}: {why}") from error
     return Door(host, port, tuple(sockets))
+
+
+_V4: _Place = (socket.AF_INET, ("0.0.0.0", 0))  # noqa: S104
+_V6: _Place = (socket.AF_INET6, ("::", 0, 0, 0))
+_BOTH = {"": (_V4, _V6), "::": (_V6, _V4)}
+_NO_FAMILY = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL, errno.EPROTONOSUPPORT})
+
+
+def _places(host: str, port: int) -> Iterable[_Place]:
+    if host in _BOTH:
+        return _BOTH[host]
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return dict.fromkeys((family, address) for family, _, _, _, address in found)
+
+
+def _port_of(sockets: Sequence[socket.socket], port: int) -> int:
+    return int(sockets[0].getsockname()[1]) if sockets else port
+
+
+def _listening(family: int, address: tuple[Any, ...]) -> socket.socket:
+    each = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            # A client by IPv4 has an address of IPv4, by a socket of its own.
+            each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        each.bind(address)
+        each.listen(_QUEUE)
+    except OSError:
+        each.close()
+        raise
+    return each
 
 
 class Listening:

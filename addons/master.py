@@ -23,11 +23,12 @@ from typing import Any
 from cryptography.exceptions import UnsupportedAlgorithm
 from mitmproxy import connection, exceptions, flow, hooks, master, options
 from mitmproxy.addonmanager import AddonManager
-from mitmproxy.addons import clientplayback, core, disable_h2c, next_layer, proxyserver, tlsconfig
+from mitmproxy.addons import clientplayback, core, disable_h2c, proxyserver, tlsconfig
 from mitmproxy.proxy.server import ConnectionHandler
 
 from addons.certificates import QuickTls
-from addons.internals import inline
+from addons.internals import inline, watchdog
+from addons.internals.choosing import PatientNextLayer
 from addons.lookups import Lookups
 from proxy.errors import StartError
 from proxy.processes.loops import is_cancelled
@@ -59,8 +60,13 @@ def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
 
 def mode_at(settings: ProxySettings) -> str:
     """mitmproxy's mode with where it listens in it: a change of that alone would not be noticed on a reload."""
+    if "@" in settings.mode:
+        return settings.mode
     host, port = split_address(settings.listen)
-    return settings.mode if "@" in settings.mode else f"{settings.mode}@{host}:{port}"
+    if settings.mode == "transparent" and host == "0.0.0.0":  # noqa: S104
+        # What a router redirects comes by IPv6 as well: on no host in particular, both are listened on.
+        return f"{settings.mode}@{port}"
+    return f"{settings.mode}@{host}:{port}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +213,7 @@ class LeanMaster(master.Master):
             clientplayback.ClientPlayback(),
             disable_h2c.DisableH2C(),
             proxyserver.Proxyserver(),
-            next_layer.NextLayer(),
+            PatientNextLayer(),
             QuickTls(),
             *addons,
             _Inline(self, self._lean.begin),
@@ -217,6 +223,7 @@ class LeanMaster(master.Master):
     def apply(self, settings: ProxySettings) -> None:
         """Set mitmproxy's options from ours; safe while running. Raises StartError for a mode it does not know."""
         chosen = mitmproxy_options(settings, self._confdir)
+        watchdog.allow(settings.idle_timeout_s)
         try:
             self.options.update(mode=[mode_at(settings)], **chosen)
         except exceptions.OptionsError as error:

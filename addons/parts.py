@@ -31,6 +31,7 @@ from addons.quick import Asides, Quick
 from addons.reach import Guard, Place
 from addons.repair import Repair
 from addons.rules import Held, Rules
+from addons.slowclients import SlowClients
 from addons.soft404 import Soft404
 from addons.tunnels import Tunnels
 from addons.underway import UnderWay
@@ -104,13 +105,14 @@ class Parts:
             offline=offline,
         )
         self._clients = Clients(settings.proxy)
+        self._slow_clients = SlowClients(settings.proxy)
         desk.metrics.watch(open_connections=lambda: len(self._clients))
         self._counting = Counting(desk.metrics, desk.line)
         self._admin = Admin(lambda: desk.door_address, lambda: desk.door, portal=portal)
         self._verdicts = RememberedVerdicts(premises.rules)
         self._rules = Rules(self._verdicts, portal=portal)
         self._bypass = Bypass(
-            settings.proxy, premises.rules, _passed_through(settings), spoke=self._clients.has_spoken
+            settings.proxy, premises.rules, _passed_through(settings), spoke=self._slow_clients.leave_alone
         )
         self._guard = Guard(
             lambda: premises.reach,
@@ -137,7 +139,7 @@ class Parts:
             settings.cache,
             premises.responses,
             Asides(
-                spoke=self._clients.has_spoken,
+                spoke=self._slow_clients.was_answered,
                 opened=Opened(office.visitors, office.misses, hasher),
                 judges=self._soft404.judges,
                 was_redirected=self._soft404.was_redirected,
@@ -178,6 +180,7 @@ class Parts:
         """In the order that addons/__init__.py explains."""
         return [
             self._clients,
+            self._slow_clients,
             self._bypass,
             Tunnels(self.premises.rules),
             Identify(),
@@ -210,7 +213,7 @@ class Parts:
         if self.desk is not None:
             self.desk.apply(settings)
         self._clients.apply(settings.proxy)
-        self._parent.settings = self._deadlines.settings = settings.proxy
+        self._parent.settings = self._deadlines.settings = self._slow_clients.settings = settings.proxy
         self._cache.settings = self._quick.settings = settings.cache
         self._harvest.settings = settings.harvest
         self._soft404.settings = settings.soft404

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from mitmproxy import http
 
-from addons.flows import OURS, make_response
+from addons.flows import EXPECTS_CONTINUE, OURS, make_response
 from addons.rules import verdict_of
 from proxy.rules.model import Action
 
@@ -34,6 +34,10 @@ class Uploads:
             return  # refused already: a stream cannot be answered
         elif (unknown or large) and flow.request.method != "CONNECT" and not self._is_kept_in(flow):
             flow.request.stream = True
+            # mitmproxy would give leave itself; it is the site's to give (RFC 9110 10.1.1).
+            if flow.request.headers.get("expect", "").lower() == "100-continue" and flow.request.is_http11:
+                del flow.request.headers["expect"]
+                flow.metadata[EXPECTS_CONTINUE] = True
 
     def _is_kept_in(self, flow: http.HTTPFlow) -> bool:
         verdict = verdict_of(flow)

@@ -60,7 +60,9 @@ class ProxySettings:
     connections_per_client: int = 1000
     """Most connections of one address; a browser takes up to 32, and a class behind one router is one address."""
     request_timeout_s: float = 30.0
-    """How long a client may take from connecting to the end of its first request's headers."""
+    """How long a client may take for the headers of a request, and for each 15 kB of an upload."""
+    keep_alive_s: float = 120.0
+    """How long a client's connection may rest between two requests."""
     http2: bool = False
     """Offer HTTP/2 to browsers and origins; costs memory on large downloads, gains little on a LAN."""
     verify_origins: bool = True
@@ -70,7 +72,9 @@ class ProxySettings:
     connect_timeout_s: float = 10.0
     """How long a name may take to resolve and a connection to open."""
     first_byte_timeout_s: float = 30.0
-    """How long a site may take to begin its answer."""
+    """How long a site may take to begin a page that a person waits for, or what a program wants repaired."""
+    idle_timeout_s: float = 600.0
+    """How long it may take for anything else, such as a script's long poll."""
     stop_grace_s: float = 10.0
     """How long answers under way may take to finish when linkmend is stopped."""
     hang_timeout_s: float = 60.0

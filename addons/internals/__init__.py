@@ -1,10 +1,13 @@
 """What leans on mitmproxy's internals: kept small, in one place, checked at start-up, tried on 11 and 12."""
 
 from addons.internals import (
+    choosing,
     draining,
+    heads,
     inline,
     interim,
     limits,
+    messages,
     originconnections,
     quicklayer,
     shortcuts,
@@ -18,10 +21,13 @@ def install() -> None:
     """Teach mitmproxy what linkmend needs. Raises StartError when its internals have changed."""
     streams.install()
     interim.install()
+    heads.install()
     limits.install()
+    messages.install()
     tunnels.install()
     watchdog.install()
     draining.install()
+    choosing.check()
     quicklayer.check()
     inline.check()
     shortcuts.install()

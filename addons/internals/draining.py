@@ -3,14 +3,21 @@
 After every piece of data mitmproxy asks each connection whether what was written to it has gone out, through a lock
 and a coroutine each. Mostly it has, and the connection is well: then there is nothing to ask. That one is broken is
 noticed by asking, too.
+
+An origin that ends an upload with its answer (413) may have sent it when our next piece meets a closed connection:
+what it said is read before the connection is given up.
 """
 
 import asyncio
+from typing import Any
 
-from mitmproxy.proxy.server import ConnectionHandler
+from mitmproxy.connection import Server
+from mitmproxy.proxy import events
+from mitmproxy.proxy.server import ConnectionHandler, ConnectionIO
 
 from proxy.errors import StartError
 
+_LAST_WORDS_BYTES = 256 * 1024
 _drain_writers = ConnectionHandler.drain_writers
 
 
@@ -20,8 +27,29 @@ async def drain_writers(self: ConnectionHandler) -> None:
         if writer is None:
             continue
         if not _is_well(writer, io.reader):
+            await _hear_last_words(self)
             await _drain_writers(self)
             return
+
+
+async def _hear_last_words(self: ConnectionHandler) -> None:
+    for connection, io in tuple(self.transports.items()):
+        if isinstance(connection, Server) and io.writer is not None and (said := _unread(io)):
+            await self.server_event(events.DataReceived(connection, said))
+
+
+def _unread(io: ConnectionIO) -> bytes:
+    """What has arrived on a connection that broke in this moment, and that asyncio would never read."""
+    writer, reader = io.writer, io.reader
+    if not isinstance(writer, asyncio.StreamWriter) or not writer.is_closing():
+        return b""
+    own: Any = getattr(writer.transport, "_sock", None)
+    if own is None or own.fileno() < 0 or getattr(reader, "_buffer", b""):
+        return b""  # what is in the buffer comes first, and is about to be read
+    try:
+        return bytes(own.recv(_LAST_WORDS_BYTES))
+    except OSError:
+        return b""
 
 
 def _is_well(writer: object, reader: object) -> bool:

@@ -38,6 +38,8 @@ class InlineHooks:
         self._top = top
         self._begin = begin
         self._is_shortest = False
+        self.received = 0
+        """Bytes that have come from the client."""
 
     @property
     def context(self) -> Context:
@@ -47,6 +49,8 @@ class InlineHooks:
         if not self._is_shortest:
             self._top = _shortened(self._top)
             self._is_shortest = isinstance(self._top, HttpLayer)
+        if type(event) is events.DataReceived and type(event.connection) is Client:
+            self.received += len(event.data)
         return joined(self._handled(event))
 
     def _handled(self, event: events.Event) -> Generator[commands.Command, Any, None]:

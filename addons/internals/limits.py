@@ -1,8 +1,8 @@
 """What one peer may send before it has said anything that can be answered: bounds on heads and chunk-size lines.
 
 mitmproxy keeps whatever arrives until a head or a line is complete, and both may never be. So its HTTP/1 layers get
-a buffer that refuses to wait for more than a bound; it refuses control characters in a head too (RFC 9110 5.5) and
-joins folded lines (RFC 9112 5.2), which would otherwise be passed on. A client is told so and let go; an origin has
+a buffer that refuses to wait for more than a bound, and joins folded lines (RFC 9112 5.2), which would otherwise be
+passed on. What stands in the lines is for addons/internals/heads.py. A client is told so and let go; an origin has
 failed, and the reader gets our page. `install` checks the internals this relies on.
 """
 
@@ -16,17 +16,19 @@ from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import _http1
 from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Connection, Http1Server
 
+from addons.internals.heads import RESPONSE_LINES, is_cut_head
 from addons.internals.interim import read_past_interim
 from proxy.errors import StartError
 
 HEAD_BYTES = 256 * 1024
 """Past what any browser or server sends or takes; whole heads may be longer by what came in the same read."""
-HEAD_LINES = 500
+HEAD_LINES = RESPONSE_LINES + 1
 LINE_BYTES = 16 * 1024
 """Of a line with a chunk's size."""
 AHEAD_BYTES = 1024 * 1024
 """What a client may send ahead while an answer is under way."""
 
+_BLANKS = (b" ", b"\t")
 _NEEDED = ("read_headers", "read_body", "wait", "done")
 _read_request = Http1Server.read_headers
 _wait = Http1Connection.wait
@@ -45,7 +47,7 @@ class BoundedBuffer(ReceiveBuffer):
             raise h11.RemoteProtocolError(f"header section of more than {HEAD_BYTES} bytes", 431)
         if lines and len(lines) > HEAD_LINES:
             raise h11.RemoteProtocolError(f"header section of more than {HEAD_LINES} lines", 431)
-        return lines and _sound(lines)
+        return lines and _unfolded(lines)
 
     def maybe_extract_next_line(self) -> bytearray | None:
         line = super().maybe_extract_next_line()
@@ -54,19 +56,13 @@ class BoundedBuffer(ReceiveBuffer):
         return line
 
 
-def _sound(lines: list[bytearray]) -> list[bytearray]:
-    """The lines of a head, folded ones joined."""
-    head = b"\n".join(lines)
-    if b"\r" in head or b"\0" in head:
-        raise h11.RemoteProtocolError("control character in a header")
-    return _unfolded(lines) if b"\n " in head or b"\n\t" in head else lines
-
-
 def _unfolded(lines: list[bytearray]) -> list[bytearray]:
+    if not any(line.startswith(_BLANKS) for line in lines):
+        return lines
     whole: list[bytearray] = []
     for line in lines:
-        if line.startswith((b" ", b"\t")) and len(whole) > 1:
-            whole[-1] += b" " + line.strip()
+        if line.startswith(_BLANKS) and len(whole) > 1:
+            whole[-1] += b" " + line.strip(b" \t")
         else:
             whole.append(line)
     return whole
@@ -95,12 +91,26 @@ def _read_bounded_request(self: Http1Server, event: events.ConnectionEvent) -> G
 
 def _read_bounded_answer(self: Http1Client, event: events.ConnectionEvent) -> Generator[Any, Any, None]:
     try:
-        yield from read_past_interim(self, event)
+        if isinstance(event, events.ConnectionClosed) and _is_all_there_is(self):
+            yield from _read_cut_answer(self, event)
+        else:
+            yield from read_past_interim(self, event)
     except h11.RemoteProtocolError as error:
         self.state = self.done
         yield commands.CloseConnection(self.conn)
         if self.stream_id is not None:
             yield layers.ReceiveHttp(_malformed(self.stream_id, f"malformed answer: {error}"))
+
+
+def _is_all_there_is(self: Http1Client) -> bool:
+    """Whether a head ended with its connection; over TLS somebody may have cut it, and browsers refuse it."""
+    return self.request is not None and not self.conn.tls and is_cut_head(bytes(self.buf))
+
+
+def _read_cut_answer(self: Http1Client, event: events.ConnectionClosed) -> Generator[Any, Any, None]:
+    self.buf += b"Cache-Control: no-store\r\n\r\n"  # what else it would have said, nobody knows
+    yield from read_past_interim(self, events.DataReceived(self.conn, b""))
+    yield from self.state(event)
 
 
 def _malformed(stream_id: int, message: str) -> layers.ResponseProtocolError:

@@ -13,6 +13,7 @@ And it runs the hooks that need not wait itself (addons/internals/inline.py): fo
 otherwise climb through all layers above, and its completion back down again.
 """
 
+import re
 import time
 from collections.abc import Generator
 from typing import Any
@@ -24,7 +25,7 @@ from mitmproxy.proxy.layer import Paused
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
 
-from addons.flows import ANSWERABLE, KEPT, KEPT_BYTES, Kept
+from addons.flows import ANSWERABLE, EXPECTS_CONTINUE, KEPT, KEPT_BYTES, Kept
 from addons.internals.inline import BEGIN, Begin
 from addons.internals.shortcuts import validate_headers
 from proxy.errors import StartError
@@ -36,6 +37,10 @@ _NEEDED = (
     "check_invalid",
     "check_body_size",
     "check_killed",
+    "start_request_stream",
+    "start_response_stream",
+    "state_stream_request_body",
+    "state_stream_response_body",
     "flow_done",
     "state_done",
     "state_errored",
@@ -44,9 +49,15 @@ _NEEDED = (
 )
 _IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})  # RFC 9110 9.2.2
 HELD_BACK_S = 1.0
-"""How long a good page is held back, so that a connection cut meanwhile can become a repair page."""
+"""How long a page whose length is known is held back: it is judged whole, and a cut one becomes a repair page."""
+FLOWING_HELD_BACK_S = 0.5
+"""How long one of unknown length is, which its site may be making while we wait..."""
+PAUSE_S = 0.15
+"""... and it is passed on as soon as nothing has come for so long: then the site is waiting, and not the line."""
 MISS_HELD_BACK_S = 10.0
-"""How long a miss is, which has to be whole to become one; what drips for longer is passed on as it is."""
+"""How long a miss is, which has to be whole to become a repair page; what drips for longer is passed on as it is."""
+_UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_UNFIT_IN_TARGET = re.compile(rb"[\x00-\x20\x7f]")
 _CLOSED = "server closed connection"
 
 
@@ -55,8 +66,12 @@ class AnsweringStream(HttpStream):
 
     _tried_again = False
     _held_since: float | None = None  # by a clock that nobody sets
+    _last_piece_at = 0.0
+    _is_timed = False
 
     def handle_event(self, event: events.Event) -> Generator[Any, Any, None]:
+        if isinstance(event, events.Wakeup):
+            return self._wake_up()
         begin = vars(self.context).get(BEGIN)
         if begin is None or self._paused:
             return super().handle_event(event)
@@ -77,6 +92,29 @@ class AnsweringStream(HttpStream):
                 except StopIteration:
                     return
             yield command
+
+    def start_request_stream(self) -> Generator[Any, Any, None]:
+        if self.flow.metadata.get(EXPECTS_CONTINUE):
+            self.flow.request.headers["expect"] = "100-continue"
+        yield from super().start_request_stream()
+
+    def send_response(self, already_streamed: bool = False) -> Generator[Any, Any, None]:
+        yield from super().send_response(already_streamed)  # type: ignore[no-untyped-call]
+        if self.client_state == self.state_stream_request_body and self.server_state == self.state_done:
+            yield from self._end_early()
+
+    def _end_early(self) -> Generator[Any, Any, None]:
+        """The origin has answered before the upload was whole, as with 413: what is left of it is for nobody.
+
+        The connection to the origin is worth nothing any more. The client's goes on once the client has sent the
+        rest, which is dropped: were it ended now, the client might never read the answer.
+        """
+        self.flow.live = False
+        self.client_state = self.state_errored
+        cut = layers.RequestProtocolError(self.stream_id, "answered before the upload was whole")
+        yield layers.SendHttp(cut, self.context.server)
+        yield layers.DropStream(self.stream_id)
+        yield layers.SendHttp(layers.ResponseEndOfMessage(self.stream_id), self.context.client)
 
     def flow_done(self) -> Generator[Any, Any, None]:
         yield from super().flow_done()
@@ -158,14 +196,54 @@ class AnsweringStream(HttpStream):
         if request:
             return (yield from self._refused_upload())
         response = self.flow.response
-        if response is None or response.stream or not self._held_long_enough(response):
+        if response is None or response.stream or not self.response_body_buf:
             return False
+        now = self._last_piece_at = time.monotonic()
+        if self._held_since is None:
+            self._held_since = now
+        if len(self.response_body_buf) > KEPT_BYTES or self._held_until(response) <= now:
+            yield from self._pass_on(response)
+        elif not self._is_timed and self._may_flow(response):
+            self._is_timed = True
+            yield commands.RequestWakeup(max(self._held_until(response) - now, 0.0))
+        return False
+
+    def _may_flow(self, response: http.Response) -> bool:
+        """Whether its site may still be making a page. What it has made and does not send is given up in time."""
+        return response.status_code < 400 and "content-length" not in response.headers
+
+    def _held_until(self, response: http.Response) -> float:
+        """A miss is held until it is whole or takes too long; a good page until it comes little by little."""
+        since = self._held_since or 0.0
+        if response.status_code >= 400:
+            return since + MISS_HELD_BACK_S
+        if not self._may_flow(response):
+            return since + HELD_BACK_S
+        return min(since + FLOWING_HELD_BACK_S, self._last_piece_at + PAUSE_S)
+
+    def _wake_up(self) -> Generator[Any, Any, None]:
+        """Nothing may have come for a while: what is there is passed on, if it is time."""
+        self._is_timed = False
+        # Whoever is paused, or has gone on to another state, has no body that waits.
+        if self._paused or self.server_state != self.state_consume_response_body:
+            return
+        response, now = self.flow.response, time.monotonic()
+        if response is None or response.stream or not self.response_body_buf:
+            return
+        left_s = self._held_until(response) - now
+        if left_s > 0:
+            self._is_timed = True
+            yield commands.RequestWakeup(left_s)
+        else:
+            yield from self._pass_on(response)
+
+    def _pass_on(self, response: http.Response) -> Generator[Any, Any, None]:
+        """Send what there is of the body, and the rest as it comes."""
         response.stream = self.flow.metadata[KEPT] = Kept()
         body = bytes(self.response_body_buf)
         self.response_body_buf.clear()
         yield from self.start_response_stream()
-        yield from self.handle_event(layers.ResponseData(self.stream_id, body))
-        return False
+        yield from self.state_stream_response_body(layers.ResponseData(self.stream_id, body))
 
     def _refused_upload(self) -> Generator[Any, Any, bool]:
         """What is uploaded and may not be streamed (a GET with a body, anything off the line) has its bounds too."""
@@ -180,21 +258,28 @@ class AnsweringStream(HttpStream):
         self.flow.live = False
         return True
 
-    def _held_long_enough(self, response: http.Response) -> bool:
-        """A miss is held until it is whole or takes too long; a good page until it comes little by little."""
-        if len(self.response_body_buf) > KEPT_BYTES:
-            return True
-        if self._held_since is None:
-            self._held_since = time.monotonic()
-        most_s = MISS_HELD_BACK_S if response.status_code >= 400 else HELD_BACK_S
-        return bool(self.response_body_buf) and time.monotonic() - self._held_since > most_s
+    def _refuse_request(self) -> Generator[Any, Any, None]:
+        self.flow.error = mitm_flow.Error("malformed request")
+        yield layers.HttpRequestHeadersHook(self.flow)
+        yield layers.HttpErrorHook(self.flow)
+        refusal = _protocol_error(
+            self.stream_id, "control character in a header", 400, "REQUEST_VALIDATION_FAILED"
+        )
+        yield layers.SendHttp(refusal, self.context.client)
+        self.flow.live = False
+        self.client_state = self.server_state = self.state_errored
 
     def check_invalid(self, request: bool) -> Generator[Any, Any, bool]:
         """An origin whose headers are malformed has failed like any other, instead of ending in a bare 502."""
+        if request and self.flow.request.is_http2 and _is_unfit(self.flow.request):
+            yield from self._refuse_request()
+            return True
         if request or not self.context.options.validate_inbound_headers or self.flow.response is None:
             return (yield from super().check_invalid(request))
         try:
             validate_headers(self.flow.response)
+            if self.flow.response.is_http2 and _has_unfit_values(self.flow.response.headers):
+                raise ValueError("control character in a header")
         except ValueError as error:
             yield commands.CloseConnection(self.flow.server_conn)
             malformed = f"malformed answer: {error}"
@@ -203,6 +288,18 @@ class AnsweringStream(HttpStream):
             self.server_state = self.state_errored  # what else it sends is nobody's
             return True
         return False
+
+
+def _is_unfit(request: http.Request) -> bool:
+    """Whether a request that came by HTTP/2 could not be written as HTTP/1 without becoming another, or several."""
+    data = request.data
+    return any(
+        _UNFIT_IN_TARGET.search(part) for part in (data.method, data.scheme, data.authority, data.path)
+    ) or _has_unfit_values(request.headers)
+
+
+def _has_unfit_values(headers: http.Headers) -> bool:
+    return any(_UNFIT.search(value) for _, value in headers.fields)
 
 
 def _gone(event: events.Event) -> Generator[Any, Any, None]:

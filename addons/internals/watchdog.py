@@ -5,6 +5,7 @@ learn the time some minutes after they start, and every connection that is then 
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,6 +14,8 @@ from mitmproxy.proxy import server
 
 from proxy.errors import StartError
 
+_USUAL_S = 600
+_MARGIN_S = 30
 _NEEDED = ("register_activity", "watch", "disarm")
 
 
@@ -39,10 +42,15 @@ class SteadyWatchdog(server.TimeoutWatchdog):
             return
 
 
+def allow(idle_s: float) -> None:
+    """Have connections that are opened from now on live through a silence of so long, such as of a long poll."""
+    server.TCP_TIMEOUT = max(_USUAL_S, math.ceil(idle_s) + _MARGIN_S)
+
+
 def install() -> None:
     """Have mitmproxy use our watchdog. Raises StartError when its internals have changed."""
     watchdog = getattr(server, "TimeoutWatchdog", None)
     missing = [name for name in _NEEDED if not callable(getattr(watchdog, name, None))]
-    if missing:
-        raise StartError(f"this mitmproxy is not supported: TimeoutWatchdog has no {', '.join(missing)}")
+    if missing or not isinstance(getattr(server, "TCP_TIMEOUT", None), int):
+        raise StartError("this mitmproxy is not supported: another TimeoutWatchdog")
     server.TimeoutWatchdog = SteadyWatchdog  # type: ignore[misc]

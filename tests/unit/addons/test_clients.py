@@ -1,11 +1,8 @@
 """addons.clients: who is served."""
 
 import asyncio
-import time
-from types import SimpleNamespace
 
 import pytest
-from mitmproxy import ctx
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from addons.clients import Clients
@@ -103,57 +100,3 @@ def test_connections_to_origins_are_bounded_and_counted_out_again():
     clients.client_disconnected(flow.client_conn)
     clients.server_disconnected(hooks[0])
     assert clients._origin_count == 0
-
-
-class Connected:
-    """A client with a connection handler, as mitmproxy keeps it."""
-
-    def __init__(self, monkeypatch):
-        self.client, self.ended = a_client(), []
-        io = SimpleNamespace(handler=SimpleNamespace(cancel=self.ended.append))
-        handler = SimpleNamespace(transports={self.client: io})
-        server = SimpleNamespace(connections={self.client.id: handler})
-        addons = SimpleNamespace(get={"proxyserver": server}.get)
-        monkeypatch.setattr(ctx, "master", SimpleNamespace(addons=addons), raising=False)
-        monkeypatch.setattr("addons.clients._HEARD_OUT_S", 0.0)
-
-    def after_a_while(self, *hooks):
-        async def connect():
-            clients = Clients(ProxySettings(request_timeout_s=0.0))
-            clients.client_connected(self.client)
-            flow = a_flow()
-            flow.client_conn = self.client
-            for hook in hooks:
-                getattr(clients, hook)(flow)
-            for _ in range(5):
-                await asyncio.sleep(0)
-
-        asyncio.run(connect())
-        return self.ended
-
-
-def test_a_client_that_asks_for_a_tunnel_and_says_nothing_is_let_go(monkeypatch):
-    assert Connected(monkeypatch).after_a_while("http_connect") == ["no request in time"]
-
-
-async def test_what_a_client_said_while_the_process_was_held_up_is_heard_before_it_is_let_go(monkeypatch):
-    connected, clients = Connected(monkeypatch), Clients(ProxySettings(request_timeout_s=0.05))
-    monkeypatch.setattr("addons.clients._HEARD_OUT_S", 0.05)
-    clients.client_connected(connected.client)
-    time.sleep(0.2)  # noqa: ASYNC251  all of the process is held up
-    for _ in range(3):
-        await asyncio.sleep(0)  # its time is over; what it said is read now
-    flow = a_flow()
-    flow.client_conn = connected.client
-    clients.requestheaders(flow)
-    await asyncio.sleep(0.2)
-    assert connected.ended == []
-
-
-def test_a_client_that_says_nothing_is_let_go(monkeypatch):
-    assert Connected(monkeypatch).after_a_while() == ["no request in time"]
-
-
-@pytest.mark.parametrize("hook", ["requestheaders", "tcp_start"])
-def test_a_client_that_has_asked_may_stay(monkeypatch, hook):
-    assert Connected(monkeypatch).after_a_while(hook) == []

@@ -10,9 +10,14 @@ from mitmproxy.connection import Server
 from addons.deadlines import _LATE_S, Deadlines
 from addons.flows import TIMED_OUT
 from proxy.settings import ProxySettings
-from tests.make import a_flow
+from tests import make
 
 SOON = ProxySettings(connect_timeout_s=0.05, first_byte_timeout_s=0.05)
+
+
+def a_flow(**known):
+    """A page that a person opens."""
+    return make.a_flow(**{"headers": (("Accept", "text/html"),), **known})
 
 
 class Connection:
@@ -86,6 +91,18 @@ async def test_a_body_that_is_passed_on_as_it_comes_may_rest():
     deadlines.request(a_flow())
     await gave_up(slow)
     assert not streaming.given_up.is_set()
+
+
+async def test_a_script_waits_for_as_long_as_the_site_takes():
+    page, poll, flow = Connection(), Connection(), a_flow(headers=(("Accept", "*/*"),))
+    deadlines = Deadlines(SOON, lambda asked: poll if asked is flow else page)
+    deadlines.request(flow)
+    deadlines.request(a_flow())
+    await gave_up(page)
+    assert not poll.given_up.is_set()
+    deadlines.settings = ProxySettings(connect_timeout_s=0.05, first_byte_timeout_s=0.05, idle_timeout_s=0.1)
+    deadlines.request(flow)
+    await gave_up(poll)  # within a bound
 
 
 async def test_a_connection_that_was_made_late_has_its_time_from_then_on():

@@ -1,0 +1,34 @@
+"""Which protocol is spoken in a tunnel is decided when enough of it has arrived to tell.
+
+mitmproxy decides by the first piece of data: if a client sends `GE` and then `T / HTTP/1.1`, or the first two bytes of
+its TLS greeting by themselves, it takes that for no protocol it knows, and passes all bytes on unread, past rules,
+cache and time limits. So as long as what has arrived may be the beginning of either, more is waited for.
+"""
+
+import re
+
+from mitmproxy.addons import next_layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import Layer
+
+from proxy.errors import StartError
+
+_BEGINNINGS = re.compile(rb"\x16(?:\x03.?)?|[A-Z][A-Z-]{0,23}", re.DOTALL)
+"""Of a TLS record, and of a request line: a method up to the space behind it."""
+
+
+class PatientNextLayer(next_layer.NextLayer):
+    """mitmproxy's chooser of layers, which does not decide too early."""
+
+    def _next_layer(self, context: Context, data_client: bytes, data_server: bytes) -> Layer | None:
+        if not data_server and _BEGINNINGS.fullmatch(data_client):
+            raise next_layer.NeedsMoreData
+        return super()._next_layer(context, data_client, data_server)
+
+
+def check() -> None:
+    """Raises StartError when mitmproxy's internals have changed."""
+    if not issubclass(getattr(next_layer, "NeedsMoreData", int), Exception) or not callable(
+        getattr(next_layer.NextLayer, "_next_layer", None)
+    ):
+        raise StartError("this mitmproxy is not supported: it chooses layers in another way")
