@@ -730,5 +730,22 @@ async def test_so_is_one_set_when_a_large_body_was_asked_about():
 
 async def test_a_shared_page_that_a_304_confirmed_to_somebody_with_a_cookie_is_kept():
     proxy = Proxy(stale(TAG, ("Content-Type", "text/html")))
-    await proxy.say(await proxy.ask(("Cookie", "bob")), 304, cc("max-age=60"), body=b"")
+    flow = await proxy.ask(("Cookie", "bob"))
+    await proxy.say(flow, 304, cc("max-age=60"), ("X-User", "bob"), body=b"")
+    assert flow.response.headers["x-user"] == "bob"
+    after = await proxy.ask()
+    assert told(after) == "linkmend;hit;ttl=10"
+    assert "x-user" not in after.response.headers
+
+
+@pytest.mark.parametrize("odd", [("X-Forwarded-Host", "evil.test"), ("Authorization", "Basic eA==")])
+async def test_a_304_to_a_request_that_could_not_be_stored_changes_nothing(odd):
+    proxy = Proxy(stale(TAG, ("Content-Type", "text/html")))
+    flow = await proxy.ask(odd)
+    await proxy.say(flow, 304, cc("max-age=60"), ("Link", "<http://evil.test/>"), body=b"")
+    assert flow.response.status_code == 200
+    after = await proxy.ask()
+    assert after.response is None
+    await proxy.say(after, 304, cc("max-age=60"), body=b"")
+    assert "link" not in after.response.headers
     assert told(await proxy.ask()) == "linkmend;hit;ttl=60"
