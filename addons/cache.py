@@ -316,6 +316,8 @@ class Cache:
 
     async def _answer(self, flow: http.HTTPFlow, passage: Passage, stored: StoredResponse) -> bool:
         now = self._clock()
+        if stored.vary:
+            self._store.note_variant(passage.request.url, stored)
         status = passage.status(ttl_s=ttl_s(stored, now, self.settings))
         return await answer(flow, passage, stored, now=now, status=status, body_server=self._body_server)
 
