@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from mitmproxy import ctx, exceptions, http
 
-from addons.flows import OURS, forget_request
+from addons.flows import OURS, forget_request, mitm_headers
 from proxy.cache.entry import Headers
 from proxy.cache.validating import CONDITIONS
 
@@ -26,13 +26,15 @@ def replay_in_mitmproxy(flow: http.HTTPFlow) -> None:
     ctx.master.commands.call("replay.client", [flow])
 
 
-def question(flow: http.HTTPFlow, conditions: Headers) -> http.HTTPFlow:
-    """A copy of a reader's request that asks for the whole page under our conditions."""
+def question(flow: http.HTTPFlow, conditions: Headers, *, headers: Headers | None = None) -> http.HTTPFlow:
+    """A copy of a user's request that asks for the whole page under our conditions; with `headers`, under those."""
     copy: http.HTTPFlow = flow.copy()  # type: ignore[no-untyped-call]
     copy.response = None
     copy.metadata.pop(OURS, None)
     forget_request(copy)
     copy.request.method = "GET"
+    if headers is not None:
+        copy.request.headers = mitm_headers(headers)
     copy.request.headers.pop("range", None)
     copy.request.headers.pop("if-range", None)
     send_on(copy.request, conditions)

@@ -10,8 +10,10 @@ reader's own, it would be too late to stream the stored body.
 """
 
 import asyncio
+import hashlib
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from weakref import WeakKeyDictionary
 
 from mitmproxy import http
@@ -36,18 +38,27 @@ from proxy.cache.decide import (
     may_collapse,
     may_stand_in,
 )
-from proxy.cache.entry import CacheRequest, FileBody, StoredResponse
-from proxy.cache.fields import content_length
+from proxy.cache.entry import CacheRequest, FileBody, Headers, StoredResponse, values
+from proxy.cache.fields import content_length, has
 from proxy.cache.flights import Flights
-from proxy.cache.freshness import ttl_s
+from proxy.cache.freshness import is_doubtful_error, ttl_s
+from proxy.cache.harmless import plain_part
 from proxy.cache.invalidating import invalidated
 from proxy.cache.outages import Outages
 from proxy.cache.status import write_cache_status
-from proxy.cache.storing import may_store, to_stored
+from proxy.cache.storing import (
+    changed_by,
+    confirmed,
+    may_store,
+    says_for_everyone,
+    speaks_for_all,
+    to_stored,
+)
 from proxy.cache.unshared import Unshared
 from proxy.cache.validating import freshened, updated_by_head
-from proxy.cache.vary import is_somebodys, select
+from proxy.cache.vary import is_somebodys, select, vary_names
 from proxy.readers.navigation import asks_for_repair
+from proxy.readers.privacy import SeenContent
 from proxy.settings import CacheSettings
 from proxy.store.bodyserver import BodyServer
 from proxy.store.responses import ResponseStore
@@ -77,6 +88,7 @@ class Cache:
         self._replay = replay
         self._unshared = Unshared()
         self._outages = Outages()
+        self._seen = SeenContent()
         self._passages: WeakKeyDictionary[http.HTTPFlow, Passage] = WeakKeyDictionary()
 
     # The hooks
@@ -95,7 +107,9 @@ class Cache:
         decision = decide(request, held, now=now, settings=self.settings)
         if not isinstance(decision, Fetch):
             return False
-        alone = not may_collapse(request, decision) or self._unshared.remembers(request.url, now)
+        alone = not may_collapse(request, decision, self.settings) or self._unshared.remembers(
+            request.url, now
+        )
         if not alone and not self._flights.lead(request.url):
             return False
         self._passages[flow] = passage = Passage(request=request, requested_at=now, leads=not alone)
@@ -210,7 +224,7 @@ class Cache:
     async def _collapse(self, passage: Passage, decision: Decision) -> Decision:
         """The decision after waiting for whoever already fetches the same."""
         request, key = passage.request, passage.request.url
-        if not may_collapse(request, decision) or self._unshared.remembers(key, self._clock()):
+        if not may_collapse(request, decision, self.settings) or self._unshared.remembers(key, self._clock()):
             return decision
         passage.leads = self._flights.lead(key)
         if passage.leads:
@@ -220,7 +234,7 @@ class Cache:
         after = await self._decide(passage)
         if isinstance(after, Serve) and isinstance(decision, Fetch | Revalidate):
             passage.collapsed, passage.forward = True, decision.forward
-        elif may_collapse(request, after):
+        elif may_collapse(request, after, self.settings):
             passage.leads = self._flights.lead(key)  # waiting once is enough, whoever else was quicker
         return after
 
@@ -287,20 +301,25 @@ class Cache:
     async def _serve(
         self, flow: http.HTTPFlow, passage: Passage, decision: Serve | ServeStaleAndRevalidate
     ) -> bool:
-        asked = None
+        asked, request = None, passage.request
         if isinstance(decision, ServeStaleAndRevalidate):
-            asked = question(flow, decision.conditions)  # before the answer points the flow elsewhere
+            # It is asked for everyone, so nothing of this client goes with it. And before the answer points the
+            # flow elsewhere.
+            request = replace(request, method="GET", headers=_asked_for_all(request, decision.stored))
+            asked = question(flow, decision.conditions, headers=request.headers)
         if not await self._answer(flow, passage, decision.stored):
             # What a 304 to another request changed may be stored under another file's name by now.
             held = select(passage.request, await self._variants(passage.request.url))
             if held is None or not await self._answer(flow, passage, held):
                 return False
         if asked is not None:
-            self._revalidate_behind(asked, passage.request, decision.stored)
+            self._revalidate_behind(asked, request, decision.stored)
         return True
 
     async def _answer(self, flow: http.HTTPFlow, passage: Passage, stored: StoredResponse) -> bool:
         now = self._clock()
+        if stored.vary:
+            self._store.note_variant(passage.request.url, stored)
         status = passage.status(ttl_s=ttl_s(stored, now, self.settings))
         return await answer(flow, passage, stored, now=now, status=status, body_server=self._body_server)
 
@@ -309,26 +328,26 @@ class Cache:
     def _take(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
         """Look at the origin's headers: may it be stored, do others wait in vain, is it to be streamed?"""
         request, status = passage.request, response.status_code
+        known = {"received_at": passage.received_at, "settings": self.settings}
         passage.storable = not passage.apart and may_store(
-            request, status, passage.headers, received_at=passage.received_at, settings=self.settings
+            request, status, passage.headers, seen_without_cookie=True, **known
         )
+        passage.unproven = passage.storable and not may_store(request, status, passage.headers, **known)
         length = content_length(passage.headers)
         if passage.storable and length is not None and length > self.settings.max_body_bytes:
             passage.storable = False
-        if passage.storable and (self._keeps_pinned(passage, status) or not verdict_of(flow).cache):
+        if passage.storable and (_keeps_stored(passage, status) or not verdict_of(flow).cache):
             passage.storable = False
         self._note_shared(passage, response)
         mark(response, passage.headers, passage.status(), received_at=passage.received_at)
         if self._streams(passage, status, length):
             passage.spool = self._store.spool() if passage.storable else None
-            response.stream = _tee(passage.spool) if passage.spool is not None else True
-
-    def _keeps_pinned(self, passage: Passage, status: int) -> bool:
-        """Whether an imported copy would be lost to an error page."""
-        return passage.stored is not None and passage.stored.pinned and status != 200
+            passage.digest = hashlib.blake2b(digest_size=16) if _matters(passage) else None
+            response.stream = _tee(passage.spool, passage.digest) if passage.spool is not None else True
 
     def _note_shared(self, passage: Passage, response: http.Response) -> None:
-        shared = passage.storable and answers_others(
+        shared = passage.storable and not passage.unproven
+        shared = shared and answers_others(
             self._stored(passage, response, b""), now=self._clock(), settings=self.settings
         )
         if shared:
@@ -372,9 +391,24 @@ class Cache:
             await self._updated_by_head(passage)
 
     async def _put(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
-        body = await passage.spool.finish() if passage.spool is not None else body_of(flow)
+        if passage.spool is None:
+            body: bytes | FileBody | None = body_of(flow)
+            digest = hashlib.blake2b(body or b"", digest_size=16) if _matters(passage) else None
+        else:
+            body, digest = None, passage.digest
+        if digest is not None and not self._seen_without_cookie(passage, digest.digest()):
+            if passage.spool is not None:
+                passage.spool.abandon()
+            return
+        if passage.spool is not None:
+            body = await passage.spool.finish()
         if body is not None:
             await self._store.put(passage.request.url, self._stored(passage, response, body))
+
+    def _seen_without_cookie(self, passage: Passage, digest: bytes) -> bool:
+        """Whether a body was sent to a request without a Cookie, now or before."""
+        cookie = "; ".join(values(passage.request.headers, "cookie")) if passage.unproven else None
+        return self._seen.note(passage.request.url, digest, cookie or None)
 
     def _stored(self, passage: Passage, response: http.Response, body: bytes | FileBody) -> StoredResponse:
         return to_stored(
@@ -391,29 +425,14 @@ class Cache:
         """The origin says 304 to our conditions."""
         if passage.stored is None:
             return
-        request, key = passage.request, passage.request.url
+        request = passage.request
         passage.set_cookies = tuple(field for field in passage.headers if field[0].lower() == "set-cookie")
         times = {"requested_at": passage.requested_at, "received_at": passage.received_at}
         stored = freshened(request, passage.stored, passage.headers, **times)
         if not passage.matches and (stored is None or is_somebodys(stored)):
             await self._contradicted(flow, passage)
             return
-        passage.storable = (
-            stored is not None
-            and not passage.apart
-            and may_store(
-                request,
-                200,
-                stored.headers,
-                received_at=passage.received_at,
-                settings=self.settings,
-                held=True,
-            )
-        )
-        if stored is not None and passage.storable:
-            await self._store.put(key, stored)
-        else:
-            await self._store.remove(key)
+        await self._change(passage, stored)
         now, held = self._clock(), stored or passage.stored
         passage.conclude(held)
         status = passage.status(ttl_s=ttl_s(held, now, self.settings))
@@ -424,7 +443,8 @@ class Cache:
 
         The client sent none, so that a 304 is no answer to it, and the variant is somebody else's.
         """
-        await self._store.remove(passage.request.url)
+        if passage.stored is not None and speaks_for_all(passage.request, passage.stored, self.settings):
+            await self._store.remove(passage.request.url)
         if passage.verdict is not None:
             passage.conclude(0)  # the reader's own request goes on as it came
             return
@@ -445,11 +465,23 @@ class Cache:
         if passage.stored is None:
             return
         times = {"requested_at": passage.requested_at, "received_at": passage.received_at}
-        stored = updated_by_head(passage.request, passage.stored, passage.headers, **times)
-        if stored is None:
-            await self._store.remove(passage.request.url)
-        else:
-            await self._store.put(passage.request.url, stored)
+        await self._change(
+            passage, updated_by_head(passage.request, passage.stored, passage.headers, **times)
+        )
+
+    async def _change(self, passage: Passage, merged: StoredResponse | None) -> None:
+        """Let an answer without a body change what is stored, as far as it may."""
+        request, stored = passage.request, passage.stored
+        if stored is None or passage.apart:  # what somebody alone may have been told changes nothing
+            return
+        changed = changed_by(request, stored, merged, received_at=passage.received_at, settings=self.settings)
+        if changed is stored and merged is not None and passage.conditional and passage.matches:
+            changed = confirmed(request, stored, merged, settings=self.settings)
+        passage.storable = changed is not None and changed is not stored
+        if changed is None:
+            await self._store.remove(request.url)
+        elif changed is not stored:
+            await self._store.put(request.url, changed)
 
     # When the origin fails
 
@@ -484,9 +516,32 @@ def _leaves_no_trace(passage: Passage, response: http.Response) -> bool:
     return not invalidated(passage.request, response.status_code, passage.headers)
 
 
-def _tee(spool: Spool) -> Callable[[bytes], bytes]:
+def _keeps_stored(passage: Passage, status: int) -> bool:
+    """Whether something better would be lost: an imported copy to anything but a page, a page to a passing error."""
+    if passage.stored is None:
+        return False
+    return (passage.stored.pinned and status != 200) or (
+        passage.stored.status == 200 and is_doubtful_error(status)
+    )
+
+
+def _matters(passage: Passage) -> bool:
+    """Whether it matters to whom else these bytes were sent."""
+    if not passage.storable or passage.unproven:
+        return passage.storable
+    # With a password nobody vouches that others are sent the same.
+    return not says_for_everyone(passage.headers) and not has(passage.request.headers, "authorization")
+
+
+def _asked_for_all(request: CacheRequest, stored: StoredResponse) -> Headers:
+    return plain_part(request.headers, named=vary_names(stored.headers))
+
+
+def _tee(spool: Spool, digest: "hashlib.blake2b | None") -> Callable[[bytes], bytes]:
     def through(chunk: bytes) -> bytes:
         spool.write(chunk)
+        if digest is not None:
+            digest.update(chunk)
         return chunk
 
     return through

@@ -36,6 +36,7 @@ class Harvest:
         visitors: Visitors,
         hasher: ClientHasher,
         max_bytes: int,
+        harmless_fields: tuple[str, ...] = (),
     ) -> None:
         self.settings = settings
         self._harvester = harvester
@@ -43,6 +44,7 @@ class Harvest:
         self._visitors = visitors
         self._hasher = hasher
         self._max_bytes = max_bytes
+        self._harmless = harmless_fields
         self._seen = SeenContent()
 
     def response(self, flow: http.HTTPFlow) -> None:
@@ -73,22 +75,22 @@ class Harvest:
             return
         # A redirect is judged as the page would be that it takes the place of.
         said = header_list(response.headers) if response else ()
-        shared = may_harvest(request, said, status=200, seen_without_cookie=False).allowed
+        shared = may_harvest(
+            request, said, status=200, seen_without_cookie=False, harmless=self._harmless
+        ).allowed
         new = urls.resolve(request.url, location) if shared else None
         if new is not None and not is_personal_url(new):
             self._harvester.later(partial(self._hints.note_redirect, request.url, new))
 
     def _offer(self, flow: http.HTTPFlow, request: CacheRequest) -> None:
         page = page_of(flow)
+        judged = partial(may_harvest, request, page.headers, status=page.status, harmless=self._harmless)
         # Most of what is refused is refused by its headers: only what is left is worth a digest of its body.
-        if (
-            len(page.body) > self._max_bytes
-            or not may_harvest(request, page.headers, status=page.status, seen_without_cookie=True).allowed
-        ):
+        if len(page.body) > self._max_bytes or not judged(seen_without_cookie=True).allowed:
             return
         headers = request.headers
         # Whoever signs in by a token is as personal as by cookie: neither vouches that a page is everybody's.
         cookie = "; ".join(value for name, value in headers if is_personal(name.lower())) or None
         shared = self._seen.note(page.url, hashlib.blake2b(page.body, digest_size=16).digest(), cookie)
-        if may_harvest(request, page.headers, status=page.status, seen_without_cookie=shared).allowed:
+        if judged(seen_without_cookie=shared).allowed:
             self._harvester.offer(page)

@@ -158,6 +158,7 @@ class Parts:
             visitors=office.visitors,
             hasher=hasher,
             max_bytes=settings.collection.max_document_bytes,
+            harmless_fields=settings.cache.harmless_fields,
         )
         self._repair = Repair(
             office.mender,

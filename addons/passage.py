@@ -1,6 +1,7 @@
 """What the cache knows of one request on its way through, from the `request` hook to the end of its answer."""
 
 import asyncio
+import hashlib
 from dataclasses import dataclass
 
 from mitmproxy import http
@@ -54,6 +55,10 @@ class Passage:
     headers: Headers = ()
     """The origin's headers, before ours were added."""
     storable: bool = False
+    unproven: bool = False
+    """Whether it is stored only if the same bytes were also sent to a request without a Cookie."""
+    digest: "hashlib.blake2b | None" = None
+    """Of the body so far, where it is streamed and others may have been sent the same."""
     spool: Spool | None = None
     file: FileAnswer | None = None
     set_cookies: Headers = ()
@@ -71,7 +76,7 @@ class Passage:
             forward=self.forward,
             forward_status=self.forward_status,
             ttl_s=ttl_s,
-            stored=self.storable,
+            stored=self.storable and not self.unproven,
             collapsed=self.collapsed,
             detail=self.detail,
         )

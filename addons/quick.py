@@ -127,6 +127,8 @@ class Quick:
         variant = self._variant(held, url, asked) if held is not None else None
         if held is None or variant is None or not self._may_be_shown(variant, asked, url, address):
             return None
+        if len(held.responses) > 1:
+            self._store.note_variant(url, variant.ready.stored)
         now = self._clock()
         if asked.fields.asks_nothing and not self._offline():
             said, is_whole = variant.ready.answer(asked.method, now), True

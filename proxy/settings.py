@@ -109,6 +109,12 @@ class CacheSettings:
     """... but no longer than this."""
     collapse_wait_s: float = 20.0
     """How long a request waits for an identical one that is under way."""
+    harmless_fields: tuple[str, ...] = ("Other", "Req-Num", "Test-ID", "Test-Name")
+    """Request fields of which no answer depends, beside those of browsers; a request with any other is not stored.
+
+    Preset are the marks of the public cache test suite, which no site reads. A proxy between browsers and linkmend
+    may add some (X-Forwarded-For, Via).
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,8 @@ from proxy.cache.directives import Directives, max_stale_s, request_directives, 
 from proxy.cache.entry import CacheRequest, Headers, StoredResponse
 from proxy.cache.fields import has, has_any, has_body
 from proxy.cache.freshness import age_s, forbids_stale, lifetime_s
-from proxy.cache.validating import CONDITIONS, conditions, other_variant
+from proxy.cache.harmless import is_plain_request
+from proxy.cache.validating import CONDITIONS, conditions, has_odd_condition, other_variant
 from proxy.cache.vary import nearest, select
 from proxy.settings import CacheSettings
 
@@ -97,9 +98,11 @@ def looks_up(request: CacheRequest) -> bool:
     return not has_body(request.headers)  # the answer may be to the body, which is not part of the key
 
 
-def may_collapse(request: CacheRequest, decision: Decision) -> bool:
+def may_collapse(request: CacheRequest, decision: Decision, settings: CacheSettings) -> bool:
     """Whether others may wait for this request's answer, because it may be theirs too."""
     if request.method != "GET" or not isinstance(decision, Fetch | Revalidate):
+        return False
+    if not is_plain_request(request.headers, also=settings.harmless_fields):
         return False
     if decision.forward in ("bypass", "request") or has(request.headers, "authorization"):
         return False
@@ -205,6 +208,6 @@ def _missing(request: CacheRequest, variants: Sequence[StoredResponse]) -> Decis
 def _ask(request: CacheRequest, stored: StoredResponse, *, forward: str) -> Decision:
     # A HEAD goes on as it is: its answer refreshes the stored GET (RFC 9111 4.3.5).
     found = conditions(stored) if request.method == "GET" else ()
-    if not found:
+    if not found or has_odd_condition(request):
         return Fetch(forward=forward, stored=stored)
     return Revalidate(stored=stored, conditions=found, forward=forward)

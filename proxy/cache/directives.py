@@ -8,6 +8,9 @@ from proxy.cache.entry import Headers, values
 from proxy.cache.fields import LARGEST_DELTA_S, seconds, split_list
 
 _REMEMBERED_LENGTH = 200
+_LARGEST = 4_000
+_EXCESSIVE = "no-store, no-cache"
+"""What a Cache-Control counts as that is too long to be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +52,7 @@ def request_directives(headers: Headers) -> Directives:
     lines = values(headers, "cache-control")
     if lines:
         return _directives(", ".join(lines))
-    pragma = [part.lower() for line in values(headers, "pragma") for part in split_list(line)]
+    pragma = [part.lower() for line in values(headers, "pragma") for part in split_list(line[:_LARGEST])]
     return _directives("no-cache" if "no-cache" in pragma else "")
 
 
@@ -63,16 +66,17 @@ def max_stale_s(asked: Directives) -> int:
 
 
 def _directives(text: str) -> Directives:
-    return _remembered(text) if len(text) <= _REMEMBERED_LENGTH else _parse(text)
+    if len(text) <= _REMEMBERED_LENGTH:
+        return _remembered(text)
+    return _parse(text) if len(text) <= _LARGEST else _remembered(_EXCESSIVE)
 
 
 def _parse(text: str) -> Directives:
-    by_name: dict[str, tuple[str, ...]] = {}
+    by_name: dict[str, list[str]] = {}
     for part in split_list(text):
         name, _, argument = part.partition("=")
-        key = name.strip(" \t").lower()
-        by_name[key] = (*by_name.get(key, ()), _unquoted(argument.strip(" \t")))
-    return Directives(by_name=by_name)
+        by_name.setdefault(name.strip(" \t").lower(), []).append(_unquoted(argument.strip(" \t")))
+    return Directives(by_name={name: tuple(arguments) for name, arguments in by_name.items()})
 
 
 # The same few values come with nearly every response.

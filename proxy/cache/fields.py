@@ -17,6 +17,8 @@ LARGEST_DELTA_S = 2**31
 
 _LONGEST_DATE = len("Wednesday, 31-Dec-99 23:59:59 GMT")
 _DIGITS = re.compile(r"[0-9]+")
+# Up to the next comma that is not quoted. A quoted string that never ends goes to the end; nothing is tried twice.
+_PART = re.compile(r'(?:[^",]++|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))*+', re.DOTALL)
 _DAYS = "mon|tue|wed|thu|fri|sat|sun"
 _LONG_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -45,19 +47,14 @@ def split_list(text: str) -> list[str]:
 
 def _split_quoted(text: str) -> list[str]:
     parts: list[str] = []
-    start, position, quoted = 0, 0, False
-    while position < len(text):
-        character = text[position]
-        if character == "\\" and quoted:
-            position += 1
-        elif character == '"':
-            quoted = not quoted
-        elif character == "," and not quoted:
-            parts.append(text[start:position])
-            start = position + 1
-        position += 1
-    parts.append(text[start:])
-    return parts
+    position = 0
+    while True:
+        found = _PART.match(text, position)
+        end = found.end() if found is not None else len(text)
+        parts.append(text[position:end])
+        if end >= len(text):
+            return parts
+        position = end + 1  # past the comma
 
 
 def seconds(text: str) -> int | None:

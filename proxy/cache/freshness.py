@@ -13,6 +13,10 @@ from proxy.settings import CacheSettings
 
 HEURISTIC_STATUSES = frozenset({200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501})
 """Statuses whose responses may be fresh without the origin saying so (RFC 9110 15.1); 206 is not stored."""
+ERRORS_OF_THE_PAGE = frozenset({404, 410, 451})
+"""Errors that say something of what was asked for; of any other, something else may be the cause."""
+ERRORS_FRESH_S = 30.0
+"""How long any other error is believed at most, however long it says: it may have been a bad moment."""
 _CLOCKS_DIFFER_S = 60.0
 
 
@@ -46,12 +50,17 @@ def heuristic_lifetime_s(
 
 def lifetime_s(stored: StoredResponse, settings: CacheSettings) -> float:
     """The freshness lifetime of a stored response."""
-    explicit = explicit_lifetime_s(stored.headers, received_at=stored.received_at)
-    if explicit is not None:
-        return explicit
-    return heuristic_lifetime_s(
-        stored.status, stored.headers, received_at=stored.received_at, settings=settings
-    )
+    lifetime = explicit_lifetime_s(stored.headers, received_at=stored.received_at)
+    if lifetime is None:
+        lifetime = heuristic_lifetime_s(
+            stored.status, stored.headers, received_at=stored.received_at, settings=settings
+        )
+    return min(lifetime, ERRORS_FRESH_S) if is_doubtful_error(stored.status) else lifetime
+
+
+def is_doubtful_error(status: int) -> bool:
+    """Whether an answer is an error that may have had another cause than the page."""
+    return status >= 400 and status not in ERRORS_OF_THE_PAGE
 
 
 def age_s(stored: StoredResponse, now: float) -> float:

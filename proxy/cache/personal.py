@@ -15,9 +15,16 @@ _LIKE_A_KEY = re.compile(
 )
 
 
-@lru_cache(maxsize=2048)  # browsers send the same twenty names with every request
+_LONGEST_NAME = 100
+
+
 def is_personal(name: str) -> bool:
-    """Whether a (lower-case) request field says who is asking."""
+    """Whether a (lower-case) request field says who is asking; a name that nobody would give a field may."""
+    return len(name) > _LONGEST_NAME or _is_like_a_key(name)
+
+
+@lru_cache(maxsize=2048)  # browsers send the same twenty names with every request
+def _is_like_a_key(name: str) -> bool:
     return _LIKE_A_KEY.search(name) is not None
 
 

@@ -6,6 +6,7 @@ any browser can read it, without Vary, since only one variant is had, and withou
 
 from collections.abc import Collection
 
+from proxy.cache.bounds import without_excess
 from proxy.cache.entry import Headers, StoredResponse
 from repair.model import Page
 
@@ -34,7 +35,7 @@ def pinned_response(
     if page.status not in statuses:
         return None
     kept = tuple((name, value) for name, value in page.headers if name.lower() not in _DROPPED)
-    headers: Headers = (*kept, ("Content-Length", str(len(body))))
+    headers: Headers = (*without_excess(kept), ("Content-Length", str(len(body))))
     fetched_at = page.fetched_at.timestamp()
     return StoredResponse(
         status=page.status,

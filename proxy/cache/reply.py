@@ -8,9 +8,18 @@ from proxy.cache.freshness import age_s
 from proxy.cache.ranges import Part, wanted_part
 from proxy.cache.validating import is_not_modified
 
-# RFC 9110 15.4.5: what the client needs to bring its own copy up to date.
-_IN_NOT_MODIFIED = frozenset(
-    {"cache-control", "content-location", "date", "etag", "expires", "last-modified", "vary"}
+# RFC 9110 15.4.5 has a 304 tell the client what it needs to bring its own copy up to date. Browsers take all fields
+# over (RFC 9111 3.2), policies and permissions too, so it gets all of them but those that describe the bytes it has.
+_OF_THE_BYTES = (
+    "content-digest",
+    "content-disposition",
+    "content-encoding",
+    "content-language",
+    "content-length",
+    "content-md5",
+    "content-range",
+    "content-type",
+    "repr-digest",
 )
 
 
@@ -30,8 +39,7 @@ def reply_from(request: CacheRequest, stored: StoredResponse, now: float) -> Rep
     """The answer that a stored response gives to a request that it may answer (RFC 9111 4)."""
     headers = (*without(stored.headers, "age"), ("Age", str(int(age_s(stored, now)))))
     if is_not_modified(request, stored):
-        few = tuple((name, value) for name, value in headers if name.lower() in {*_IN_NOT_MODIFIED, "age"})
-        return Reply(status=304, reason="Not Modified", headers=few)
+        return Reply(status=304, reason="Not Modified", headers=without(headers, *_OF_THE_BYTES))
     size = len(stored.body) if isinstance(stored.body, bytes) else stored.body.size
     part = wanted_part(request, stored, size)
     if part is not None:

@@ -19,6 +19,9 @@ CONDITIONS = ("if-none-match", "if-modified-since")
 
 # `"a,b"` is one tag; without quotes, as careless senders write them, a comma ends it.
 _TAGS = re.compile(r'(?:[Ww]/)?"[^"]*"|[^,\s]+')
+_WELL_FORMED_TAGS = re.compile(r'\*|(?:W/)?"[^"]*+"(?:[ \t]*+,[ \t]*+(?:W/)?"[^"]*+")*+')
+_LONGEST_LIST = 8 * 1024
+"""Characters of an If-None-Match that are looked through; whoever says more gets the page."""
 # RFC 9111 3.2: the stored bytes are not changed by a 304, so neither is what describes them.
 _OF_THE_BODY = frozenset({"content-length", "content-encoding", "content-type", "content-range"})
 
@@ -29,11 +32,22 @@ def is_not_modified(request: CacheRequest, stored: StoredResponse) -> bool:
         return False
     wanted = values(request.headers, "if-none-match")
     if wanted:
+        if sum(map(len, wanted)) > _LONGEST_LIST:
+            return False
         tags = _TAGS.findall(",".join(wanted))
         tag = etag(stored.headers)
         return "*" in tags or (tag is not None and _opaque(tag) in map(_opaque, tags))
     since = date_field(request.headers, "if-modified-since", now=stored.received_at)
     return since is not None and _modified_at(stored) <= since
+
+
+def has_odd_condition(request: CacheRequest) -> bool:
+    """Whether the client's own conditions are in a form that ours would not have: only the origin can know it."""
+    for line in values(request.headers, "if-none-match"):
+        if len(line) > _LONGEST_LIST or not _WELL_FORMED_TAGS.fullmatch(line.strip(" \t")):
+            return True
+    dates = values(request.headers, "if-modified-since")
+    return any(parse_date(line, now=0.0) is None for line in dates)
 
 
 def etag(headers: Headers) -> str | None:

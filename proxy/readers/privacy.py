@@ -14,9 +14,9 @@ from hashlib import blake2b
 from urllib.parse import unquote, urlsplit
 
 from proxy.cache.entry import CacheRequest, Headers, values
-from proxy.cache.fields import has, has_any
+from proxy.cache.fields import has
+from proxy.cache.harmless import is_plain_request
 from proxy.cache.personal import personal_fields
-from proxy.cache.storing import OVERRIDES
 
 _DIRECTIVE = re.compile(r"([\w\-]+)\s*(?:=\s*(?:\"[^\"]*\"|[^\s,\"]*))?")
 # Parameters that carry who somebody is, or a right that came with the address; written without _ - and dots.
@@ -85,24 +85,33 @@ class Verdict:
 
 
 def may_harvest(
-    request: CacheRequest, response_headers: Headers, *, status: int, seen_without_cookie: bool
+    request: CacheRequest,
+    response_headers: Headers,
+    *,
+    status: int,
+    seen_without_cookie: bool,
+    harmless: tuple[str, ...] = (),
 ) -> Verdict:
     """Whether the answer to this request may enter the collection, as far as its headers and address tell.
 
     `seen_without_cookie` is what `SeenContent.note` said of its content. `noindex` is the Document's to tell.
+    `harmless` are request fields that an admin declares so (`cache.harmless_fields`).
     """
-    refusal = _refusal(request, response_headers, status) or _cookie_refusal(
+    refusal = _refusal(request, response_headers, status, harmless) or _cookie_refusal(
         request, response_headers, seen_without_cookie
     )
     return Verdict(allowed=False, reason=refusal) if refusal else Verdict(allowed=True, reason="shareable")
 
 
-def _refusal(request: CacheRequest, response_headers: Headers, status: int) -> str:
+def _refusal(request: CacheRequest, response_headers: Headers, status: int, harmless: tuple[str, ...]) -> str:
     """The first rule that forbids it whatever the cookies, or ""."""
-    return next((reason for applies, reason in _rules(request, response_headers, status) if applies), "")
+    rules = _rules(request, response_headers, status, harmless)
+    return next((reason for applies, reason in rules if applies), "")
 
 
-def _rules(request: CacheRequest, response_headers: Headers, status: int) -> Iterator[tuple[bool, str]]:
+def _rules(
+    request: CacheRequest, response_headers: Headers, status: int, harmless: tuple[str, ...]
+) -> Iterator[tuple[bool, str]]:
     """What forbids it, one after the other, what is quick to tell and common first."""
     said = directives(response_headers)
     yield request.method != "GET", "method is not GET"
@@ -113,7 +122,7 @@ def _rules(request: CacheRequest, response_headers: Headers, status: int) -> Ite
     yield bool(personal_fields(request.headers) - {"cookie"}), "request says who is asking"
     yield "no-store" in directives(request.headers), "request says no-store"
     yield "*" in _varies_on(response_headers), "response varies on everything"
-    yield has_any(request.headers, OVERRIDES), "request bends the page by a header"
+    yield not is_plain_request(request.headers, also=harmless), "request has a field that may bend the page"
     yield is_personal_url(request.url), "address carries a session, a token or a name"
 
 

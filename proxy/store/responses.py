@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import ParamSpec, Self, TypeVar
 
-from proxy.cache.entry import StoredResponse
+from proxy.cache.entry import Headers, StoredResponse
 from proxy.errors import StoreError
 from proxy.settings import CacheSettings
 from proxy.store.changes import Changes, OwnChanges
@@ -105,8 +105,13 @@ class ResponseStore:
         if held.stamp != self._changes.stamp(key):
             self._memory.pop(key)  # another worker has changed it
             return None
-        self._note_use(key)
+        if len(held.responses) == 1:
+            self._note_use(key)
         return held
+
+    def note_variant(self, key: str, stored: StoredResponse) -> None:
+        """One of several variants is used: `recall`, `lookup` and `at_hand` do not know which it will be."""
+        self._note_use(key, stored.vary)
 
     async def lookup(self, key: str) -> tuple[StoredResponse, ...]:
         """Every variant, newest first, pinned ones last; () when there is none or the disk fails."""
@@ -119,7 +124,8 @@ class ResponseStore:
         try:
             found = await self._in(self._readers, self._shelves.read, key)
             if found:
-                self._note_use(key)
+                if len(found) == 1:
+                    self._note_use(key)
                 if self._reading.get(key) is mark:
                     self._memory.put(key, found, stamp=stamp)
             elif self._reading.get(key) is mark:
@@ -237,8 +243,8 @@ class ResponseStore:
             self._absent.clear()
         self._absent[key] = (time.monotonic() + ABSENT_S, stamp)
 
-    def _note_use(self, key: str) -> None:
-        waiting = self._shelves.note_use(key)
+    def _note_use(self, key: str, vary: Headers | None = None) -> None:
+        waiting = self._shelves.note_use(key, vary)
         now = time.monotonic()
         due = waiting >= MARK_AT_MOST or now - self._marked_at >= MARK_EVERY_S
         if due and not self._closed and (self._marking is None or self._marking.done()):

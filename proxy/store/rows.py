@@ -104,10 +104,15 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
         return [bytes(key) for (key,) in found]
 
     def drop(self, low: bytes, high: bytes, *, keep: int = 0) -> None:
-        """Deletes the rows from `low` to `high`, save the `keep` newest."""
+        """Deletes the rows from `low` to `high`, save `keep` of them: the newest, then those that were used.
+
+        Those that were never used go first, so that nobody pushes out what others use by asking for a lot once.
+        """
         query = (
-            "SELECT rowid, filename FROM Cache WHERE key BETWEEN ? AND ? AND raw = 1"
-            " ORDER BY store_time DESC, rowid DESC LIMIT -1 OFFSET ?"
+            "SELECT rowid, filename FROM Cache WHERE key BETWEEN ?1 AND ?2 AND raw = 1"
+            " ORDER BY rowid = (SELECT rowid FROM Cache WHERE key BETWEEN ?1 AND ?2 AND raw = 1"
+            " ORDER BY store_time DESC, rowid DESC LIMIT 1) DESC,"
+            " access_time > store_time DESC, access_time DESC, rowid DESC LIMIT -1 OFFSET ?3"
         )
         if not self._sql(query, (low, high, keep)).fetchall():
             return

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from proxy.cache.entry import FileBody, StoredResponse
+from proxy.cache.entry import FileBody, Headers, StoredResponse
 from proxy.store.records import Damaged, Record, decode, encode, record_of, response_of, variant_name
 from proxy.store.rows import FoundRow, NewRow, Rows
 from proxy.store.tenancy import changed_before
@@ -31,6 +31,8 @@ IN_ROW_BYTES = 64 * 1024
 """Bodies up to this size lie in the row: one read, no file to open."""
 MAX_VARIANTS = 16
 """Of one URL; a site that varies on more would otherwise fill the cache with one page."""
+Use = tuple[str, Headers | None]
+"""A key, and by its `vary` which variant was used; None: whichever there is."""
 _BODY = ".body"
 
 
@@ -48,8 +50,16 @@ def _range_of(key: str) -> _KeyRange:
     return _KeyRange(low=prefix + b"\x00" * 16, high=prefix + b"\xff" * 16)
 
 
-def _row_key(key: str, response: StoredResponse) -> bytes:
-    return _range_of(key).low[:-16] + variant_name(response.vary)
+def _row_key(key: str, vary: Headers) -> bytes:
+    return _range_of(key).low[:-16] + variant_name(vary)
+
+
+def _use_range(use: Use) -> _KeyRange:
+    key, vary = use
+    if vary is None:
+        return _range_of(key)
+    row = _row_key(key, vary)
+    return _KeyRange(low=row, high=row)
 
 
 class Shelf:
@@ -102,7 +112,7 @@ class Shelf:
         name = None if record.body is not None else self._place(response.body)
         size = 0 if name is None else record.length
         try:
-            self._rows.set(_row_key(key, response), NewRow(record=value, filename=name, size=size))
+            self._rows.set(_row_key(key, response.vary), NewRow(record=value, filename=name, size=size))
         except BaseException:
             self._withdraw(name)
             raise
@@ -125,9 +135,9 @@ class Shelf:
             shutil.rmtree(self.base / str(old), ignore_errors=True)
         return self._rows.scrub()
 
-    def mark_used(self, used: Mapping[str, float]) -> None:
-        """When each key was last used, in seconds since the epoch; keys not held are ignored."""
-        ranges = ((_range_of(key), at) for key, at in used.items())
+    def mark_used(self, used: Mapping[Use, float]) -> None:
+        """When each was last used, in seconds since the epoch; what is not held is ignored."""
+        ranges = ((_use_range(use), at) for use, at in used.items())
         self._rows.mark_used((where.low, where.high, at) for where, at in ranges)
 
     def over_limit(self) -> bool:

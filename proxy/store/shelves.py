@@ -16,9 +16,9 @@ from pathlib import Path
 
 import diskcache
 
-from proxy.cache.entry import FileBody, StoredResponse
+from proxy.cache.entry import FileBody, Headers, StoredResponse
 from proxy.store.complaints import Complaint
-from proxy.store.shelf import Shelf, is_damage
+from proxy.store.shelf import Shelf, Use, is_damage
 from proxy.store.tenancy import Tenancy, sweep_spools
 
 log = logging.getLogger(__name__)
@@ -36,7 +36,7 @@ class Shelves:
         self._max_bytes = max_bytes
         self._responses = Shelf(directory / "responses", root=directory, spool=spool, max_bytes=max_bytes)
         self._pinned = Shelf(directory / "pinned", root=directory, spool=spool, max_bytes=None)
-        self._used: dict[str, float] = {}
+        self._used: dict[Use, float] = {}
         self._complain_reading = Complaint(log)
         self._complain_writing = Complaint(log)
 
@@ -55,6 +55,8 @@ class Shelves:
             log.info("larger than the whole cache, not stored: %s", key)
         else:
             shelf = self._pinned if response.pinned else self._responses
+            if response.vary:
+                self.mark_used()  # variants may have to go, those not in use first
             stored = self._try(shelf, lambda: shelf.put(key, response))
         if not stored:
             self.throw_away(response)
@@ -79,18 +81,21 @@ class Shelves:
         self._make_room()
         return moved
 
-    def note_use(self, key: str) -> int:
-        """Remembers that a key was used just now; how many such notes wait for `mark_used`. Does not block."""
-        self._used[key] = time.time()
+    def note_use(self, key: str, vary: Headers | None = None) -> int:
+        """Remembers that a key, or a variant of it, was used just now; how many such notes wait for `mark_used`.
+
+        Does not block.
+        """
+        self._used[key, vary] = time.time()
         return len(self._used)
 
     def mark_used(self) -> None:
         """Writes down what was noted, so that eviction knows."""
-        used = {}
+        used: dict[Use, float] = {}
         with suppress(KeyError):
             while True:  # popitem is atomic: notes may come in from another thread meanwhile
-                key, at = self._used.popitem()
-                used[key] = at
+                use, at = self._used.popitem()
+                used[use] = at
         if used:
             self._try(self._responses, lambda: self._responses.mark_used(used))
 

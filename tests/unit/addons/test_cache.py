@@ -603,10 +603,10 @@ async def test_another_persons_page_is_no_answer_even_under_the_same_tag():
     assert "if-none-match" not in flow.request.headers
 
 
-async def contradicted(*headers):
+async def contradicted(*headers, asked=(("Cookie", "bob"),)):
     """A request about another's variant, and the question that follows on a 304 with these headers."""
     proxy = Proxy(a_stored(cc("max-age=60"), TAG, ("Vary", "Foo"), request=a_request(("Foo", "1"))))
-    flow = await proxy.ask(("Foo", "2"), ("Cookie", "bob"))
+    flow = await proxy.ask(("Foo", "2"), *asked)
     proxy.begin(flow, 304, *headers, body=b"")
     answering = asyncio.create_task(proxy.cache.response(flow))
     for _ in range(10):
@@ -616,15 +616,19 @@ async def contradicted(*headers):
 
 
 @pytest.mark.parametrize("headers", [[("ETag", '"b"')], [TAG, ("Vary", "Cookie")]])
-async def test_a_304_that_speaks_of_something_else_is_followed_by_a_plain_request(headers):
-    proxy, flow, answering = await contradicted(*headers)
+@pytest.mark.parametrize(("asked", "left"), [((), []), ((("Cookie", "bob"),), [b"hello world"])])
+async def test_a_304_that_speaks_of_something_else_is_followed_by_a_plain_request(headers, asked, left):
+    proxy, flow, answering = await contradicted(*headers, asked=asked)
     (question,) = proxy.replayed
     assert "if-none-match" not in question.request.headers
     await proxy.cache.request(question)
     await proxy.say(question, 200, cc("max-age=60, public"), ("Vary", "Foo"), body=b"for 2")
     await answering
     assert (flow.response.status_code, flow.response.raw_content) == (200, b"for 2")
-    assert [stored.body for stored in proxy.held] == [b"for 2"]
+    assert [stored.body for stored in proxy.held] == [
+        b"for 2",
+        *left,
+    ]  # nobody's Cookie removes what is all's
 
 
 async def test_when_that_fails_nobody_gets_what_is_anothers():
@@ -730,5 +734,22 @@ async def test_so_is_one_set_when_a_large_body_was_asked_about():
 
 async def test_a_shared_page_that_a_304_confirmed_to_somebody_with_a_cookie_is_kept():
     proxy = Proxy(stale(TAG, ("Content-Type", "text/html")))
-    await proxy.say(await proxy.ask(("Cookie", "bob")), 304, cc("max-age=60"), body=b"")
+    flow = await proxy.ask(("Cookie", "bob"))
+    await proxy.say(flow, 304, cc("max-age=60"), ("X-User", "bob"), body=b"")
+    assert flow.response.headers["x-user"] == "bob"
+    after = await proxy.ask()
+    assert told(after) == "linkmend;hit;ttl=10"
+    assert "x-user" not in after.response.headers
+
+
+@pytest.mark.parametrize("odd", [("X-Forwarded-Host", "evil.test"), ("Authorization", "Basic eA==")])
+async def test_a_304_to_a_request_that_could_not_be_stored_changes_nothing(odd):
+    proxy = Proxy(stale(TAG, ("Content-Type", "text/html")))
+    flow = await proxy.ask(odd)
+    await proxy.say(flow, 304, cc("max-age=60"), ("Link", "<http://evil.test/>"), body=b"")
+    assert flow.response.status_code == 200
+    after = await proxy.ask()
+    assert after.response is None
+    await proxy.say(after, 304, cc("max-age=60"), body=b"")
+    assert "link" not in after.response.headers
     assert told(await proxy.ask()) == "linkmend;hit;ttl=60"

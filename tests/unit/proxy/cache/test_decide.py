@@ -239,7 +239,7 @@ def test_but_not_to_a_reload_nor_to_those_it_does_not_match():
 
 
 def collapses(*asked, decided=None, method="GET"):
-    return may_collapse(a_request(*asked, method=method), decided or Fetch(forward="uri-miss"))
+    return may_collapse(a_request(*asked, method=method), decided or Fetch(forward="uri-miss"), SETTINGS)
 
 
 def test_plain_gets_collapse():
@@ -257,6 +257,18 @@ def test_plain_gets_collapse():
 )
 def test_what_may_get_an_answer_of_its_own_does_not(asked):
     assert not collapses(asked)
+
+
+def test_nobody_waits_for_a_request_whose_answer_its_sender_may_have_bent():
+    assert not collapses(("X-Forwarded-Host", "evil.test"))
+    assert not collapses(("User-Agent", "<script>"))
+
+
+@pytest.mark.parametrize("own", [("If-None-Match", "abc"), ("If-Modified-Since", "yesterday")])
+def test_a_condition_that_only_the_origin_can_read_goes_on_as_it_is(own):
+    stored = a_stored(cc("max-age=1"), ("ETag", '"a"'), received_s=-100)
+    assert decision(own, stored=stored) == Fetch(forward="stale", stored=stored)
+    assert isinstance(decision(("If-None-Match", '"b", W/"c"'), stored=stored), Revalidate)
 
 
 def test_nor_what_is_not_a_get_or_wants_the_origin():
@@ -277,7 +289,7 @@ def test_a_decision_is_always_reached_and_never_serves_what_it_may_not(asked, st
     request = a_request(*asked, method=method)
     variants = tuple(a_stored(*headers, received_s=-ago_s) for headers in stored)
     decided = decide(request, variants, now=NOW, settings=SETTINGS)
-    may_collapse(request, decided)
+    may_collapse(request, decided, SETTINGS)
     during_outage(request, decided, now=NOW, settings=SETTINGS)
     if isinstance(decided, Serve | ServeStaleAndRevalidate):
         assert method != "POST"
@@ -294,7 +306,7 @@ def test_standing_in_never_raises(asked, headers, status):
 def test_a_request_with_a_body_is_neither_looked_up_nor_waited_for(header, method):
     asked = decision(header, stored=FRESH, method=method)
     assert asked == Fetch(forward="bypass")
-    assert not may_collapse(a_request(header), asked)
+    assert not may_collapse(a_request(header), asked, SETTINGS)
     assert decision(header, stored=FRESH, method=method, offline=True) == GatewayTimeout(forward="bypass")
 
 

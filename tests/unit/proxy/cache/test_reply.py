@@ -31,7 +31,22 @@ def test_not_modified_carries_what_the_client_needs_and_no_length():
     stored = a_stored(TAG, cc("max-age=60"), ("Vary", "Foo"), ("Content-Type", "text/html"), ("X", "y"))
     answer = reply(stored, ("If-None-Match", '"a"'))
     assert (answer.status, answer.body) == (304, b"")
-    assert {name.lower() for name, _ in answer.headers} == {"etag", "cache-control", "vary", "date", "age"}
+    assert {name.lower() for name, _ in answer.headers} == {
+        "etag",
+        "cache-control",
+        "vary",
+        "date",
+        "age",
+        "x",
+    }
+
+
+def test_not_modified_tells_of_every_policy_and_permission_that_is_stored():
+    told = (("Content-Security-Policy", "default-src 'self'"), ("Access-Control-Allow-Origin", "*"))
+    answer = reply(a_stored(TAG, *told, ("Content-Encoding", "gzip")), ("If-None-Match", '"a"'))
+    assert answer.status == 304
+    assert set(told) <= set(answer.headers)
+    assert not values(answer.headers, "content-encoding")
 
 
 def test_a_part_is_described():

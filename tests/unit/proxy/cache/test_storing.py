@@ -3,7 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.cache.entry import values
-from proxy.cache.storing import may_store, to_stored
+from proxy.cache.storing import changed_by, confirmed, may_store, to_stored
+from proxy.cache.validating import freshened
+from proxy.settings import CacheSettings
 from tests.caching import HEADERS, NOW, SETTINGS, URL, a_request, a_stored, at, cc, is_storable
 
 FRESH = cc("max-age=3600")
@@ -24,7 +26,7 @@ def test_some_statuses_are_stored_without_a_word_if_they_changed_long_ago(status
     assert is_storable(("Last-Modified", at(-86_400)), status=status)
 
 
-@pytest.mark.parametrize("status", [201, 202, 302, 403, 502, 503, 504, 599])
+@pytest.mark.parametrize("status", [201, 202, 302, 502, 503, 504, 599])
 def test_others_are_not_stored_without_a_word(status):
     assert not is_storable(("Last-Modified", at(-86_400)), status=status)
     assert is_storable(("Last-Modified", at(-86_400)), cc("public"), status=status)
@@ -59,7 +61,9 @@ def test_an_answer_to_a_password_is_stored_only_when_the_origin_allows():
     assert not is_storable(FRESH, request=WITH_PASSWORD)
 
 
-@pytest.mark.parametrize("status", [401, 407, 408, 412, 413, 416, 417, 421, 429, 431, 511])
+@pytest.mark.parametrize(
+    "status", [401, 402, 403, 406, 407, 408, 409, 411, 412, 413, 415, 416, 417, 421, 422, 429, 431, 511]
+)
 def test_what_speaks_of_the_request_and_not_of_the_page_is_not_stored(status):
     assert not is_storable(cc("public, max-age=3600"), status=status)
 
@@ -126,31 +130,142 @@ def test_nor_when_the_origin_only_says_for_how_long(said, kind):
 
 @pytest.mark.parametrize("name", ["X-Auth-Token", "X-Api-Key", "X-Session-Id", "X-XSRF-Token"])
 @pytest.mark.parametrize("kind", ["application/json", "image/png"])
-def test_an_answer_to_a_token_is_stored_only_when_it_is_for_everyone(name, kind):
-    request, headers = a_request((name, "alice")), (("Content-Type", kind), ("Last-Modified", at(-86_400)))
-    assert not is_storable(*headers, request=request)
-    assert not is_storable(*headers, cc("max-age=60, must-revalidate"), request=request)
-    assert is_storable(*headers, cc("public"), request=request)
+@pytest.mark.parametrize(
+    "said", [(), (cc("public, max-age=60"),), (cc("public, max-age=60"), ("Vary", "{name}"))]
+)
+def test_an_answer_to_a_token_is_never_stored(name, kind, said):
+    told = tuple((key, value.format(name=name)) for key, value in said)
+    headers = (("Content-Type", kind), ("Last-Modified", at(-86_400)), *told)
+    assert is_storable(*headers)
+    assert not is_storable(*headers, request=a_request((name, "alice")))
 
 
-def test_what_is_held_for_everyone_stays_so_when_a_304_confirms_it_to_somebody():
-    headers = (FRESH, ("Content-Type", "text/html"))
-    known = {"received_at": NOW, "settings": SETTINGS, "held": True}
-    assert may_store(WITH_COOKIE, 200, headers, **known)
-    assert not may_store(WITH_COOKIE, 200, (*headers, cc("private")), **known)
+@pytest.mark.parametrize("name", ["Cookie", "Authorization"])
+def test_what_was_chosen_by_who_asks_is_stored_only_for_those_who_do_not_say(name):
+    headers = (cc("public, max-age=60"), ("Vary", name))
+    assert not is_storable(*headers, request=a_request((name, "alice")))
+    assert is_storable(*headers)
 
 
-@pytest.mark.parametrize("text", ["public, max-age=0", "s-maxage=0"])
-def test_it_is_when_the_origin_says_it_is_for_everyone(text):
-    assert is_storable(cc(text), ("ETag", '"a"'), ("Content-Type", "text/html"), request=WITH_COOKIE)
+@pytest.mark.parametrize("kind", ["text/html", "image/png", "text/css", "font/woff2"])
+def test_what_was_asked_for_with_a_cookie_is_stored_once_it_was_seen_without(kind):
+    headers = (("Last-Modified", at(-86_400)), ("Content-Type", kind))
+    known = {"received_at": NOW, "settings": SETTINGS}
+    assert not may_store(WITH_COOKIE, 200, headers, **known)
+    assert may_store(WITH_COOKIE, 200, headers, seen_without_cookie=True, **known)
+    assert not may_store(WITH_COOKIE, 200, (*headers, cc("private")), seen_without_cookie=True, **known)
 
 
 @pytest.mark.parametrize(
-    "kind", ["image/png", "text/css", "font/woff2", "application/javascript; charset=utf-8"]
+    "odd",
+    [
+        ("Cookie", "a=1"),
+        ("Range", "bytes=0-"),
+        ("If-None-Match", '"a"'),
+        ("Accept", "application/json"),
+        ("Referer", "http://other.test/" + "a" * 5000),
+    ],
 )
-def test_pictures_and_style_sheets_are_stored_in_spite_of_a_cookie(kind):
-    headers = (("Last-Modified", at(-86_400)), ("Content-Type", kind))
-    assert is_storable(*headers, request=WITH_COOKIE)
+def test_an_error_is_stored_only_when_nothing_in_the_request_can_have_caused_it(odd):
+    for status in (400, 404, 414, 500):
+        assert is_storable(cc("public, max-age=60"), status=status)
+        assert not is_storable(
+            cc("public, max-age=60"), ("Vary", odd[0]), status=status, request=a_request(odd)
+        )
+
+
+def test_an_error_that_is_not_the_pages_may_be_due_to_where_the_reader_came_from():
+    request = a_request(("Referer", "http://other.test/"))
+    assert not is_storable(cc("max-age=60"), status=503, request=request)
+    assert is_storable(cc("max-age=60"), status=404, request=request)
+
+
+@pytest.mark.parametrize("name", ["Origin", "Referer"])
+def test_a_page_that_repeats_where_the_request_came_from_is_not_stored(name):
+    request = a_request((name, "https://evil.test"))
+    assert is_storable(FRESH, ("Link", "<https://cdn.test/a.js>"), request=request)
+    assert not is_storable(FRESH, ("Link", "<https://EVIL.test/a.js>"), request=request)
+    assert not is_storable(FRESH, ("Location", "https://evil.test/"), status=302, request=request)
+    own = a_request((name, "http://school.test"))
+    assert is_storable(FRESH, ("Link", "<http://school.test/a.js>"), request=own)
+
+
+def test_a_field_that_vary_names_is_part_of_the_key_and_does_no_harm():
+    request = a_request(("Foo", "1"))
+    assert not is_storable(FRESH, request=request)
+    assert is_storable(FRESH, ("Vary", "foo"), request=request)
+    assert not is_storable(FRESH, ("Vary", "foo"), request=a_request(("Foo", "1" * 2000)))
+    strange = a_request(("Accept-Language", "<script>, en"))
+    assert not is_storable(FRESH, ("Vary", "Accept-Language"), request=strange)
+
+
+def test_an_admin_may_call_a_field_harmless():
+    request = a_request(("X-Forwarded-For", "10.0.0.1"))
+    settings = CacheSettings(harmless_fields=("x-forwarded-for",))
+    assert not may_store(request, 200, (FRESH,), received_at=NOW, settings=SETTINGS)
+    assert may_store(request, 200, (FRESH,), received_at=NOW, settings=settings)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        ("Cache-Control", 'max-age=60, x="' + "a" * 5000 + '"'),
+        ("Vary", ", ".join(f"a{number}" for number in range(500))),
+        ("ETag", '"' + "a" * 5000 + '"'),
+        ("Link", "a" * 100_000),
+    ],
+)
+def test_what_would_be_slow_to_read_at_every_hit_is_not_stored(header):
+    assert not is_storable(FRESH, header)
+    assert is_storable(FRESH, (header[0], header[1][:20] + '"'))
+
+
+def test_many_fields_are_not_stored():
+    assert is_storable(FRESH, *((f"A{number}", "b") for number in range(150)))
+    assert not is_storable(FRESH, *((f"A{number}", "b") for number in range(250)))
+
+
+def merged(stored, *headers, request):
+    after = freshened(request, stored, headers, requested_at=NOW + 9, received_at=NOW + 10)
+    return changed_by(request, stored, after, received_at=NOW + 10, settings=SETTINGS)
+
+
+def test_what_a_304_or_a_head_says_is_merged_only_if_a_get_could_have_been_stored():
+    stored = a_stored(cc("max-age=10"), ("ETag", '"a"'))
+    new = (cc("max-age=99"), ("Link", "<x>"))
+    for method in ("GET", "HEAD"):
+        after = merged(stored, *new, request=a_request(method=method))
+        assert values(after.headers, "link") == ["<x>"]
+        for odd in (("X-Forwarded-Host", "e"), ("Cookie", "a"), ("Authorization", "b"), ("Foo", "1")):
+            assert merged(stored, *new, request=a_request(odd, method=method)) is stored
+
+
+def test_an_origin_takes_a_response_back_only_in_answer_to_a_request_that_could_be_anybodys():
+    stored = a_stored(cc("max-age=10"), ("ETag", '"a"'))
+    assert merged(stored, cc("no-store"), request=a_request()) is None
+    assert merged(stored, cc("no-store"), request=a_request(("X-Foo", "1"))) is stored
+    known = {"received_at": NOW, "settings": SETTINGS}
+    assert changed_by(a_request(method="HEAD"), stored, None, **known) is None
+    assert changed_by(a_request(("Cookie", "a"), method="HEAD"), stored, None, **known) is stored
+
+
+def test_a_304_to_a_cookie_confirms_the_bytes_and_brings_no_header():
+    stored = a_stored(cc("max-age=10"), ("ETag", '"a"'), ("Age", "5"), received_s=-100)
+    after = freshened(
+        WITH_COOKIE, stored, (cc("max-age=99"), ("X-User", "bob")), requested_at=NOW + 9, received_at=NOW + 10
+    )
+    kept = confirmed(WITH_COOKIE, stored, after, settings=SETTINGS)
+    assert (kept.received_at, values(kept.headers, "cache-control")) == (NOW + 10, ["max-age=10"])
+    assert not values(kept.headers, "x-user")
+    odd = a_request(("Cookie", "a"), ("X-Foo", "1"))
+    assert confirmed(odd, stored, after, settings=SETTINGS) is stored
+    private = freshened(WITH_COOKIE, stored, (cc("private"),), requested_at=NOW + 9, received_at=NOW + 10)
+    assert confirmed(WITH_COOKIE, stored, private, settings=SETTINGS) is stored
+
+
+@pytest.mark.parametrize("text", ["public, max-age=0", "s-maxage=0", "immutable, max-age=1"])
+def test_it_is_when_the_origin_says_it_is_for_everyone(text):
+    assert is_storable(cc(text), ("ETag", '"a"'), ("Content-Type", "text/html"), request=WITH_COOKIE)
 
 
 @pytest.mark.parametrize("method", ["HEAD", "PUT", "DELETE", "OPTIONS", "M-SEARCH", "get", "POST"])

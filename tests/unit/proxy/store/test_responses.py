@@ -118,6 +118,20 @@ async def test_the_number_of_variants_is_bounded_and_the_newest_stay(store, tmp_
     assert len(files_in(tmp_path)) == MAX_VARIANTS
 
 
+async def test_a_variant_in_use_outlives_any_number_that_nobody_uses(store):
+    used, vary = a_response(b"used", (("a", "used"),)), (("a", "used"),)
+    await store.put(KEY, used)
+    await store.put(KEY, a_response(b"idle", (("a", "idle"),)))
+    store.note_variant(KEY, used)
+    for number in range(MAX_VARIANTS * 3):
+        await store.put(KEY, a_response(b"x", (("a", str(number)),)))
+    found = [response.vary for response in await store.lookup(KEY)]
+    assert len(found) == MAX_VARIANTS
+    assert vary in found
+    assert (("a", "idle"),) not in found
+    assert found[0] == (("a", str(MAX_VARIANTS * 3 - 1)),)
+
+
 async def test_removing_takes_every_variant_and_its_file(store, tmp_path):
     await store.put(KEY, a_response(b"x" * 100_000))
     await store.put(KEY, a_response(vary=(("accept", "a"),)))
