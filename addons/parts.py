@@ -136,7 +136,7 @@ class Parts:
             premises.responses,
             Asides(
                 spoke=self._clients.has_spoken,
-                opened=Opened(office.visitors, office.misses, hasher),
+                opened=Opened(office.visitors, hasher),
                 judges=self._soft404.judges,
                 was_redirected=self._soft404.was_redirected,
                 in_reach=self._guard.may_ask_for,
