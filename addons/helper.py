@@ -39,7 +39,7 @@ from proxy.portal.helper import (
     route,
 )
 from proxy.portal.start import Told
-from proxy.readers.clients import ClientHasher
+from proxy.readers.clients import ClientHasher, network_of
 from proxy.readers.detour import Detours
 from proxy.seams import Archives, MissLog, Reader
 from proxy.settings import split_address
@@ -117,6 +117,8 @@ class Helper:
                 elif isinstance(call, DeviceCall):
                     page = await self._about_devices(call, flow, texts)
                 else:
+                    if isinstance(call, Chose):
+                        self._note_choice(call, flow, client)
                     page = await self._answer(call, texts, client)
             except TimeoutError:
                 log.warning(
@@ -151,8 +153,7 @@ class Helper:
                 return await self._search(query, texts)
             case Copy(url=url):
                 return await self._copy(url, texts)
-            case Chose(miss_id=miss_id, number=number):
-                self._misses.chosen(miss_id, number)
+            case Chose():
                 return pages.noted()
             case Anyway(miss_id=miss_id):
                 shown = await self._show_anyway(miss_id, client)
@@ -178,6 +179,10 @@ class Helper:
                 return pages.refused_page(404, texts, portal=self._portal())
             case Refused(status=status):
                 return pages.refused_page(status, texts, portal=self._portal())
+
+    def _note_choice(self, call: Chose, flow: http.HTTPFlow, client: str) -> None:
+        network = self._hasher.hash(network_of(flow.client_conn.peername[0]))
+        self._misses.chosen(call.miss_id, call.number, client=client, network=network)
 
     async def _search(self, query: str, texts: Catalogue) -> RenderedPage:
         async with asyncio.timeout(self.deadline_s):

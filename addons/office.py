@@ -3,14 +3,13 @@
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import datetime
 from functools import partial
 
 from addons.archives import Archives, ArchivesShown
 from addons.premises import Premises
 from proxy.archives.client import RememberedCopies, client_from
 from proxy.mending import Mender
-from proxy.misses.store import MissStore
+from proxy.misses.store import MissStore, OfferClick
 from proxy.readers.visitors import Visitors
 from proxy.readers.withheld import WithheldPages
 from proxy.settings import Settings
@@ -109,8 +108,9 @@ class Office:
             threads.shutdown(wait=True, cancel_futures=True)
         self.collection.close()
 
-    def _note_choice(self, url: str, chosen: str, unfit: str | None, at: datetime) -> None:
-        self.harvester.later(partial(self.hints.note_choice, url, chosen, at, unfit=unfit))
+    def _note_choice(self, click: OfferClick) -> None:
+        noted = partial(self.hints.note_choice, click.url, click.chosen, click.at)
+        self.harvester.later(partial(noted, network=click.network, unfit=click.unfit))
 
     def _note_move(self, move: Move) -> None:
         self.harvester.later(partial(self.hints.note_redirect, move.old, move.new))

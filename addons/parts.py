@@ -140,7 +140,7 @@ class Parts:
             premises.responses,
             Asides(
                 spoke=self._slow_clients.was_answered,
-                opened=Opened(office.visitors, office.misses, hasher),
+                opened=Opened(office.visitors, hasher),
                 judges=self._soft404.judges,
                 was_redirected=self._soft404.was_redirected,
                 in_reach=self._guard.may_ask_for,

@@ -18,7 +18,6 @@ from addons.flows import (
     OURS,
     header_list,
     is_contradicted,
-    is_navigation_of,
     page_of,
     request_of,
     url_of,
@@ -91,15 +90,6 @@ class Repair:
         self._detours = detours
         self._sends_round = sends_round
 
-    def request(self, flow: http.HTTPFlow) -> None:
-        """A person who opens what was offered on a repair page has chosen it."""
-        if not is_navigation_of(flow):
-            return  # a prefetch, or a script
-        url = url_of(flow)
-        miss_id = self._visitors.chose(self._client(flow), url)
-        if miss_id is not None:
-            self._misses.chosen(miss_id, url)
-
     def response_now(self, flow: http.HTTPFlow) -> bool:
         return miss_of(flow) is None
 
@@ -129,7 +119,6 @@ class Repair:
         if not await self._led(flow, mended.found, verdict):
             self._write(flow, mended)
         self._misses.record(record)
-        self._visitors.offered(record.client, record.id, record.offered)
 
     def _may_be_script(self, flow: http.HTTPFlow) -> bool:
         """Whether a script of the site may be asking; in transparent and reverse mode there is no way to find out."""
@@ -205,6 +194,7 @@ class Repair:
             portal=self._portal(),
             anyway=bool(withheld),
             search_template=self._archives.shown.search_template,
+            framed=flow.request.headers.get("sec-fetch-dest", "document") != "document",
         )
         click = Click(
             referrer=flow.request.headers.get("referer"), recent=tuple(self._visitors.recent(client))

@@ -44,11 +44,11 @@ class Reader(Protocol):
 
 
 class MissLog(Protocol):
-    """Takes note of what was missed, and of what was opened instead; never waits."""
+    """Takes note of what was missed, and of what was clicked on instead; never waits."""
 
     def record(self, record: MissRecord) -> None: ...
 
-    def chosen(self, miss_id: str, choice: str | int) -> None: ...
+    def chosen(self, miss_id: str, number: int, *, client: str, network: str) -> None: ...
 
 
 class Harvester(Protocol):

@@ -1,49 +1,72 @@
-"""Shared experience: what earlier readers, of this school or of others, chose instead of a URL that was missing.
+"""Shared experience: what earlier users, of this school or of others, chose instead of a URL that was missing.
 
-Only the addresses and how often each was chosen are kept, per school: nobody who chose. A choice counts half as much
-for every half year that has passed since the last time; a page refused ("this is not it") counts against itself.
+A choice is a click on a repair page. It counts per network and day, however many addresses, windows or clicks there
+are: anybody can have many of those, and an IPv6 device has any number of addresses. Networks come as codes that
+change every day, and are forgotten with the day. What stays is a count per page: nobody who chose.
+
+Choices are opinions that anybody can have. They order pages that the text supports equally, and no more: they find no
+page, raise no confidence and teach nothing. A choice counts half as much for every half year since the last time.
 """
 
+import math
 import secrets
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Protocol
 
-from repair import urls, words
+from repair import urls
 from repair.database import Database
-from repair.model import BrokenLink, Evidence, HeldPage
+from repair.pointers import Kind
+from repair.rank import Ranked
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS choices (url TEXT NOT NULL, chosen TEXT NOT NULL, school TEXT NOT NULL,"
     " times INTEGER NOT NULL, refused INTEGER NOT NULL, last_at REAL NOT NULL,"
-    " PRIMARY KEY (url, chosen, school)) WITHOUT ROWID"
+    " PRIMARY KEY (url, chosen, school)) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS votes (day TEXT NOT NULL, network TEXT NOT NULL, url TEXT NOT NULL,"
+    " chosen TEXT NOT NULL, PRIMARY KEY (day, network, url)) WITHOUT ROWID",
+    "CREATE INDEX IF NOT EXISTS votes_url ON votes (url, chosen)",
 )
+_NETWORKS = "ALTER TABLE choices ADD COLUMN networks INTEGER NOT NULL DEFAULT 0"
 _HALF_LIFE_S = 183 * 86_400.0
 _ELSEWHERE = 0.5  # what a choice at another school counts
 _DOUBT = 1.0  # choices, as if nobody had chosen anything so often: one click is not yet an answer
 _LIMIT = 5
 _MAX_TIMES = 1_000_000
-_CONFIRMED = 2  # choices of our own readers that make a repair worth telling others
+_LEAST_NETWORKS = 3  # on one day; one device at home has two, of IPv4 and of IPv6
+_VOTES_OF_NETWORK = 300  # a day; a class that follows one list of dead links stays below
+_VOTES = 50_000  # a day, of all networks
+_MAX_CHOICES = 200_000
+_EQUAL = 0.01  # support by the text that differs by less is the same: it says no more than that
 _NAME_KEY = "school"
 _ADD = (
-    "INSERT INTO choices VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (url, chosen, school) DO UPDATE SET"
-    " times = times + excluded.times, refused = refused + excluded.refused,"
-    " last_at = max(last_at, excluded.last_at)"
+    "INSERT INTO choices VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (url, chosen, school) DO UPDATE SET"
+    " times = min(times + excluded.times, 1000000), refused = min(refused + excluded.refused, 1000000),"
+    " last_at = max(last_at, excluded.last_at), networks = max(networks, excluded.networks)"
 )
 _REPLACE = (
-    "INSERT INTO choices VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (url, chosen, school) DO UPDATE SET"
+    "INSERT INTO choices VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (url, chosen, school) DO UPDATE SET"
     " times = excluded.times, refused = excluded.refused, last_at = excluded.last_at"
     " WHERE excluded.last_at >= last_at"
 )
-_SELECT = "SELECT url, chosen, school, times, refused, last_at FROM choices "
+_SELECT = "SELECT url, chosen, school, times, refused, last_at, networks FROM choices "
+_BOUND = (
+    "DELETE FROM choices WHERE (url, chosen, school) IN (SELECT url, chosen, school FROM choices"
+    " ORDER BY school = '', last_at LIMIT max(0, (SELECT count(*) FROM choices) - ?))"
+)
 
-Row = tuple[str, str, str, int, int, float]
+Row = tuple[str, str, str, int, int, float, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What was chosen for a URL; `school` is "" for our own."""
+    """What was chosen for a URL; `school` is "" for our own.
+
+    `times` counts each network once a day; `networks` is how many there were on the day with the most, 0 for what
+    other schools told.
+    """
 
     url: str
     chosen: str
@@ -51,21 +74,15 @@ class Choice:
     school: str = ""
     times: int = 1
     refused: int = 0
+    networks: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Favourite:
-    """A page chosen before; `share` is how much of the readers' weight it has, below 1, more with more of them."""
+    """A page chosen before; `share` is how much of the users' weight it has, below 1, more with more of them."""
 
     url: str
     share: float
-
-
-class Experience(Protocol):
-    """Who knows what readers chose."""
-
-    def favourites(self, url: str, *, now: datetime) -> tuple[Favourite, ...]:
-        """Pages chosen for a URL, the most chosen first."""
 
 
 class ChoiceStore:
@@ -74,12 +91,46 @@ class ChoiceStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         with database.write() as connection:
-            connection.execute(_SCHEMA)
+            for statement in _SCHEMA:
+                connection.execute(statement)
+            if "networks" not in {row[1] for row in connection.execute("PRAGMA table_info(choices)")}:
+                connection.execute(_NETWORKS)
 
-    def note(self, choices: Iterable[Choice]) -> int:
-        """Add to what is known; how many were between two different web addresses."""
+    def vote(
+        self, url: str, chosen: str, *, network: str, at: datetime, instead_of: str | None = None
+    ) -> bool:
+        """Count a click of somebody in a network; whether it counted.
+
+        A network has one vote for a URL and day. It can be moved from `instead_of`, which the user came back from.
+        """
+        if not network or not (urls.is_web_url(url) and urls.is_web_url(chosen)):
+            return False
+        url, chosen, day = urls.normal(url), urls.normal(chosen), at.astimezone(UTC).date().isoformat()
+        if url == chosen:
+            return False
         with self._database.write() as connection:
-            return sum(connection.execute(_ADD, row).rowcount for row in _rows(choices))
+            if connection.execute("DELETE FROM votes WHERE day != ?", (day,)).rowcount:
+                connection.execute(_BOUND, (_MAX_CHOICES,))
+            key = (day, network, url)
+            row = connection.execute(
+                "SELECT chosen FROM votes WHERE day = ? AND network = ? AND url = ?", key
+            ).fetchone()
+            if row is not None:
+                left = urls.normal(instead_of) if instead_of and urls.is_web_url(instead_of) else None
+                if row[0] != left or left == chosen:
+                    return False
+                connection.execute(
+                    "UPDATE choices SET times = max(0, times - 1) WHERE url = ? AND chosen = ? AND school = ''",
+                    (url, left),
+                )
+            elif _is_full(connection.execute, day, network):
+                return False
+            connection.execute("INSERT OR REPLACE INTO votes VALUES (?, ?, ?, ?)", (*key, chosen))
+            (networks,) = connection.execute(
+                "SELECT count(*) FROM votes WHERE url = ? AND chosen = ? AND day = ?", (url, chosen, day)
+            ).fetchone()
+            connection.execute(_ADD, (url, chosen, "", 1, 0, at.timestamp(), networks))
+        return True
 
     def take_over(self, choices: Iterable[Choice]) -> int:
         """Put what schools say now in the place of what they said before; how many were news, or as new as before.
@@ -88,15 +139,31 @@ class ChoiceStore:
         raises, nothing of them is kept.
         """
         with self._database.write() as connection:
-            return sum(connection.execute(_REPLACE, row).rowcount for row in _rows(choices))
+            count = sum(connection.execute(_REPLACE, row).rowcount for row in _rows(choices))
+            connection.execute(_BOUND, (_MAX_CHOICES,))
+        return count
 
-    def confirmed(self) -> Iterator[Choice]:
-        """What our own readers chose again, less what they refused as often; by address."""
+    def confirmed(self, is_confirmed: Callable[[str, str], bool]) -> Iterator[Choice]:
+        """What our own users chose and an admin confirmed, less what they refused as often; by address.
+
+        `is_confirmed` is asked about the missing URL and the page chosen.
+        """
+        with self._database.read() as connection:
+            rows = connection.execute(_SELECT + "WHERE school = '' AND times > refused ORDER BY url, chosen")
+            for choice in map(_choice, rows):
+                if is_confirmed(choice.url, choice.chosen):
+                    yield choice
+
+    def of(self, url: str, limit: int = 20) -> tuple[Choice, ...]:
+        """What was chosen for a URL, here and elsewhere, by most networks first."""
+        if not urls.is_web_url(url):
+            return ()
         with self._database.read() as connection:
             rows = connection.execute(
-                _SELECT + "WHERE school = '' AND times - refused >= ? ORDER BY url, chosen", (_CONFIRMED,)
+                _SELECT + "WHERE url = ? ORDER BY networks DESC, times DESC, chosen, school LIMIT ?",
+                (urls.normal(url), limit),
             )
-            yield from map(_choice, rows)
+            return tuple(map(_choice, rows))
 
     def latest(self, limit: int) -> tuple[Choice, ...]:
         """What was chosen last, here and elsewhere, the latest first."""
@@ -114,13 +181,15 @@ class ChoiceStore:
         return str(row[0])
 
     def favourites(self, url: str, *, now: datetime) -> tuple[Favourite, ...]:
-        """Pages chosen for a URL, the most chosen first; those refused as often as chosen are left out."""
+        """Pages chosen for a URL by several networks or at other schools, the most chosen first; those refused as
+        often as chosen are left out."""
         if not urls.is_web_url(url):
             return ()
         with self._database.read() as connection:
             rows = connection.execute(
-                "SELECT chosen, school, times - refused, last_at FROM choices WHERE url = ?",
-                (urls.normal(url),),
+                "SELECT chosen, school, times - refused, last_at FROM choices"
+                " WHERE url = ? AND (school != '' OR networks >= ?)",
+                (urls.normal(url), _LEAST_NETWORKS),
             ).fetchall()
         weights: dict[str, float] = {}
         for chosen, school, times, last_at in rows:
@@ -131,19 +200,23 @@ class ChoiceStore:
         liked = [Favourite(url=page, share=weight / total) for page, weight in weights.items() if weight > 0]
         return tuple(sorted(liked, key=lambda each: (-each.share, each.url))[:_LIMIT])
 
-    def times(self, url: str, chosen: str) -> int:
-        """How often readers of our own school chose a page, less how often they refused it."""
-        with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT times - refused FROM choices WHERE url = ? AND chosen = ? AND school = ''",
-                (urls.normal(url), urls.normal(chosen)),
-            ).fetchone()
-        return int(row[0]) if row else 0
-
     def forget(self, url: str) -> None:
         """Forget what was chosen for an address, and that it was chosen."""
         with self._database.write() as connection:
-            connection.execute("DELETE FROM choices WHERE url = ?1 OR chosen = ?1", (url,))
+            for table in ("choices", "votes"):
+                connection.execute(f"DELETE FROM {table} WHERE url = ?1 OR chosen = ?1", (url,))  # noqa: S608
+
+    def forget_choice(self, url: str, chosen: str) -> int:
+        """Forget that a page was chosen for an address, here and elsewhere; how many said so.
+
+        Today's votes stay, without the page: whoever gave them has no other for the address today.
+        """
+        if not (urls.is_web_url(url) and urls.is_web_url(chosen)):
+            return 0
+        key = (urls.normal(url), urls.normal(chosen))
+        with self._database.write() as connection:
+            connection.execute("UPDATE votes SET chosen = '' WHERE url = ? AND chosen = ?", key)
+            return connection.execute("DELETE FROM choices WHERE url = ? AND chosen = ?", key).rowcount
 
     def forget_school(self, school: str) -> int:
         """Forget all that another school told; how many choices that were."""
@@ -160,40 +233,64 @@ def _rows(choices: Iterable[Choice]) -> Iterator[Row]:
         url, chosen = urls.normal(choice.url), urls.normal(choice.chosen)
         times, refused = (min(max(number, 0), _MAX_TIMES) for number in (choice.times, choice.refused))
         if url != chosen:
-            yield url, chosen, choice.school, times, refused, choice.at.timestamp()
+            yield url, chosen, choice.school, times, refused, choice.at.timestamp(), 0
 
 
 def _choice(row: Row) -> Choice:
-    url, chosen, school, times, refused, last_at = row
-    at = datetime.fromtimestamp(last_at, UTC)
-    return Choice(url=url, chosen=chosen, school=school, times=times, refused=refused, at=at)
+    url, chosen, school, times, refused, last_at, networks = row
+    return Choice(
+        url=url,
+        chosen=chosen,
+        school=school,
+        times=times,
+        refused=refused,
+        at=datetime.fromtimestamp(last_at, UTC),
+        networks=networks,
+    )
 
 
-class Pages(Protocol):
-    """Who holds pages."""
+def _is_full(execute: Callable[[str, tuple[str, ...]], sqlite3.Cursor], day: str, network: str) -> bool:
+    """Whether a network, or all of them together, have had their votes of a day."""
+    (own,) = execute("SELECT count(*) FROM votes WHERE day = ? AND network = ?", (day, network)).fetchone()
+    (all_,) = execute("SELECT count(*) FROM votes WHERE day = ?", (day,)).fetchone()
+    return bool(own >= _VOTES_OF_NETWORK or all_ >= _VOTES)
 
-    def get(self, url: str) -> HeldPage | None:
-        """What is held under a URL."""
+
+def prefer(ranked: Sequence[Ranked], favourites: Iterable[Favourite]) -> list[Ranked]:
+    """Ranked pages with those that were chosen before in front of those that the text supports as much.
+
+    No page is put before one that the text supports more, and scores and confidences stay as they are.
+    """
+    shares = {favourite.url: favourite.share for favourite in favourites}
+    if not shares.keys() & {each.page.url for each in ranked}:
+        return list(ranked)
+    ordered: list[Ranked] = []
+    rest = list(ranked)
+    while rest:
+        first = rest[0]
+        count = next((at for at, each in enumerate(rest) if not is_as_good(each, first)), len(rest))
+        equal, rest = rest[:count], rest[count:]
+        equal.sort(key=lambda each: -shares.get(each.page.url, 0.0))  # stable: others keep their order
+        ordered += (_with_reason(each) if each.page.url in shares else each for each in equal)
+    return ordered
 
 
-class SharedExperience:
-    """A source of evidence: the titles of what was chosen before; the pages themselves are in `favourites`."""
+class Scored(Protocol):
+    """A page with what the text says of it."""
 
-    name = "shared"
+    @property
+    def score(self) -> float: ...
 
-    def __init__(self, experience: Experience, collection: Pages) -> None:
-        self._experience = experience
-        self._collection = collection
+    @property
+    def confidence(self) -> float: ...
 
-    def find(self, link: BrokenLink) -> Evidence | None:
-        """Terms of the titles, weighed by their pages' shares; None when nothing held was chosen before."""
-        weights: dict[str, float] = {}
-        titles: list[str] = []
-        for favourite in self._experience.favourites(link.url, now=datetime.now(UTC)):
-            page = self._collection.get(favourite.url)
-            if page is None:
-                continue
-            titles.append(page.title)
-            for term in words.terms(page.title, page.language):
-                weights[term] = max(weights.get(term, 0.0), favourite.share)
-        return Evidence(source=self.name, terms=tuple(weights.items()), text=titles[0]) if weights else None
+
+def is_as_good(one: Scored, other: Scored) -> bool:
+    """Whether the text supports two pages as much."""
+    return abs(one.confidence - other.confidence) < _EQUAL and math.isclose(
+        one.score, other.score, rel_tol=_EQUAL, abs_tol=_EQUAL
+    )
+
+
+def _with_reason(ranked: Ranked) -> Ranked:
+    return replace(ranked, reasons=(*ranked.reasons, Kind.SHARED.value))

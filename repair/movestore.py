@@ -1,6 +1,6 @@
 """Known moves of pages, kept in the collection's database, and where they lead a missing page to.
 
-Redirects seen and repairs that readers confirmed are noted by whoever meets them; canonical links are read off the
+Redirects seen and repairs that an admin confirmed are noted by whoever meets them; canonical links are read off the
 held pages. What is learnt of a host is kept until more is known of it.
 """
 
@@ -13,8 +13,9 @@ from repair import urls
 from repair.database import Database
 from repair.moves import Guess, Move, Moves, place_of
 
-REPAIR = "repair"
-"""The origin of a move that readers' choices tell of."""
+REPAIR = "confirmed"
+"""The origin of a move that users chose and an admin confirmed."""
+_UNCONFIRMED = "repair"  # of earlier versions, where two clicks taught a move
 KNOWN = 0.9
 """How far the known move of the missing page itself is trusted: pages change after they have moved."""
 _SCHEMA = (
@@ -59,6 +60,7 @@ class MoveStore:
         with database.write() as connection:
             for statement in _SCHEMA:
                 connection.execute(statement)
+            connection.execute("DELETE FROM moves WHERE origin = ?", (_UNCONFIRMED,))
 
     def note(self, move: Move) -> bool:
         """Remember a move; False when it was known, or is none between two different web addresses."""
@@ -89,10 +91,17 @@ class MoveStore:
         with self._database.write() as connection:
             connection.execute("DELETE FROM moves WHERE old = ?1 OR new = ?1", (url,))
 
+    def forget_repair(self, old: str, new: str) -> None:
+        """Unlearn a move that a confirmed choice taught."""
+        with self._database.write() as connection:
+            connection.execute(
+                "DELETE FROM moves WHERE old = ? AND new = ? AND origin = ?", (old, new, REPAIR)
+            )
+
     def moved_to(self, old: str) -> str | None:
         """Where the page at a normal address is known to have moved, step by step; None when that is not known.
 
-        What readers chose is not meant here: it is told as their choice. Nor is a place to which all and sundry was
+        What users chose is not meant here: a pin says it. Nor is a place to which all and sundry was
         sent.
         """
         found = None

@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 
 from repair import urls, words
 from repair.collection import Collection
-from repair.experience import SharedExperience
+from repair.experience import prefer
 from repair.find import addresses, finder, stop_anchors
 from repair.gather import gather, gather_local
 from repair.hints import Hints
@@ -62,6 +62,7 @@ class Repairer:
         self._settings = settings
         self._executor = executor
         self._find = finder(collection, settings, hints)
+        self._hints = hints
         self._pins = Pins(collection.database)
         self._local = local_sources(collection, settings, hints)
         self._further = tuple(further_sources)
@@ -108,7 +109,7 @@ class Repairer:
         return replace(link, anchor=found.anchor, before=found.before, after=found.after)
 
     def _answer(self, link: BrokenLink, query: Query) -> RankedAlternatives:
-        ranked = self._find(link, query)
+        ranked = self._preferred(link, self._find(link, query))
         held = self._collection.get(link.url)
         told = keywords(query)
         pinned = self._pinned(link, told)
@@ -123,6 +124,10 @@ class Repairer:
             queries=texts(query),
             keywords=told,
         )
+
+    def _preferred(self, link: BrokenLink, ranked: Sequence[Ranked]) -> Sequence[Ranked]:
+        """What users chose before decides between pages that the text supports as much."""
+        return prefer(ranked, self._hints.favourites(link.url)) if self._hints and len(ranked) > 1 else ranked
 
     def _pinned(self, link: BrokenLink, shown: Sequence[str]) -> tuple[Alternative, ...]:
         """What an admin chose for the link's target: certain, and offered whether we hold it or not."""
@@ -197,7 +202,7 @@ def local_sources(
     if hints is None:
         return words_alone
     tags = Tags(hints.tags, collection, is_stop_anchor)
-    return (*words_alone, tags, SharedExperience(hints.choices, collection))
+    return (*words_alone, tags)
 
 
 def _placed(link: BrokenLink, source_url: str | None, stated: Link | None) -> BrokenLink:

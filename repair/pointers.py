@@ -1,7 +1,8 @@
 """Pointers: held pages that something names outright as what a lost page has become, not by words in common.
 
-A known move of the site names one, a reader who chose a page before does, and a held page that says what our copy of
-the lost one says. Whoever ranks takes each for as much as it is trusted; most links have none.
+A known move of the site names one, and a held page that says what our copy of the lost one says. What users chose is
+no pointer: it only orders equals (`repair.experience`). Whoever ranks takes each for as much as it is trusted; most
+links have none.
 """
 
 from collections.abc import Callable, Sequence

@@ -24,7 +24,6 @@ MASSES: Mapping[str, tuple[float, float]] = MappingProxyType(
         "url": (0.8, 4.0),
         "context": (0.15, 1.0),
         "source": (0.1, 0.6),
-        "shared": (0.5, 2.0),
         "tags": (0.2, 1.0),
     }
 )

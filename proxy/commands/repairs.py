@@ -1,4 +1,4 @@
-"""`linkmend repairs`: what readers chose in the place of missing pages, told to other schools and heard from them."""
+"""`linkmend repairs`: what users chose in the place of missing pages, told to other schools and heard from them."""
 
 import sys
 from collections.abc import Iterator
@@ -23,7 +23,9 @@ from repair.experience import Choice, ChoiceStore
 from repair.hints import Hints
 from repair.urls import is_web_url
 
-repairs = typer.Typer(help="Repairs that readers confirmed, here and at other schools.", no_args_is_help=True)
+repairs = typer.Typer(
+    help="What users chose for missing pages, here and at other schools.", no_args_is_help=True
+)
 
 
 @repairs.command()
@@ -32,9 +34,11 @@ def export(
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Write what our own readers chose at least twice, for other schools."""
-    with _opened(config, data) as (store, school):
-        written = told(store.confirmed(), named(school, store.school()))
+    """Write what our own users chose and an admin has pinned, for other schools."""
+    with _held(config, data) as (collection, settings):
+        hints = Hints(collection, settings.repair)
+        school = named(settings.repair.school, hints.choices.school())
+        written = told(hints.choices.confirmed(hints.is_confirmed), school)
         try:
             if file == STDIN:
                 sys.stdout.buffer.writelines(written)
@@ -53,7 +57,10 @@ def import_(
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Read what other schools confirmed; a file with a bad line is not read at all."""
+    """Read what other schools confirmed; a file with a bad line is not read at all.
+
+    It decides between pages that are as good, and no more.
+    """
     with _opened(config, data) as (store, school):
         own = frozenset((store.school(), named(school, store.school())))
         for file in files:
@@ -81,10 +88,10 @@ def list_(
         for choice in found:
             print_json(_as_json(choice))
         return
-    table = Table("last", "missing", "chosen instead", "times", "refused", "by readers of")
+    table = Table("last", "missing", "chosen instead", "times", "networks", "refused", "by users of")
     for choice in found:
         addresses = (Text(url, overflow="fold") for url in (choice.url, choice.chosen))
-        counts = (str(choice.times), str(choice.refused))
+        counts = (str(choice.times), str(choice.networks or ""), str(choice.refused))
         table.add_row(f"{choice.at:%Y-%m-%d}", *addresses, *counts, Text(choice.school or "this school"))
     Console().print(table)
 
@@ -143,6 +150,7 @@ def _as_json(choice: Choice) -> dict[str, Any]:
         "chosen": choice.chosen,
         "school": choice.school,
         "times": choice.times,
+        "networks": choice.networks,
         "refused": choice.refused,
         "last": choice.at.date(),
     }

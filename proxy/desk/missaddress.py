@@ -26,6 +26,7 @@ from proxy.review.marks import JUDGED
 from proxy.review.wanted import Shown, Wanted
 from repair import urls
 from repair.errors import RepairError
+from repair.experience import Choice
 from repair.model import Alternative, BrokenLink, MissKind
 
 log = logging.getLogger(__name__)
@@ -41,6 +42,8 @@ class Known:
     missed: MissedAddress | None
     sources: tuple[Group, ...]
     choices: tuple[Chosen, ...]
+    counted: tuple[Choice, ...]
+    """What has a say in the order of equals, with how many networks stand behind it."""
     linked_from: tuple[str, ...]
 
 
@@ -111,6 +114,7 @@ def known_of(desk: Desk, deeds: Deeds, url: str) -> Known:
         missed=found[0] if found else None,
         sources=lists.sources(asked, 50),
         choices=lists.choices(asked, 20),
+        counted=desk.hints.choices.of(url) if desk.hints is not None else (),
         linked_from=tuple(
             dict.fromkeys(inlink.source_url for inlink in desk.collection.inlinks(url, _LINKED_FROM))
         ),

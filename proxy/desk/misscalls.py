@@ -18,6 +18,7 @@ from proxy.pages.display import link_target
 from proxy.review.lists import Chosen, Group, Lists, MissedAddress, Tally
 from proxy.review.marks import Marked
 from proxy.review.wanted import Wanted
+from repair.experience import Choice
 from repair.model import MissKind
 from repair.pins import Pin
 
@@ -97,7 +98,11 @@ class Offer(Struct, kw_only=True):
 
 
 class About(Struct, kw_only=True):
-    """One address with all that is known of it; `missed` is null when nobody missed it."""
+    """One address with all that is known of it; `missed` is null when nobody missed it.
+
+    `choices` are clicks in the miss log; `counted` is what has a say in the order of equals: how many networks stand
+    behind it, or which school told it.
+    """
 
     url: str
     missed: MissedAddress | None
@@ -106,6 +111,7 @@ class About(Struct, kw_only=True):
     offers: tuple[Offer, ...]
     sources: tuple[Group, ...]
     choices: tuple[Chosen, ...]
+    counted: tuple[Choice, ...]
 
 
 class Pinning(Struct, kw_only=True):
@@ -113,6 +119,13 @@ class Pinning(Struct, kw_only=True):
 
     url: Url
     target: Annotated[str, Meta(min_length=1, max_length=2_000)]
+
+
+class OfChoice(Struct, kw_only=True):
+    """A page that was chosen for an address."""
+
+    url: Url
+    chosen: Url
 
 
 class Marking(Struct, kw_only=True):
@@ -200,6 +213,7 @@ class MissCalls:
         return [
             _change("POST", "/pins", self._pin, "Pin a page for an address", answer=Pin, body=Pinning),
             _change("DELETE", "/pins", self._unpin, "Unpin an address", query=OfAddress, problems=(404,)),
+            _change("DELETE", "/choices", self._forget_choice, "Forget a choice", query=OfChoice),
             _change("POST", "/marks", self._mark, "Mark an address", body=Marking),
             _change("DELETE", "/marks", self._unmark, "Take a mark off an address", query=Marking),
             _change(
@@ -286,6 +300,7 @@ class MissCalls:
             ),
             sources=known.sources,
             choices=known.choices,
+            counted=known.counted,
         )
 
     async def _pins(self, given: Given) -> tuple[Pin, ...]:
@@ -308,6 +323,9 @@ class MissCalls:
 
     async def _unpin(self, given: Given) -> None:
         await self._deeds.unpin(given.query.url)
+
+    async def _forget_choice(self, given: Given) -> None:
+        await self._deeds.forget_choice(given.query.url, given.query.chosen)
 
     async def _mark(self, given: Given) -> None:
         await self._deeds.mark(given.body.url, given.body.mark)

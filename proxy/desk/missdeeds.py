@@ -91,6 +91,12 @@ class Deeds:
         except RulesError as error:
             raise Problem(400, str(error)) from error
 
+    async def forget_choice(self, url: str, chosen: str) -> int:
+        """Forget that users chose a page for an address; by how many schools, ours among them, it was told."""
+        if self._desk.hints is None:
+            raise Problem(503, "choices are not kept here")
+        return await asyncio.to_thread(self._desk.hints.forget_choice, url, chosen)
+
     async def erase(self, url: str) -> int:
         """Forget an address wherever it is remembered; how many misses that were."""
         if self._desk.hints is None:

@@ -49,6 +49,10 @@ def routes(deeds: Deeds) -> list[Route]:
         await deeds.redirect(_url(fields), fields.get("to", ""))
         return "The rule is in force."
 
+    async def forget_choice(fields: dict[str, str]) -> str:
+        gone = await deeds.forget_choice(_url(fields), fields.get("chosen", ""))
+        return "Forgotten: it has no say any more." if gone else "It was forgotten already."
+
     async def erase(fields: dict[str, str]) -> str:
         if fields.get("sure") != "yes":
             raise Problem(400, "say that you are sure")
@@ -63,6 +67,7 @@ def routes(deeds: Deeds) -> list[Route]:
         "right": right,
         "fetch": fetch,
         "redirect": redirect,
+        "forget-choice": forget_choice,
         "erase": erase,
     }
     return [

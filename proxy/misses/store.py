@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -55,11 +56,25 @@ _LOOK_EVERY = 10_000  # steps of SQLite's machine, about a millisecond
 _READ = timedelta(seconds=10)  # who opens another sooner opens several at once
 _COMES_BACK = timedelta(minutes=30)
 
-OnChoice = Callable[[str, str, str | None, datetime], None]
-"""Who is told of a choice as it is written: the missing URL, what was opened, what the reader had opened before and
-came back from (None: nothing), when. It neither waits nor raises.
 
-It hears of the same choice of the same client once: whoever goes to and fro does not count as many readers.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfferClick:
+    """A click on a page that was offered for a missing `url`; `network` is the code of the network it came from.
+
+    `unfit` is what the user had opened before and came back from, None when that is nothing.
+    """
+
+    url: str
+    chosen: str
+    network: str
+    at: datetime
+    unfit: str | None = None
+
+
+OnChoice = Callable[[OfferClick], None]
+"""Who is told of a click as it is written. It neither waits nor raises.
+
+It hears of the same choice of the same client once: whoever goes to and fro does not count as many users.
 """
 _Write = Callable[[sqlite3.Connection], Line | None]
 _Job = tuple[_Write, Future[None]]
@@ -133,21 +148,22 @@ class MissStore:
         self._on_record(record)
         self._enqueue(lambda database: _insert(database, record))
 
-    def chosen(self, miss_id: str, choice: str | int) -> None:
-        """Note what a reader opened: a URL, or its number (0 the copy, n the nth alternative).
+    def chosen(self, miss_id: str, number: int, *, client: str, network: str) -> None:
+        """Note a click on what was offered: 0 the copy, n the nth alternative. `client` and `network` are hashes.
 
-        Telling it twice changes nothing; the last choice counts; what was never offered is ignored.
+        Only the client that missed the page can choose. Telling it twice changes nothing; the last choice counts;
+        what was never offered is ignored.
         """
         at = self._clock()
 
         def choose(database: sqlite3.Connection) -> Line | None:
-            told = _choose(database, miss_id, choice)
+            told = _choose(database, miss_id, number, client)
             if told is None:
                 return None
-            missed, url, client, before = told
+            missed, url, before = told
             unfit = before if self._came_back((client, missed, before or ""), at) else None
             if self._is_news((client, missed, url), at) and self._on_choice is not None:
-                self._on_choice(missed, url, unfit, at)
+                self._on_choice(OfferClick(url=missed, chosen=url, network=network, at=at, unfit=unfit))
             return {"event": "chosen", "id": miss_id, "at": iso(at), "url": url}
 
         self._enqueue(choose)
@@ -358,21 +374,18 @@ def _insert(database: sqlite3.Connection, record: MissRecord) -> Line:
 
 
 def _choose(
-    database: sqlite3.Connection, miss_id: str, choice: str | int
-) -> tuple[str, str, str, str | None] | None:
-    """Write down what was opened; the missing URL, that one, the client and what it opened before, None when there is
-    nothing new to it."""
+    database: sqlite3.Connection, miss_id: str, number: int, client: str
+) -> tuple[str, str, str | None] | None:
+    """Write down what was clicked on; the missing URL, that one and what was chosen before, None when there is
+    nothing new to it or the miss is another client's."""
     row = database.execute(
         "SELECT url, offered, chosen, client FROM misses WHERE id = ?", (miss_id,)
     ).fetchone()
-    if row is None:
+    if row is None or not client or row[3] != client:
         return None
     offered = [row[0], *json.loads(row[1])]
-    if isinstance(choice, int):
-        url = offered[choice] if 0 <= choice < len(offered) else None
-    else:
-        url = choice if choice in offered else None
-    if url is None or url == row[2]:
+    url = offered[number] if 0 <= number < len(offered) else None
+    if not url or url == row[2]:
         return None
     database.execute("UPDATE misses SET chosen = ? WHERE id = ?", (url, miss_id))
-    return str(row[0]), str(url), str(row[3]), row[2]
+    return str(row[0]), str(url), row[2]

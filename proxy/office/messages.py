@@ -86,7 +86,9 @@ class Record(Struct, frozen=True, array_like=True, tag=True):
 
 class Chosen(Struct, frozen=True, array_like=True, tag=True):
     miss_id: str
-    choice: str | int
+    number: int
+    client: str
+    network: str
 
 
 class Offer(Struct, frozen=True, array_like=True, tag=True):
@@ -135,17 +137,6 @@ class ClientOpened(Struct, frozen=True, array_like=True, tag=True):
     url: str
 
 
-class ClientOffered(Struct, frozen=True, array_like=True, tag=True):
-    client: str
-    miss_id: str
-    urls: tuple[str, ...]
-
-
-class ClientChose(Struct, frozen=True, array_like=True, tag=True):
-    client: str
-    url: str
-
-
 class ClientRedirected(Struct, frozen=True, array_like=True, tag=True):
     client: str
     asked: str
@@ -174,16 +165,7 @@ class ClientArrived(Struct, frozen=True, array_like=True, tag=True):
     url: str
 
 
-News = (
-    ClientOpened
-    | ClientOffered
-    | ClientChose
-    | ClientRedirected
-    | ClientLanded
-    | PageWithheld
-    | ClientLed
-    | ClientArrived
-)
+News = ClientOpened | ClientRedirected | ClientLanded | PageWithheld | ClientLed | ClientArrived
 
 # The messages themselves.
 

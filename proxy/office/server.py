@@ -144,8 +144,8 @@ class OfficeServer:
         match note:
             case messages.Record(record=record):
                 office.misses.record(record)
-            case messages.Chosen(miss_id=miss_id, choice=choice):
-                office.misses.chosen(miss_id, choice)
+            case messages.Chosen(miss_id=miss_id, number=number, client=client, network=network):
+                office.misses.chosen(miss_id, number, client=client, network=network)
             case messages.Offer(page=page):
                 office.harvester.offer(page)
             case messages.Moved(old=old, new=new):

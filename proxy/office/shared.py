@@ -8,10 +8,8 @@ from collections.abc import Callable
 
 from proxy.office.messages import (
     ClientArrived,
-    ClientChose,
     ClientLanded,
     ClientLed,
-    ClientOffered,
     ClientOpened,
     ClientRedirected,
     News,
@@ -38,16 +36,6 @@ class SharedVisitors(Visitors):
         super().opened(client, url)
         if is_news:
             self._share(ClientOpened(client=client, url=url))
-
-    def offered(self, client: str, miss_id: str, urls: tuple[str, ...]) -> None:
-        super().offered(client, miss_id, urls)
-        self._share(ClientOffered(client=client, miss_id=miss_id, urls=urls))
-
-    def chose(self, client: str, url: str) -> str | None:
-        miss_id = super().chose(client, url)
-        if miss_id is not None:
-            self._share(ClientChose(client=client, url=url))
-        return miss_id
 
     def led(self, client: str, missed: str, target: str) -> None:
         super().led(client, missed, target)
@@ -104,10 +92,6 @@ class KnowledgeAlone:
         match news:
             case ClientOpened(client=client, url=url):
                 Visitors.opened(self.visitors, client, url)
-            case ClientOffered(client=client, miss_id=miss_id, urls=urls):
-                Visitors.offered(self.visitors, client, miss_id, urls)
-            case ClientChose(client=client, url=url):
-                Visitors.chose(self.visitors, client, url)
             case ClientRedirected(client=client, asked=asked, location=location):
                 RecentRedirects.note(self.redirects, client, asked, location)
             case ClientLanded(client=client, url=url):

@@ -118,8 +118,9 @@ class DistantMisses:
     def record(self, record: MissRecord) -> None:
         self._line.tell(messages.Record(record=record))
 
-    def chosen(self, miss_id: str, choice: str | int) -> None:
-        self._line.tell(messages.Chosen(miss_id=miss_id, choice=choice))
+    def chosen(self, miss_id: str, number: int, *, client: str, network: str) -> None:
+        note = messages.Chosen(miss_id=miss_id, number=number, client=client, network=network)
+        self._line.tell(note)
 
 
 class DistantHints:

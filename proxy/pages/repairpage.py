@@ -1,8 +1,9 @@
 """RankedAlternatives to the repair page, as HTML for people or JSON for machines (pure).
 
 The contract with scripts: `<ol id="alternatives">`, each `<li data-url data-source>`, its first link the target.
-So links lead straight to their targets, and what a reader opened is told to us on the side: by `ping`, by a beacon
-where a browser has no `ping`, and otherwise by the request that follows.
+So links lead straight to their targets, and what a user clicked on is told to us on the side: by `ping`, or by a
+beacon where a browser has no `ping`. In a frame it is not told: the site around it may have the user click on what
+they do not see.
 """
 
 import json
@@ -18,8 +19,10 @@ from proxy.pages.display import Address, address, clean, clean_spans, link_targe
 from proxy.pages.language import Catalogue, catalogue
 from proxy.pages.render import NOTHING_POLICY, Headers, RenderedPage, html_page, page_headers
 from proxy.portal.helper import anyway_path, chose_path, copy_path
+from repair.experience import is_as_good
 from repair.model import Alternative, BrokenLink, RankedAlternatives, Span
 from repair.pins import REASON
+from repair.pointers import Kind
 
 MAX_BYTES = 60_000
 SHOWN_FIRST = 3
@@ -42,7 +45,8 @@ class PageContext:
     (RFC 9209 error type), `fault` what is wrong with the site's certificate (`proxy.failures.Failure`);
     `miss_id` ties clicks to the miss log, empty for none; `portal` as in `render.html_page`; `anyway` when the page
     that was taken for missing can be shown all the same; `findings` are what is known of archived versions, None
-    where archives may not be asked; `search_template` as in `archivepage.ArchiveContext`.
+    where archives may not be asked; `search_template` as in `archivepage.ArchiveContext`; `framed` when the page is
+    shown in a frame of another.
     """
 
     language: str
@@ -56,6 +60,7 @@ class PageContext:
     anyway: bool = False
     findings: Findings | None = None
     search_template: str = ""
+    framed: bool = False
 
     @property
     def texts(self) -> Catalogue:
@@ -122,14 +127,27 @@ def numbered(found: RankedAlternatives) -> tuple[tuple[int, Alternative], ...]:
 
 
 def auto_follow_target(found: RankedAlternatives, least: float | None) -> str | None:
-    """Where to lead a reader without asking: the first that is offered, when its confidence is at least this."""
+    """Where to lead a user without asking: the first that is offered, when its confidence is at least this.
+
+    Nobody is led where only other users' choices decided which of several pages comes first.
+    """
     if least is None:
         return None
     for number, alternative in numbered(found):
         target = link_target(alternative.url)
-        if target is not None:
-            return (copy_path(target) if number == 0 else target) if alternative.confidence >= least else None
+        if target is None:
+            continue
+        if alternative.confidence < least or _was_preferred(alternative, found):
+            return None
+        return copy_path(target) if number == 0 else target
     return None
+
+
+def _was_preferred(alternative: Alternative, found: RankedAlternatives) -> bool:
+    """Whether other users' choices put a page before one that the text supports as much."""
+    return Kind.SHARED.value in alternative.reasons and any(
+        is_as_good(other, alternative) for other in found.alternatives if other.url != alternative.url
+    )
 
 
 def _is_copy(alternative: Alternative, link: BrokenLink) -> bool:
@@ -159,7 +177,8 @@ def _offers(found: RankedAlternatives, context: PageContext) -> list[Offer]:
         made = offer(alternative, context.texts)
         if made is None:
             continue
-        made = replace(made, ping=chose_path(context.miss_id, number) if context.miss_id else "")
+        if context.miss_id and not context.framed:
+            made = replace(made, ping=chose_path(context.miss_id, number))
         if number == 0:
             offers.append(replace(made, copy=copy_path(made.url)))
             continue

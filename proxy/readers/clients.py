@@ -2,6 +2,7 @@
 
 import fcntl
 import hashlib
+import ipaddress
 import json
 import os
 import secrets
@@ -68,6 +69,21 @@ class ClientHasher:
                     return kept
                 _write_private(self._path, json.dumps({"day": today.isoformat(), "salt": salt.hex()}))
         return salt
+
+
+def network_of(client_address: str) -> str:
+    """The network that counts as one voice: /24 of IPv4, /64 of IPv6, where one device has any number of addresses.
+
+    >>> network_of("2001:db8:1:2:a:b:c:d"), network_of("::ffff:192.0.2.7")
+    ('2001:db8:1:2::/64', '192.0.2.0/24')
+    """
+    try:
+        address = ipaddress.ip_address(client_address.partition("%")[0])
+    except ValueError:
+        return client_address
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    return str(ipaddress.ip_network((address, 24 if address.version == 4 else 64), strict=False))
 
 
 def _write_private(path: Path, text: str) -> None:

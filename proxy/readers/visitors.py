@@ -1,7 +1,7 @@
-"""What each client looked at and was offered lately: in memory only, bounded, gone with the process.
+"""What each client looked at lately: in memory only, bounded, gone with the process.
 
 Browsers tell only the origin of the page a click came from, so the pages a client opened last are the best clue
-to where a broken link stood; and a click on an offered page is known by the request that follows.
+to where a broken link stood. What was opened after a repair page is no choice: that is a click on it.
 """
 
 import time
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 _PAGES_PER_CLIENT = 30
-_OFFERS_PER_CLIENT = 60
 _LED_PER_CLIENT = 20
 _ARRIVES_WITHIN_S = 60.0
 
@@ -18,7 +17,6 @@ _ARRIVES_WITHIN_S = 60.0
 @dataclass(slots=True)
 class _Visitor:
     pages: deque[str] = field(default_factory=lambda: deque(maxlen=_PAGES_PER_CLIENT))
-    offers: OrderedDict[str, tuple[str, float]] = field(default_factory=OrderedDict)
     led: OrderedDict[str, tuple[str, float]] = field(default_factory=OrderedDict)
     """Missing addresses that a rule led away from, each with where to and when."""
     expected: dict[str, str] = field(default_factory=dict)
@@ -26,7 +24,7 @@ class _Visitor:
 
 
 class Visitors:
-    """The most recent pages and offers of the most recent clients, keyed by their hashed address."""
+    """The most recent pages of the most recent clients, keyed by their hashed address."""
 
     told_within_s = 0.0
     """How long it takes until all who serve a client know what one of them learnt."""
@@ -52,23 +50,6 @@ class Visitors:
         """The pages the client opened last, latest first, each once."""
         visitor = self._visitors.get(client)
         return tuple(dict.fromkeys(reversed(visitor.pages))) if visitor else ()
-
-    def offered(self, client: str, miss_id: str, urls: tuple[str, ...]) -> None:
-        """The client was shown a repair page with these addresses."""
-        offers = self._of(client).offers
-        for url in urls:
-            offers[url] = (miss_id, self._clock())
-            offers.move_to_end(url)
-        while len(offers) > _OFFERS_PER_CLIENT:
-            offers.popitem(last=False)
-
-    def chose(self, client: str, url: str) -> str | None:
-        """The miss that a request for `url` answers, once; None when it was not offered to this client lately."""
-        visitor = self._visitors.get(client)
-        offer = visitor.offers.pop(url, None) if visitor else None
-        if offer is None or self._clock() - offer[1] > self._remember_s:
-            return None
-        return offer[0]
 
     def led(self, client: str, missed: str, target: str) -> None:
         """A rule leads the client from a missing address straight to another page."""

@@ -124,17 +124,12 @@ async def test_when_what_archives_said_cannot_be_read_the_repair_page_goes_out_w
     assert f'data-url="{SITE}/earth/volcanoes"' in flow.response.get_text()
 
 
-async def test_opening_what_was_offered_is_noted_as_the_readers_choice(school):
-    await school.addon.response(a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE))
-    school.addon.request(a_flow(f"{SITE}/earth/volcanoes", headers=BROWSER))
-    assert school.noted()[0].chosen == f"{SITE}/earth/volcanoes"
-
-
-@pytest.mark.parametrize("other", [("Sec-Purpose", "prefetch"), ("Sec-Fetch-Dest", "empty")])
-async def test_a_prefetch_or_a_script_chooses_nothing(school, other):
-    await school.addon.response(a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE))
-    school.addon.request(a_flow(f"{SITE}/earth/volcanoes", headers=[*BROWSER, other]))
-    assert school.noted()[0].chosen is None
+async def test_in_a_frame_no_click_is_told(school):
+    framed = [*(each for each in BROWSER if each[0] != "Sec-Fetch-Dest"), ("Sec-Fetch-Dest", "iframe")]
+    for headers, told in ((BROWSER, True), (framed, False)):
+        flow = a_flow(f"{SITE}/old-volcanoes", headers=headers, response=GONE)
+        await school.addon.response(flow)
+        assert (" ping=" in flow.response.get_text()) is told
 
 
 @pytest.mark.parametrize("name", ["volcanoes.pdf", "Volcanoes_eruptions.docx", "volcanoes.jpg"])

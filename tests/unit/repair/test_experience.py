@@ -1,14 +1,15 @@
-"""What earlier readers chose."""
+"""What earlier users chose."""
 
 from datetime import timedelta
 
 import pytest
 
 from repair.database import Database
-from repair.experience import Choice, ChoiceStore, Favourite, SharedExperience
-from repair.model import HeldPage
+from repair.experience import Choice, ChoiceStore, Favourite, prefer
+from repair.pages import Brief
+from repair.rank import Ranked
 from tests.holdings import SITE
-from tests.make import A_MOMENT, a_broken_link
+from tests.make import A_MOMENT
 
 GONE = f"{SITE}/gone"
 
@@ -21,81 +22,142 @@ def store(tmp_path):
 
 
 def a_choice(chosen, **known):
-    return Choice(**{"url": GONE, "chosen": f"{SITE}{chosen}", "at": A_MOMENT} | known)
+    return Choice(**{"url": GONE, "chosen": f"{SITE}{chosen}", "at": A_MOMENT, "school": "other"} | known)
+
+
+def voted(store, chosen, *networks, at=A_MOMENT, **known):
+    """How many of the networks' clicks counted."""
+    return sum(store.vote(GONE, f"{SITE}{chosen}", network=network, at=at, **known) for network in networks)
 
 
 def favourites(store, now=A_MOMENT):
     return [each.url.removeprefix(SITE) for each in store.favourites(GONE, now=now)]
 
 
+def networks(store):
+    return {choice.chosen.removeprefix(SITE): choice.networks for choice in store.of(GONE)}
+
+
 def test_the_most_chosen_comes_first(store):
-    store.note([a_choice("/a"), a_choice("/b"), a_choice("/b")])
+    voted(store, "/a", "one", "two", "three")
+    voted(store, "/b", "four", "five", "six", "seven")
     assert favourites(store) == ["/b", "/a"]
 
 
-def test_more_readers_make_it_surer(store):
-    store.note([a_choice("/a")])
-    once = store.favourites(GONE, now=A_MOMENT)[0].share
-    store.note([a_choice("/a", times=9)])
-    assert once == 0.5
-    assert once < store.favourites(GONE, now=A_MOMENT)[0].share < 1.0
+def test_fewer_than_three_networks_on_one_day_have_no_say(store):
+    for day in range(5):
+        voted(store, "/a", "one", "two", at=A_MOMENT + timedelta(days=day))
+    assert favourites(store) == []
+    assert networks(store) == {"/a": 2}
+    voted(store, "/a", "one", "two", "three", at=A_MOMENT + timedelta(days=6))
+    assert favourites(store) == ["/a"]
 
 
-def test_what_was_refused_as_often_as_chosen_is_left_out(store):
-    store.note([a_choice("/a"), a_choice("/a", times=0, refused=1), a_choice("/b")])
-    assert favourites(store) == ["/b"]
+def test_a_network_has_one_vote_for_a_link_and_day(store):
+    assert voted(store, "/a", "one", "one", "one") == 1
+    assert voted(store, "/b", "one") == 0
+    assert networks(store) == {"/a": 1}
+    assert voted(store, "/b", "one", at=A_MOMENT + timedelta(days=1)) == 1
+
+
+def test_a_vote_moves_with_a_user_who_came_back(store):
+    voted(store, "/a", "one")
+    assert voted(store, "/b", "one", instead_of=f"{SITE}/c") == 0
+    assert voted(store, "/b", "one", instead_of=f"{SITE}/a") == 1
+    assert [(choice.chosen[-2:], choice.times) for choice in store.of(GONE)] == [("/b", 1), ("/a", 0)]
+
+
+def test_the_votes_of_a_network_and_of_a_day_are_bounded(store, monkeypatch):
+    monkeypatch.setattr("repair.experience._VOTES_OF_NETWORK", 3)
+    monkeypatch.setattr("repair.experience._VOTES", 5)
+    links = [f"{SITE}/gone/{number}" for number in range(10)]
+    page = f"{SITE}/a"
+    assert sum(store.vote(link, page, network="one", at=A_MOMENT) for link in links) == 3
+    assert sum(store.vote(link, page, network="two", at=A_MOMENT) for link in links) == 2
+    assert store.vote(links[0], page, network="one", at=A_MOMENT + timedelta(days=1))
+
+
+def test_no_more_choices_are_kept_than_there_is_room_for_and_our_own_stay(store, monkeypatch):
+    monkeypatch.setattr("repair.experience._MAX_CHOICES", 3)
+    voted(store, "/ours", "one", at=A_MOMENT - timedelta(days=9))
+    store.take_over([a_choice(f"/{number}") for number in range(9)])
+    assert len(store.latest(10)) == 3
+    assert "/ours" in networks(store)
+
+
+def test_networks_are_forgotten_with_the_day(store):
+    voted(store, "/a", "one")
+    voted(store, "/b", "two", at=A_MOMENT + timedelta(days=1))
+    with store._database.read() as connection:
+        assert connection.execute("SELECT network FROM votes").fetchall() == [("two",)]
 
 
 def test_choices_fade(store):
-    store.note([a_choice("/old", times=3), a_choice("/new", times=2, at=A_MOMENT + timedelta(days=366))])
-    assert favourites(store, now=A_MOMENT + timedelta(days=366)) == ["/new", "/old"]
+    later = A_MOMENT + timedelta(days=366)
+    store.take_over([a_choice("/old", times=3), a_choice("/new", times=2, at=later)])
+    assert favourites(store, now=later) == ["/new", "/old"]
 
 
 def test_other_schools_count_half(store):
-    store.note([a_choice("/theirs", school="other"), a_choice("/ours")])
+    store.take_over([a_choice("/theirs", times=5)])
+    voted(store, "/ours", "one", "two", "three")
     assert favourites(store) == ["/ours", "/theirs"]
 
 
-def test_how_often_our_own_readers_chose_a_page_is_told(store):
-    store.note([a_choice("/a", times=3, refused=1), a_choice("/a", school="other")])
-    assert store.times(GONE, f"{SITE}/a") == 2
-    assert store.times(GONE, f"{SITE}/b") == 0
-
-
 def test_choices_from_and_to_an_address_are_forgotten(store):
-    store.note([a_choice("/a"), a_choice("/b")])
+    store.take_over([a_choice("/a"), a_choice("/b")])
     store.forget(f"{SITE}/a")
     assert favourites(store) == ["/b"]
     store.forget(GONE)
     assert favourites(store) == []
 
 
+def test_a_choice_that_an_admin_forgets_does_not_come_back_the_same_day(store):
+    voted(store, "/a", "one", "two", "three")
+    assert store.forget_choice(GONE, f"{SITE}/a") == 1
+    assert voted(store, "/a", "one", "two", "three") == 0
+    assert store.of(GONE) == ()
+
+
 def test_what_is_no_choice_is_not_noted(store):
-    assert (
-        store.note([a_choice("/gone"), a_choice("/a", url="nonsense"), a_choice("/a", school="x", url="")])
-        == 0
-    )
+    assert voted(store, "/gone", "one") == 0
+    assert voted(store, "/a", "") == 0
+    assert not store.vote("nonsense", f"{SITE}/a", network="one", at=A_MOMENT)
     assert store.favourites("nonsense", now=A_MOMENT) == ()
+    assert store.of("nonsense") == ()
 
 
-class FakeExperience:
-    def favourites(self, url, *, now):
-        return (Favourite(url="/held", share=0.8), Favourite(url="/lost", share=0.1))
+def a_ranked(name, confidence, score=None):
+    page = Brief(page=1, url=f"{SITE}/{name}", title="", language="en", digest=b"")
+    return Ranked(
+        page=page, score=confidence if score is None else score, confidence=confidence, reasons=("url",)
+    )
 
 
-class FakePages:
-    def get(self, url):
-        if url != "/held":
-            return None
-        known = {"language": "en", "fetched_at": A_MOMENT, "pinned": False, "has_copy": False}
-        return HeldPage(url=url, title="Water cycle", text="", **known)
+def preferred(*ranked, **shares):
+    found = prefer(ranked, [Favourite(url=f"{SITE}/{name}", share=share) for name, share in shares.items()])
+    return [each.page.url.rpartition("/")[2] for each in found]
 
 
-def test_the_titles_of_held_favourites_are_evidence():
-    evidence = SharedExperience(FakeExperience(), FakePages()).find(a_broken_link(GONE))
-    assert evidence is not None
-    assert evidence.terms == (("water", 0.8), ("cycl", 0.8))
-    assert evidence.text == "Water cycle"
+def test_choices_order_pages_that_the_text_supports_as_much():
+    equals = (a_ranked("a", 0.8), a_ranked("b", 0.8), a_ranked("c", 0.795))
+    assert preferred(*equals, c=0.9, b=0.5) == ["c", "b", "a"]
+    assert preferred(*equals) == ["a", "b", "c"]
+
+
+def test_choices_put_no_page_before_one_that_the_text_supports_more():
+    assert preferred(a_ranked("a", 0.8), a_ranked("b", 0.78), b=0.99) == ["a", "b"]
+    assert preferred(a_ranked("a", 0.8, 3.0), a_ranked("b", 0.8, 2.0), b=0.99) == ["a", "b"]
+    # Nor step by step, by way of others that are nearly as good.
+    steps = [a_ranked(name, 0.8 - 0.006 * at) for at, name in enumerate("abcd")]
+    assert preferred(*steps, d=0.9) == ["a", "b", "d", "c"]
+
+
+def test_choices_add_no_page_and_change_no_confidence():
+    found = prefer(
+        [a_ranked("a", 0.8)], [Favourite(url=f"{SITE}/a", share=0.9), Favourite(url=f"{SITE}/x", share=1)]
+    )
+    assert [(each.score, each.confidence, each.reasons) for each in found] == [(0.8, 0.8, ("url", "shared"))]
 
 
 def test_what_a_school_says_again_does_not_add_up_and_older_news_is_none(store):
@@ -116,14 +178,17 @@ def test_when_the_telling_fails_nothing_of_it_is_kept(store):
     assert store.latest(10) == ()
 
 
-def test_confirmed_is_what_our_own_readers_chose_twice_more_than_they_refused_it(store):
-    store.note([a_choice("/a", times=2), a_choice("/b", times=1), a_choice("/c", times=3, refused=2)])
-    store.note([a_choice("/d", times=9, school="other")])
-    assert list(store.confirmed()) == [a_choice("/a", times=2)]
+def test_confirmed_is_what_our_own_users_chose_and_an_admin_says_so_too(store):
+    for page in ("/a", "/b"):
+        voted(store, page, page, page + "2")
+    store.take_over([a_choice("/a", times=9)])
+    (choice,) = store.confirmed(lambda url, chosen: (url, chosen) == (GONE, f"{SITE}/a"))
+    assert (choice.chosen, choice.school, choice.times) == (f"{SITE}/a", "", 2)
 
 
 def test_all_that_a_school_told_is_forgotten_but_never_our_own(store):
-    store.note([a_choice("/a"), a_choice("/a", school="other"), a_choice("/b", school="another")])
+    voted(store, "/a", "one")
+    store.take_over([a_choice("/a"), a_choice("/b", school="another")])
     assert store.forget_school("other") == 1
     assert store.forget_school("") == 0
     assert {choice.school for choice in store.latest(10)} == {"", "another"}

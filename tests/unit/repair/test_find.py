@@ -1,6 +1,5 @@
 """Which way of ranking the settings choose."""
 
-from datetime import UTC, datetime
 
 import pytest
 
@@ -41,16 +40,16 @@ def test_every_way_finds_the_page_that_is_meant(collection, ranking):
 @pytest.mark.parametrize("ranking", ["plain", "learned", "decision"])
 def test_every_way_finds_a_page_that_is_pointed_at(collection, ranking):
     hints = Hints(collection, RepairSettings())
-    hints.note_choice(ASKED.url, f"{SITE}/7", datetime.now(UTC))
+    hints.note_redirect(ASKED.url, f"{SITE}/7")
     found = {each.page.url: each for each in ranked(collection, ranking, hints)}
-    assert found[f"{SITE}/7"].reasons == ("shared",)
+    assert found[f"{SITE}/7"].reasons[0] == "moved"
     assert f"{SITE}/water" in found
 
 
 def test_a_page_that_is_found_and_pointed_at_comes_once_and_surer(collection):
     hints = Hints(collection, RepairSettings())
     before = ranked(collection, "plain", hints)
-    hints.note_choice(ASKED.url, f"{SITE}/water", datetime.now(UTC))
+    hints.note_redirect(ASKED.url, f"{SITE}/water")
     after = ranked(collection, "plain", hints)
     assert len(after) == len(before) == 1
     assert after[0].confidence > before[0].confidence

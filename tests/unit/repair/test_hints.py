@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from repair.hints import Hints
+from repair.pins import Pins
 from repair.pointers import Kind
 from repair.settings import RepairSettings
 from tests.holdings import SITE, a_collection, a_document, a_link
@@ -43,30 +44,45 @@ def test_a_redirect_seen_points_where_the_pages_beside_it_went(hints):
     assert hints.directories(GONE) == {f"{SITE}/new/": 0.5}
 
 
-def test_what_a_reader_chose_is_pointed_at_if_it_is_held(hints):
-    hints.note_choice(GONE, f"{SITE}/new/hail", A_MOMENT)
-    hints.note_choice(GONE, f"{SITE}/nowhere", A_MOMENT)
-    assert pointers(hints) == [("/new/hail", Kind.SHARED)]
+def chosen(hints, url, page, *networks, **known):
+    for network in networks:
+        hints.note_choice(url, page, A_MOMENT, network=network, **known)
 
 
-def test_one_choice_teaches_no_move_two_do(hints):
-    hints.note_choice(f"{SITE}/old/snow", f"{SITE}/new/snow", A_MOMENT)
+def test_what_users_chose_is_pointed_at_by_nobody(hints):
+    chosen(hints, GONE, f"{SITE}/new/hail", "one", "two", "three")
     assert pointers(hints) == []
-    hints.note_choice(f"{SITE}/old/snow", f"{SITE}/new/snow", A_MOMENT)
+    assert [each.url for each in hints.favourites(GONE)] == [f"{SITE}/new/hail"]
+
+
+def test_choices_alone_teach_no_move_with_an_admins_pin_they_do(hints, collection):
+    old, new = f"{SITE}/old/snow", f"{SITE}/new/snow"
+    chosen(hints, old, new, *map(str, range(12)))
+    assert pointers(hints) == []
+    Pins(collection.database).pin(old, new, "admin", A_MOMENT)
+    chosen(hints, old, new, "another")
     assert pointers(hints) == [("/new/rain", Kind.MOVE)]
+    hints.forget_choice(old, new)
+    assert pointers(hints) == []
+
+
+def test_moves_that_clicks_taught_an_earlier_version_are_unlearnt(hints, collection):
+    hints.note_redirect(f"{SITE}/old/snow", f"{SITE}/new/snow")
+    with collection.database.write() as connection:
+        connection.execute("UPDATE moves SET origin = 'repair'")
+    assert pointers(Hints(collection, RepairSettings())) == []
 
 
 def test_choices_do_not_overrule_what_the_site_says(hints):
     hints.note_redirect(f"{SITE}/old/snow", f"{SITE}/new/snow")
-    for _ in range(3):
-        hints.note_choice(f"{SITE}/old/snow", f"{SITE}/other/snow", A_MOMENT)
+    chosen(hints, f"{SITE}/old/snow", f"{SITE}/other/snow", "one", "two", "three")
     assert pointers(hints) == [("/new/rain", Kind.MOVE)]
 
 
 def test_going_up_to_the_directory_is_no_choice(hints, collection):
     collection.add(a_document("/old/"), fetched_at=A_MOMENT)
-    hints.note_choice(GONE, f"{SITE}/old/", A_MOMENT)
-    assert pointers(hints) == []
+    chosen(hints, GONE, f"{SITE}/old/", "one", "two", "three")
+    assert hints.choices.of(GONE) == ()
 
 
 def test_a_page_that_says_what_our_copy_says_is_pointed_at(hints, collection):
@@ -81,12 +97,13 @@ def test_a_page_that_says_what_our_copy_says_is_pointed_at(hints, collection):
 
 
 def test_what_is_forgotten_points_nowhere(hints):
-    hints.note_choice(GONE, f"{SITE}/new/hail", A_MOMENT)
+    chosen(hints, GONE, f"{SITE}/new/hail", "one", "two", "three")
     hints.note_redirect(GONE, f"{SITE}/new/rain")
     hints.tags.attach(GONE, "weather")
     hints.forget(f"{GONE}#part")
     hints.forget("nonsense")
     assert pointers(hints) == []
+    assert hints.favourites(GONE) == ()
     assert hints.tags.tags(GONE) == ()
 
 
@@ -122,16 +139,16 @@ def test_readers_and_writers_in_many_threads_do_not_disturb_each_other(collectio
         hints = everyone[number % 2]
         for turn in range(5):
             hints.note_redirect(f"{SITE}/old/{number}-{turn}", f"{SITE}/new/{number}-{turn}")
-            hints.note_choice(GONE, f"{SITE}/new/hail", A_MOMENT)
+            chosen(hints, GONE, f"{SITE}/new/hail", f"{number}-{turn}")
             hints.pointers(a_broken_link(GONE))
             hints.catch_up()
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(4)))
-    assert everyone[0].choices.times(GONE, f"{SITE}/new/hail") == 20
+    assert [choice.networks for choice in everyone[0].choices.of(GONE)] == [20]
 
 
 def test_a_page_that_a_reader_came_back_from_counts_less(hints):
-    hints.note_choice(GONE, f"{SITE}/new/hail", A_MOMENT)
-    hints.note_choice(GONE, f"{SITE}/other/snow", A_MOMENT, unfit=f"{SITE}/new/hail")
-    assert [each.url for each in hints.choices.favourites(GONE, now=A_MOMENT)] == [f"{SITE}/other/snow"]
+    chosen(hints, GONE, f"{SITE}/new/hail", "one", "two", "three")
+    chosen(hints, GONE, f"{SITE}/other/snow", "one", "two", "three", unfit=f"{SITE}/new/hail")
+    assert [each.url for each in hints.favourites(GONE)] == [f"{SITE}/other/snow"]

@@ -5,7 +5,7 @@ import pytest
 from repair import movestore
 from repair.database import Database
 from repair.moves import Move
-from repair.movestore import MoveFinder, MoveStore
+from repair.movestore import REPAIR, MoveFinder, MoveStore
 from repair.pages import PageStore
 from tests.holdings import SITE, a_document
 from tests.make import A_MOMENT
@@ -27,9 +27,9 @@ def database(tmp_path):
 def test_moves_are_kept_by_the_host_they_left(database):
     store = MoveStore(database)
     assert store.note(a_move("rain"))
-    assert store.note(Move(old="http://b.test/x", new=f"{SITE}/x", origin="repair"))
+    assert store.note(Move(old="http://b.test/x", new=f"{SITE}/x", origin=REPAIR))
     assert store.moves("school.test") == (a_move("rain"),)
-    assert [move.origin for move in store.moves("b.test")] == ["repair"]
+    assert [move.origin for move in store.moves("b.test")] == [REPAIR]
 
 
 def test_moves_that_are_none_are_not_noted(database):
@@ -122,7 +122,7 @@ def test_a_place_where_everything_is_sent_is_no_move(database):
 
 def test_what_readers_chose_is_not_told_as_a_move_of_the_page_itself(database):
     store = MoveStore(database)
-    store.note(Move(old=f"{SITE}/old/rain", new=f"{SITE}/x", origin="repair"))
+    store.note(Move(old=f"{SITE}/old/rain", new=f"{SITE}/x", origin=REPAIR))
     assert store.moved_to(f"{SITE}/old/rain") is None
 
 

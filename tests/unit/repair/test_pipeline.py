@@ -279,19 +279,35 @@ async def test_where_the_pages_beside_it_moved_is_offered_as_moved(collection, e
     assert (offered.url, offered.source, offered.reasons[0]) == (f"{SITE}/new/pies", "local", "moved")
 
 
-@pytest.mark.parametrize("ranking", ["plain", "decision"])
-async def test_what_a_reader_chose_moves_up_for_the_next(collection, executor, hints, ranking):
+@pytest.mark.parametrize("ranking", ["plain", "decision", "learned"])
+async def test_what_users_chose_is_neither_added_nor_put_first(collection, executor, hints, ranking):
     repairer = Repairer(collection, RepairSettings(ranking=ranking), executor, hints=hints)
     link = a_broken_link(GONE, anchor="Roman aqueducts", source_url=f"{SITE}/start")
-    before = (await repairer.repair(link)).alternatives
-    assert before[0].url == f"{SITE}/water/aqueducts"
-    for _ in range(30):
-        hints.note_choice(GONE, f"{SITE}/cooking", datetime.now(UTC))
-    offered = {each.url: each for each in (await repairer.repair(link)).alternatives}
-    chosen = offered[f"{SITE}/cooking"]
-    assert (chosen.source, chosen.reasons[0]) == ("shared", "shared")
-    assert chosen.confidence > 0.9
-    assert list(offered).index(f"{SITE}/cooking") < 2
+    before = await repairer.repair(link)
+    assert before.alternatives[0].url == f"{SITE}/water/aqueducts"
+    for number in range(30):
+        hints.note_choice(GONE, f"{SITE}/cooking", datetime.now(UTC), network=str(number))
+    assert hints.favourites(GONE)
+    after = await repairer.repair(link)
+    assert [each.url for each in after.alternatives] == [each.url for each in before.alternatives]
+    assert after.alternatives[0].confidence == before.alternatives[0].confidence
+    assert after.queries == before.queries
+
+
+async def test_what_users_chose_decides_between_pages_that_are_as_good(collection, executor, hints):
+    for name in ("one", "two"):
+        collection.add(
+            a_document(f"/{name}", title="Wells and springs", text=f"Springs. {name}"), fetched_at=A_MOMENT
+        )
+    collection.commit()
+    repairer = Repairer(collection, RepairSettings(ranking="plain"), executor, hints=hints)
+    link = a_broken_link(f"{SITE}/lost", anchor="Wells and springs")
+    first, second = (await repairer.repair(link)).alternatives[:2]
+    for number in range(3):
+        hints.note_choice(link.url, second.url, datetime.now(UTC), network=str(number))
+    chosen, other = (await repairer.repair(link)).alternatives[:2]
+    assert (chosen.url, chosen.source, other.url) == (second.url, "shared", first.url)
+    assert chosen.confidence == second.confidence
 
 
 async def test_a_lost_page_that_we_kept_is_found_under_its_new_address(collection, executor, hints):
@@ -309,12 +325,10 @@ async def test_a_lost_page_that_we_kept_is_found_under_its_new_address(collectio
     assert {"same_text", "copy"} <= set(found.alternatives[0].reasons)
 
 
-async def test_tags_choices_and_neighbourhood_are_told_to_machines(collection, executor, hints):
+async def test_tags_and_neighbourhood_are_told_to_machines(collection, executor, hints):
     hints.tags.attach(GONE, "Antiquity")
-    hints.note_choice(GONE, f"{SITE}/cooking", A_MOMENT)
     found = await Repairer(collection, RepairSettings(), executor, hints=hints).repair(a_broken_link(GONE))
     assert found.queries["tags"] == "antiquity"
-    assert found.queries["shared"] == "Cooking"
     assert found.queries["neighbourhood"] == "aqueduct"
 
 

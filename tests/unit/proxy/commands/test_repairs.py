@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 from proxy.errors import LinkmendError
 from proxy.main import app
 from repair.collection import Collection
-from repair.experience import Choice, ChoiceStore
+from repair.experience import ChoiceStore
 from repair.hints import Hints
+from repair.pins import Pins
 from repair.settings import CollectionSettings, RepairSettings
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import A_MOMENT, a_broken_link
@@ -29,28 +30,30 @@ def done(data, *words):
 
 @pytest.fixture
 def school(tmp_path):
-    """A school by its name: a data folder whose readers chose a page for a missing one so many times."""
+    """A school by its name: a data folder where so many networks chose a page for a missing one. What three or more
+    chose is pinned; a collection has one pin for an address."""
 
     def made(name, **chosen):
         data = tmp_path / name
         pages = [a_document(f"/new/{page}", title=page) for page in ("rain", "showers")]
         with a_collection(data / "collection", *pages) as collection:
-            choices = [
-                Choice(url=GONE, chosen=f"{SITE}/new/{page}", at=A_MOMENT, times=times)
-                for page, times in chosen.items()
-            ]
-            ChoiceStore(collection.database).note(choices)
+            store = ChoiceStore(collection.database)
+            for page, times in chosen.items():
+                for number in range(times):
+                    store.vote(GONE, f"{SITE}/new/{page}", network=f"{page}{number}", at=A_MOMENT)
+                if times >= 3:
+                    Pins(collection.database).pin(GONE, f"{SITE}/new/{page}", "admin", A_MOMENT)
         return data
 
     return made
 
 
-def test_what_was_chosen_twice_is_told_and_nothing_of_when_but_the_day(school, tmp_path):
-    ours, file = school("ours", rain=2, showers=1), tmp_path / "repairs.jsonl"
+def test_what_was_chosen_and_pinned_is_told_and_nothing_of_when_but_the_day(school, tmp_path):
+    ours, file = school("ours", rain=3, showers=2), tmp_path / "repairs.jsonl"
     assert "1 repairs" in done(ours, "export", file)
     (line,) = file.read_text().splitlines()
     told = json.loads(line)
-    assert (told["url"], told["chosen"], told["times"]) == (GONE, f"{SITE}/new/rain", 2)
+    assert (told["url"], told["chosen"], told["times"]) == (GONE, f"{SITE}/new/rain", 3)
     assert told["last"] == "2026-05-03"
     assert "12:00" not in line
     assert told["school"].startswith("school-")
@@ -58,7 +61,7 @@ def test_what_was_chosen_twice_is_told_and_nothing_of_when_but_the_day(school, t
 
 
 def test_a_school_may_give_its_name(school, tmp_path):
-    ours, config = school("ours", rain=2), tmp_path / "linkmend.toml"
+    ours, config = school("ours", rain=3), tmp_path / "linkmend.toml"
     config.write_text('[repair]\nschool = "Riverbend"\n')
     line = done(ours, "export", "-", "--config", config)
     assert json.loads(line)["school"] == "Riverbend"
@@ -71,17 +74,17 @@ def test_a_school_may_give_its_name(school, tmp_path):
 def test_schools_hear_of_each_other_and_twice_is_as_good_as_once(school, tmp_path):
     here = school("here")
     files = []
-    for name, times in (("first", {"showers": 2}), ("second", {"showers": 3}), ("third", {"rain": 4})):
+    for name, times in (("first", {"showers": 3}), ("second", {"showers": 4}), ("third", {"rain": 5})):
         files.append(tmp_path / f"{name}.jsonl")
         done(school(name, **times), "export", files[-1])
     for _ in range(2):
         told = [json.loads(line) for line in done(here, "import", *files, "--json").splitlines()]
         assert [each["repairs"] for each in told] == [1, 1, 1]
     with Collection.open(here / "collection", CollectionSettings()) as collection:
-        pointers = Hints(collection, RepairSettings()).pointers(a_broken_link(GONE))
-        assert [pointer.url.rpartition("/")[2] for pointer in pointers] == ["showers", "rain"]
+        found = Hints(collection, RepairSettings()).favourites(GONE)
+        assert [each.url.rpartition("/")[2] for each in found] == ["showers", "rain"]
     listed = [json.loads(line) for line in done(here, "list", "--json").splitlines()]
-    assert sorted(each["times"] for each in listed) == [2, 3, 4]
+    assert sorted(each["times"] for each in listed) == [3, 4, 5]
     assert len({each["school"] for each in listed}) == 3
     assert "school-" in done(here, "list")
     assert done(here, "forget", listed[0]["school"]) == "1 repairs forgotten\n"
@@ -96,7 +99,7 @@ def test_what_was_heard_is_not_told_on(school, tmp_path):
 
 
 def test_our_own_export_is_not_heard(school, tmp_path):
-    ours, file = school("ours", rain=2), tmp_path / "repairs.jsonl"
+    ours, file = school("ours", rain=3), tmp_path / "repairs.jsonl"
     done(ours, "export", file)
     assert "0 repairs from 0 schools; left out 1 of our own" in done(ours, "import", file)
 
@@ -112,7 +115,7 @@ def test_of_a_file_with_a_bad_line_nothing_is_taken(school, tmp_path):
 
 
 def test_files_that_cannot_be_read_or_written_are_told_in_one_line(school, tmp_path):
-    here = school("here", rain=2)
+    here = school("here", rain=3)
     for words in (("import", tmp_path / "none"), ("export", tmp_path / "none" / "file")):
         error = run(here, *words).exception
         assert isinstance(error, LinkmendError)

@@ -7,7 +7,7 @@ import pytest
 from proxy.misses.erasure import spellings
 from proxy.misses.store import MissStore
 from proxy.settings import MissesSettings
-from tests.missed import a_miss, note
+from tests.missed import a_miss, choose, note
 
 MINE = "http://mine.test/secret"
 
@@ -40,7 +40,7 @@ def test_mentions_are_blanked_and_the_other_misses_stay(store, tmp_path):
         a_miss(2, offered=("http://b.test/", MINE, "http://c.test/")),
         a_miss(3, offered=(MINE,)),
     )
-    store.chosen(a_miss(3).id, 1)
+    choose(store, a_miss(3), 1)
     assert store.erase(url=MINE) == 0
     third, second, first = store.recent()
     assert first.source_url is None

@@ -11,10 +11,11 @@ from datetime import timedelta
 import pytest
 
 from proxy.errors import StoreError
-from proxy.misses.store import MissRecord, MissStore
+from proxy.misses.store import MissRecord, MissStore, OfferClick
 from proxy.settings import MissesSettings
 from repair.model import MissKind
 from tests.make import A_MOMENT, spoil
+from tests.missed import choose
 
 
 class Clock:
@@ -81,31 +82,38 @@ def test_a_miss_is_also_a_line_of_json(store, tmp_path):
     [
         (0, "http://www.school.test/gone"),
         (2, "http://c.test/"),
-        ("http://b.test/", "http://b.test/"),
-        ("http://www.school.test/gone", "http://www.school.test/gone"),
         (3, None),
         (-1, None),
-        ("http://evil.test/", None),
     ],
 )
 def test_only_what_was_offered_can_be_chosen(store, choice, url):
     store.record(a_miss())
-    store.chosen(a_miss().id, choice)
+    choose(store, a_miss(), choice)
     store.flush()
     assert store.recent()[0].chosen == url
+
+
+def test_nobody_else_can_choose_for_the_user_who_missed_a_page(store):
+    store.record(a_miss(client="me"))
+    store.record(a_miss(2, client=""))
+    for client in ("you", ""):
+        store.chosen(a_miss().id, 1, client=client, network="network")
+        store.chosen(a_miss(2).id, 1, client=client, network="network")
+    store.flush()
+    assert [miss.chosen for miss in store.recent()] == [None, None]
 
 
 def test_choosing_twice_changes_nothing_and_the_last_choice_counts(store, tmp_path):
     store.record(a_miss())
     for choice in (1, 1, 1, 2):
-        store.chosen(a_miss().id, choice)
+        choose(store, a_miss(), choice)
     store.flush()
     assert store.recent()[0].chosen == "http://c.test/"
     assert [event["event"] for event in events(tmp_path)] == ["miss", "chosen", "chosen"]
 
 
 def test_a_choice_for_an_unknown_miss_is_ignored(store):
-    store.chosen("nobody-knows-this-id", 1)
+    store.chosen("nobody-knows-this-id", 1, client="me", network="network")
     store.flush()
     assert store.count() == 0
 
@@ -136,7 +144,7 @@ def test_what_is_missed_most_comes_first(store):
 def test_what_is_erased_is_gone_everywhere(store, tmp_path, whose):
     store.record(a_miss(1, client="me", url="http://mine.test/"))
     store.record(a_miss(2))
-    store.chosen(a_miss(1).id, 1)
+    choose(store, a_miss(1, client="me"), 1)
     assert store.erase(**whose) == 1
     assert [miss.id for miss in store.recent()] == [a_miss(2).id]
     assert [event["id"] for event in events(tmp_path)] == [a_miss(2).id]
@@ -258,28 +266,26 @@ def test_a_log_that_is_damaged_further_down_is_set_aside_too(tmp_path):
 
 def test_a_choice_is_told_once_with_the_page_that_was_missing(tmp_path, clock):
     told = []
-    store = MissStore(tmp_path, MissesSettings(), clock=clock, on_choice=lambda *choice: told.append(choice))
+    store = MissStore(tmp_path, MissesSettings(), clock=clock, on_choice=told.append)
     store.record(a_miss())
-    for choice in (1, "http://b.test/", "http://never-offered.test/", 2):
-        store.chosen(a_miss().id, choice)
+    for number in (1, 1, 7, 2):
+        choose(store, a_miss(), number)
     store.close()
-    assert told == [
-        ("http://www.school.test/gone", "http://b.test/", None, A_MOMENT),
-        ("http://www.school.test/gone", "http://c.test/", None, A_MOMENT),
-    ]
+    missed = {"url": "http://www.school.test/gone", "network": "network", "at": A_MOMENT}
+    assert told == [OfferClick(chosen=page, **missed) for page in ("http://b.test/", "http://c.test/")]
 
 
 def test_a_reader_who_goes_to_and_fro_or_asks_again_counts_once_for_each_page(tmp_path, clock):
     told = []
     store = MissStore(
-        tmp_path, MissesSettings(), clock=clock, on_choice=lambda *choice: told.append(choice[1])
+        tmp_path, MissesSettings(), clock=clock, on_choice=lambda click: told.append(click.chosen)
     )
     for number in (1, 2):
         store.record(a_miss(number))
         for choice in (1, 2, 1, 2):
-            store.chosen(a_miss(number).id, choice)
+            choose(store, a_miss(number), choice)
     store.record(a_miss(3, client="fedcba9876543210"))
-    store.chosen(a_miss(3).id, 1)
+    choose(store, a_miss(3, client="fedcba9876543210"), 1)
     store.close()
     assert told == ["http://b.test/", "http://c.test/", "http://b.test/"]
 
@@ -290,11 +296,14 @@ def test_a_reader_who_goes_to_and_fro_or_asks_again_counts_once_for_each_page(tm
 def test_who_reads_a_page_and_comes_back_for_another_did_not_want_the_first(tmp_path, clock, after_s, unfit):
     told = []
     store = MissStore(
-        tmp_path, MissesSettings(), clock=clock, on_choice=lambda *choice: told.append(choice[1:3])
+        tmp_path,
+        MissesSettings(),
+        clock=clock,
+        on_choice=lambda click: told.append((click.chosen, click.unfit)),
     )
     store.record(a_miss())
-    store.chosen(a_miss().id, 1)
+    choose(store, a_miss(), 1)
     clock.now += timedelta(seconds=after_s)
-    store.chosen(a_miss().id, 2)
+    choose(store, a_miss(), 2)
     store.close()
     assert told == [("http://b.test/", None), ("http://c.test/", unfit)]

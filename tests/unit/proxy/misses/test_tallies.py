@@ -13,7 +13,7 @@ from proxy.misses.store import MissStore
 from proxy.misses.tallies import AT_ONCE, SLOT_S, catch_up, outcome, prepare
 from proxy.settings import MissesSettings
 from tests.make import A_MOMENT
-from tests.missed import HOUR, a_miss, note
+from tests.missed import HOUR, a_miss, choose, note
 
 ALL_TIME = MissesSettings(retention_days=9_000)
 COUNTED = (
@@ -70,7 +70,7 @@ def test_tallies_count_what_is_recorded_whatever_is_done(tmp_path_factory, done)
         if deed == "note":
             store.record(value)
         elif deed == "choose":
-            store.chosen(a_miss(value[0]).id, value[1])
+            choose(store, a_miss(value[0]), value[1])
         else:
             store.erase(url=value)
     store.close()

@@ -44,8 +44,8 @@ class FakeOffice:
     def record(self, record):
         self.told.append(record)
 
-    def chosen(self, miss_id, choice):
-        self.told.append((miss_id, choice))
+    def chosen(self, miss_id, number, *, client, network):
+        self.told.append((miss_id, number, client, network))
 
     def offer(self, page):
         self.told.append(page)
@@ -148,10 +148,10 @@ async def test_notes_are_taken_in_their_order(tmp_path):
         page = a_page(body=b"x" * 100_000)
         line.tell(messages.Offer(page=page))
         line.tell(messages.Moved(old="a", new="b"))
-        line.tell(messages.Chosen(miss_id="m", choice=2))
+        line.tell(messages.Chosen(miss_id="m", number=2, client="c", network="n"))
         line.tell(messages.Missed(miss_id="m", client="c", link=LINK, ask=True))
         await until(lambda: len(made.office.told) == 4)
-        assert made.office.told == [page, ("a", "b"), ("m", 2), ("m", "c", LINK)]
+        assert made.office.told == [page, ("a", "b"), ("m", 2, "c", "n"), ("m", "c", LINK)]
 
 
 async def test_no_longer_is_worked_on_a_question_than_its_asker_waits(tmp_path):

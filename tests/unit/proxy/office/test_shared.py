@@ -31,13 +31,6 @@ def test_a_page_opened_again_and_again_is_told_once():
     assert len(told) == 1
 
 
-def test_a_choice_is_known_once_and_to_whichever_worker_it_comes(workers):
-    first, second = workers
-    first.visitors.offered(CLIENT, "miss", (URL,))
-    assert second.visitors.chose(CLIENT, URL) == "miss"
-    assert first.visitors.chose(CLIENT, URL) is None
-
-
 def test_a_withheld_page_can_be_shown_by_both_to_its_reader_alone(workers):
     first, second = workers
     page = Withheld(kind=MissKind.SOFT_404, missed=URL, url=URL)

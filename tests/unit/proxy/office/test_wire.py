@@ -16,8 +16,7 @@ from tests.make import A_MOMENT, a_broken_link, a_page
 LINK = a_broken_link(anchor="Marmots", source_url="http://school.test/")
 NOTES = (
     messages.Record(record=MissRecord(id="a", at=A_MOMENT, url="http://a.test/", kind=MissKind.GONE)),
-    messages.Chosen(miss_id="a", choice=3),
-    messages.Chosen(miss_id="a", choice="http://a.test/"),
+    messages.Chosen(miss_id="a", number=3, client="b", network="c"),
     messages.Offer(page=a_page(body=b"\x00\xff")),
     messages.Missed(miss_id="a", client="b", link=LINK, ask=True),
 )

@@ -13,35 +13,16 @@ def test_the_pages_a_client_opened_come_latest_first_and_once():
 def test_one_client_sees_nothing_of_another():
     visitors = Visitors()
     visitors.opened("ann", "http://a/")
-    visitors.offered("ann", "miss", ("http://b/",))
     assert visitors.recent("bob") == ()
-    assert visitors.chose("bob", "http://b/") is None
 
 
-def test_opening_an_offered_page_names_the_miss_it_answers_once():
-    visitors = Visitors()
-    visitors.offered("ann", "miss", ("http://b/",))
-    assert visitors.chose("ann", "http://b/") == "miss"
-    assert visitors.chose("ann", "http://b/") is None
-
-
-def test_an_offer_is_forgotten_after_a_while():
-    now = [0.0]
-    visitors = Visitors(remember_s=60, clock=lambda: now[0])
-    visitors.offered("ann", "miss", ("http://b/",))
-    now[0] = 61.0
-    assert visitors.chose("ann", "http://b/") is None
-
-
-def test_memory_is_bounded_in_clients_pages_and_offers():
+def test_memory_is_bounded_in_clients_and_pages():
     visitors = Visitors(clients=2)
     for client in ("ann", "bob", "cy"):
         for number in range(100):
             visitors.opened(client, f"http://a/{number}")
-        visitors.offered(client, "miss", tuple(f"http://b/{number}" for number in range(100)))
     assert visitors.recent("ann") == ()
     assert len(visitors.recent("cy")) == 30
-    assert visitors.chose("cy", "http://b/0") is None
 
 
 def test_who_was_led_away_from_an_address_is_known_there_for_a_while():
