@@ -13,6 +13,7 @@ from proxy.store.changes import Changes
 from proxy.store.responses import ResponseStore
 from proxy.trust.certificates import origin_context
 from proxy.trust.reach import reach_of
+from repair.secreturls import has_secret
 from repair.soft404.ask import Asker
 from repair.soft404.detector import Detector
 from repair.soft404.sites import Sites
@@ -96,4 +97,5 @@ class Premises:
             self.settings.soft404.probe == "auto"
             and not proxy.offline
             and not proxy.mode.startswith("upstream")
+            and not has_secret(url)
         )

@@ -1,17 +1,21 @@
 """Logging set-up: one event a line, as text for people or as JSON for machines.
 
 Whatever came from outside (URLs, titles) may hold line breaks; they are escaped, so that nobody can write
-lines of their own into the log.
+lines of their own into the log. Addresses that carry a secret lose it here, whoever logs them.
 """
 
 import logging
+import re
 import sys
 from datetime import UTC, datetime
 
 import msgspec
 
 from proxy.settings import LogSettings
+from repair.secreturls import without_secret
 
+# Up to what cannot stand in an address; a sign behind it belongs to the sentence.
+_ADDRESS = re.compile(r"""https?://[^\s<>"'`{}|\\^]+(?<![.,:;!?)\]])""", re.IGNORECASE)
 _OWN = ("proxy", "repair", "addons")
 
 
@@ -29,6 +33,17 @@ def set_up(settings: LogSettings, *, process: str = "") -> None:
     logging.getLogger("mitmproxy.addons.proxyserver").setLevel(logging.CRITICAL)
     for name in _OWN:
         logging.getLogger(name).setLevel(settings.level.upper())
+
+
+def without_secrets(text: str) -> str:
+    """`text` with every address in it as a log may keep it (`repair.secreturls`).
+
+    >>> without_secrets("late: http://school.test/reset?token=abc")
+    'late: http://school.test/reset'
+    """
+    if "://" not in text:
+        return text
+    return _ADDRESS.sub(lambda found: without_secret(found[0]), text)
 
 
 def one_line(text: str) -> str:
@@ -51,11 +66,11 @@ class TextLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         start = f"{_moment(record)} {record.levelname.lower()}{self._process} {record.name}"
-        line = f"{start}: {one_line(record.getMessage())}"
+        line = f"{start}: {one_line(without_secrets(record.getMessage()))}"
         if not record.exc_info:
             return line
         # Indented, since an exception may speak in the words, and lines, of whoever caused it.
-        trace = self.formatException(record.exc_info).splitlines()
+        trace = without_secrets(self.formatException(record.exc_info)).splitlines()
         return "\n".join((line, *(f"    {one_line(each)}" for each in trace)))
 
 
@@ -72,10 +87,10 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             **self._process,
             "logger": record.name,
-            "event": record.getMessage(),
+            "event": without_secrets(record.getMessage()),
         }
         if record.exc_info:
-            event["trace"] = self.formatException(record.exc_info)
+            event["trace"] = without_secrets(self.formatException(record.exc_info))
         return msgspec.json.encode(event).decode()
 
 

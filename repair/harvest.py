@@ -13,13 +13,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from repair import decode, markup
 from repair.collection import Addition, Collection
 from repair.errors import RepairError
 from repair.hints import Hints
-from repair.model import HeldCopy, Page
+from repair.model import Document, HeldCopy, Page
+from repair.secreturls import has_secret
 from repair.settings import CollectionSettings
 
 log = logging.getLogger(__name__)
@@ -186,11 +187,20 @@ def addition_of(page: Page, settings: CollectionSettings, *, pinned: bool = Fals
     if document is None:
         return None
     return Addition(
-        document=document,
+        document=_without_secrets(document),
         fetched_at=page.fetched_at,
         copy=_copy_of(page, settings),
         pinned=pinned,
         raw_digest=raw_digest(page),
+    )
+
+
+def _without_secrets(document: Document) -> Document:
+    """The document without its links to addresses that carry a secret, which the link graph would tell."""
+    links = tuple(link for link in document.links if not has_secret(link.target_url))
+    canonical = document.canonical_url
+    return replace(
+        document, links=links, canonical_url=None if canonical and has_secret(canonical) else canonical
     )
 
 

@@ -7,10 +7,11 @@ stage cannot find, the others do without: an empty answer is an answer.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import ParamSpec, TypeVar
 
 from repair import urls, words
@@ -25,6 +26,7 @@ from repair.pins import REASON, Pins
 from repair.pointers import Kind
 from repair.query import formulate, keywords, texts
 from repair.rank import Ranked
+from repair.secreturls import has_secret
 from repair.settings import RepairSettings
 from repair.snippets import snippet
 from repair.sources import LocalSource, Source
@@ -114,7 +116,7 @@ class Repairer:
         told = keywords(query)
         pinned = self._pinned(link, told)
         unlike = addresses(link) | {item.url for item in pinned}
-        offered = _distinct(ranked, unlike=unlike)[: self._settings.alternatives - len(pinned)]
+        offered = islice(_distinct(ranked, unlike=unlike), max(0, self._settings.alternatives - len(pinned)))
         return RankedAlternatives(
             link=link,
             alternatives=(*pinned, *(self._alternative(choice, told) for choice in offered)),
@@ -150,7 +152,8 @@ class Repairer:
         ranked = [
             Ranked(page=hit.page, score=hit.score, confidence=hit.score / top, reasons=()) for hit in found
         ]
-        return tuple(self._alternative(choice, words.tokens(text)) for choice in _distinct(ranked)[:limit])
+        shown = words.tokens(text)
+        return tuple(self._alternative(choice, shown) for choice in islice(_distinct(ranked), limit))
 
     def _alternative(self, ranked: Ranked, shown: Sequence[str]) -> Alternative:
         page = self._collection.get(ranked.page.url)
@@ -214,16 +217,15 @@ def _placed(link: BrokenLink, source_url: str | None, stated: Link | None) -> Br
     )
 
 
-def _distinct(ranked: Iterable[Ranked], *, unlike: frozenset[str] = frozenset()) -> list[Ranked]:
-    """The pages without those at the given addresses, and without the second of two that say the same."""
-    kept: list[Ranked] = []
+def _distinct(ranked: Iterable[Ranked], *, unlike: frozenset[str] = frozenset()) -> Iterator[Ranked]:
+    """The pages without those at the given addresses, without the second of two that say the same, and without those
+    whose address carries a secret: an older linkmend may have taken them in."""
     seen: set[bytes] = set()
     for choice in ranked:
-        if choice.page.url in unlike or choice.page.digest in seen:
+        if choice.page.url in unlike or choice.page.digest in seen or has_secret(choice.page.url):
             continue
         seen.add(choice.page.digest)
-        kept.append(choice)
-    return kept
+        yield choice
 
 
 def _names_a_page(referrer: str, url: str) -> bool:

@@ -7,7 +7,9 @@ leads out of the folder, a link, a device or the same name twice is refused, who
 import hashlib
 import io
 import os
+import shutil
 import tarfile
+import unicodedata
 from contextlib import ExitStack
 from pathlib import Path, PurePosixPath
 from types import TracebackType
@@ -26,8 +28,15 @@ ROOTS = ("data", "settings")
 _HEAD = "linkmend-backup.json"
 _MANIFEST = "manifest.json"
 _STEP = 1024**2
-_MAX_MANIFEST = 512 * 1024**2
+_MAX_HEAD = 64 * 1024
 _MAX_WINDOW = 128 * 1024**2
+_MAX_FILES = 5_000_000
+_MAX_NAME, _MAX_STEP, _MAX_DEPTH = 1_000, 255, 20
+_MAX_RATIO = 500
+"""Unpacked to packed, of the whole file beyond the first gigabyte; databases and pages give ten at most."""
+_SMALL = 1024**3
+_RESERVE = 64 * 1024**2
+"""What is left free on the disk, whatever a backup claims to hold."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +115,8 @@ def unpack(file: Path, into: Path) -> Head:
             unzipped = stack.enter_context(
                 zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(packed)
             )
-            return _unpacked(stack.enter_context(tarfile.open(fileobj=unzipped, mode="r|")), into)
+            tar = tarfile.open(fileobj=unzipped, mode="r|", tarinfo=_PlainMember)  # noqa: SIM115
+            return _unpacked(stack.enter_context(tar), into, _Room(packed=file.stat().st_size, at=into))
     except (tarfile.TarError, zstandard.ZstdError, EOFError, msgspec.DecodeError) as error:
         raise BackupError(f"{file}: not a whole backup of linkmend: {error}") from error
     except OSError as error:
@@ -115,21 +125,60 @@ def unpack(file: Path, into: Path) -> Head:
         raise BackupError(f"{file}: {error}") from error.__cause__
 
 
-def _unpacked(tar: tarfile.TarFile, into: Path) -> Head:
+class _PlainMember(tarfile.TarInfo):
+    """A member whose header is small: tarfile reads long names and the like into memory, whatever size they claim."""
+
+    def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
+        plain = self.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
+        if self.type == tarfile.GNUTYPE_SPARSE or (not plain and self.size > _MAX_HEAD):
+            raise tarfile.ReadError("a member that does not belong into a backup")
+        return super()._proc_member(tar)  # type: ignore[misc,no-any-return]
+
+
+class _Room:
+    """How much may still be laid out: what the disk has, and no more than a file of this size can honestly hold."""
+
+    def __init__(self, *, packed: int, at: Path) -> None:
+        disk = next(place for place in (at, *at.absolute().parents) if place.exists())
+        self._left = min(shutil.disk_usage(disk).free - _RESERVE, _SMALL + _MAX_RATIO * packed)
+
+    def take(self, member: tarfile.TarInfo) -> None:
+        self._left -= member.size
+        if self._left < 0:
+            raise BackupError(
+                f"{_shown(member.name)}: holds more than fits on the disk, or than a backup does"
+            )
+
+
+def _unpacked(tar: tarfile.TarFile, into: Path, room: _Room) -> Head:
     members = iter(tar)
     first = next(members, None)
     if first is None or first.name != _HEAD:
         raise BackupError("not a backup of linkmend")
-    head = _head(_content(tar, first))
+    head = _head(_content(tar, first, _MAX_HEAD))
     found: dict[str, _Entry] = {}
+    seen: set[str] = set()
     for member in members:
         if member.name == _MANIFEST:
-            _compare(found, msgspec.json.decode(_content(tar, member), type=dict[str, _Entry]))
+            most = _MAX_HEAD + sum(6 * len(name) + 200 for name in found)
+            _compare(found, msgspec.json.decode(_content(tar, member, most), type=dict[str, _Entry]))
             return head
-        if member.name in found:
-            raise BackupError(f"{member.name!r} is in it twice")
-        found[member.name] = _laid_out(tar, member, into / _safe(member))
+        place = _safe(member)
+        # Some disks take `Rules` for `rules`, and two ways to write an é for one.
+        if (same := _folded(member.name)) in seen or len(seen) >= _MAX_FILES:
+            raise BackupError(f"{_shown(member.name)} is in it twice, or too much is")
+        seen.add(same)
+        room.take(member)
+        found[member.name] = _laid_out(tar, member, into / place)
     raise BackupError("it was cut short")
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).casefold()
+
+
+def _shown(name: str) -> str:
+    return repr(name[:200])
 
 
 def _head(content: bytes) -> Head:
@@ -141,8 +190,8 @@ def _head(content: bytes) -> Head:
     return msgspec.json.decode(content, type=Head)
 
 
-def _content(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = tar.extractfile(member) if member.isreg() and member.size <= _MAX_MANIFEST else None
+def _content(tar: tarfile.TarFile, member: tarfile.TarInfo, limit: int) -> bytes:
+    file = tar.extractfile(member) if member.isreg() and member.size <= limit else None
     if file is None:
         raise BackupError(f"{member.name!r} is not a file of a backup")
     return file.read()
@@ -156,11 +205,14 @@ def _safe(member: tarfile.TarInfo) -> PurePosixPath:
         not member.isreg()
         or len(steps) < 2
         or steps[0] not in ROOTS
-        or any(step in ("", ".", "..") for step in steps)
-        or any(mark in name for mark in "\\\0")
-        or is_ours(steps[1])
+        or len(steps) > _MAX_DEPTH
+        or len(name) > _MAX_NAME
+        or any(step.strip() in ("", ".", "..") or len(step.encode()) > _MAX_STEP for step in steps)
+        or not name.isprintable()
+        or any(mark in name for mark in "\\:")
+        or is_ours(_folded(steps[1]))
     ):
-        raise BackupError(f"{name[:200]!r} does not belong into a backup")
+        raise BackupError(f"{_shown(name)} does not belong into a backup")
     return PurePosixPath(name)
 
 

@@ -34,32 +34,41 @@ class _Journal(msgspec.Struct, frozen=True, kw_only=True):
     old: list[str]
     aside: str
     config: str
+    rules: str = ""
 
 
-def restore(file: Path, data: Path, *, force: bool = False, config: Path | None = None) -> Head:
+def restore(
+    file: Path, data: Path, *, force: bool = False, config: Path | None = None, rules: Path | None = None
+) -> Head:
     """Put a backup into a data folder; what was in it goes aside, and only with `force`.
 
-    With `config`, the settings file goes there and its rules beside it; else both go into the folder. Raises
-    BackupError, and then nothing has changed.
+    With `config`, the settings file goes there and its rules into `rules`, or `rules.d` beside it; else both go into
+    the folder. Nothing is written anywhere else, whatever the backup's settings say. Raises BackupError, and then
+    nothing has changed.
     """
+    place = rules or (config.parent / _RULES if config else None)
     try:
         data.mkdir(parents=True, exist_ok=True, mode=0o700)
         finish(data)
         with ExitStack() as locks:
             _lock_out_others(data, locks)
             old = [entry.name for entry in data.iterdir() if not is_ours(entry.name)]
-            _refuse_to_overwrite(data if old else None, config, force)
-            return _restored(file, data, old, config)
+            _refuse_to_overwrite(data if old else None, config, place, force)
+            return _restored(file, data, old, config, place, named=rules is not None)
     except OSError as error:
         raise BackupError(f"{data}: {error}") from error
 
 
-def _restored(file: Path, data: Path, old: list[str], config: Path | None) -> Head:
+def _restored(
+    file: Path, data: Path, old: list[str], config: Path | None, rules: Path | None, *, named: bool
+) -> Head:
     stage = data / RESTORING
     shutil.rmtree(stage, ignore_errors=True)
     (stage / "new" / "data").mkdir(parents=True, mode=0o700)
     try:
         head = unpack(file, stage / "new")
+        if config is not None and rules is not None:
+            _refuse_to_stray(stage / "new" / SETTINGS, config, rules, named=named)
         if config is None and (stage / "new" / SETTINGS).exists():
             (stage / "new" / SETTINGS).rename(stage / "new" / "data" / SETTINGS)
         give_to_owner(stage, data)
@@ -68,7 +77,12 @@ def _restored(file: Path, data: Path, old: list[str], config: Path | None) -> He
         shutil.rmtree(stage, ignore_errors=True)
         raise
     aside = f"{ASIDE}{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
-    journal = _Journal(old=old, aside=aside, config=str(config.absolute()) if config else "")
+    journal = _Journal(
+        old=old,
+        aside=aside,
+        config=str(config.absolute()) if config else "",
+        rules=str(rules.absolute()) if config and rules else "",
+    )
     _write(stage / _JOURNAL, msgspec.json.encode(journal))
     finish(data)
     return head
@@ -97,7 +111,9 @@ def _move(data: Path, stage: Path, journal: _Journal) -> None:
     for entry in sorted((stage / "new" / "data").iterdir()):
         entry.rename(data / entry.name)
     if journal.config:
-        _put_settings(stage / "new" / SETTINGS, Path(journal.config))
+        config = Path(journal.config)
+        rules = Path(journal.rules) if journal.rules else config.parent / _RULES
+        _put_settings(stage / "new" / SETTINGS, config, rules)
     (stage / _JOURNAL).unlink()
     shutil.rmtree(stage, ignore_errors=True)
 
@@ -111,9 +127,28 @@ def give_to_owner(folder: Path, data: Path) -> None:
         os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
 
-def _put_settings(source: Path, config: Path) -> None:
+def _refuse_to_stray(source: Path, config: Path, rules: Path, *, named: bool) -> None:
+    """Raises BackupError where settings of the backup name another folder for its rules than the admin did, where it
+    holds more than settings and rules, or where a link in the way leads out of the folder."""
+    wanted = _named_rules_folder(source / "linkmend.toml")
+    if wanted and (source / _RULES).is_dir() and not named and config.parent / wanted != rules:
+        raise BackupError(
+            f"settings/linkmend.toml: rules.folder is {wanted[:200]!r}, not {_RULES!r} beside {config}:"
+            " say with --rules where the rules of the backup go"
+        )
+    for path in source.rglob("*") if source.is_dir() else ():
+        inside = path.relative_to(source)
+        if inside.parts[0] not in ("linkmend.toml", _RULES):
+            raise BackupError(f"settings/{inside}: does not belong into a backup")
+        if inside.parts[0] == _RULES:
+            target = rules / inside.relative_to(_RULES)
+            for place in (target, *target.parents):
+                if place.is_symlink() and place.is_relative_to(rules):
+                    raise BackupError(f"settings/{inside}: {place} is a link, and is not followed")
+
+
+def _put_settings(source: Path, config: Path, rules: Path) -> None:
     """Files of before keep lying beside the new ones under another name, which nobody reads."""
-    rules = config.parent / (_named_rules_folder(source / "linkmend.toml") or _RULES)
     fresh = {
         _place(path.relative_to(source), config, rules): path for path in source.rglob("*") if path.is_file()
     }
@@ -143,19 +178,22 @@ def _named_rules_folder(settings: Path) -> str:
 
 def _write(target: Path, content: bytes) -> None:
     fresh = target.with_name(f".{target.name}.new")
-    with fresh.open("wb") as file:
+    fresh.unlink(missing_ok=True)  # of a restore that was cut off; a link that lies there is not followed
+    with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
     fresh.replace(target)
 
 
-def _refuse_to_overwrite(data: Path | None, config: Path | None, force: bool) -> None:
+def _refuse_to_overwrite(data: Path | None, config: Path | None, rules: Path | None, force: bool) -> None:
     if force:
         return
     if data is not None:
         raise BackupError(f"{data}: not empty; with --force what is in it goes aside")
-    for place in (config, config.parent / _RULES) if config is not None else ():
+    for place in (config, rules) if config is not None else ():
+        if place is None:
+            continue
         if place.is_file() or (place.is_dir() and any(place.iterdir())):
             raise BackupError(f"{place}: is there already; with --force it goes aside")
 

@@ -50,12 +50,20 @@ def restore(
     force: Annotated[
         bool, typer.Option("--force", help="Put aside what the data folder and the settings file hold.")
     ] = False,
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            "--rules", metavar="DIR", help="Where its rules go, if not into rules.d beside --config."
+        ),
+    ] = None,
     config: Config = None,
     data: Data = None,
 ) -> None:
     """Put a backup back, every byte checked first; linkmend must be stopped. The index is made anew at the end."""
     folder = data_from(data)
-    head = put_back(file, folder, force=force, config=config)
+    if rules is not None and config is None:
+        raise typer.BadParameter("--rules goes with --config")
+    head = put_back(file, folder, force=force, config=config, rules=rules)
     print_line(f"{folder}: as it was on {head.made_at}")
     if not head.ca:
         print_line("The backup has no certificate authority: a new one is made, and devices must trust it.")

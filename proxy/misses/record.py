@@ -6,11 +6,12 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from repair.model import MissKind
+from repair.secreturls import has_secret, without_secret
 
 COLUMNS = (
     "id",
@@ -60,6 +61,19 @@ class MissRecord:
 def new_miss_id() -> str:
     """An id that cannot be guessed: who knows it has seen the page."""
     return secrets.token_urlsafe(16)
+
+
+def without_secrets(record: MissRecord) -> MissRecord:
+    """The record as it may be kept: no address in it carries a secret, and of a page behind one nothing is told."""
+    source = record.source_url
+    is_secret = has_secret(record.url)
+    return replace(
+        record,
+        url=without_secret(record.url),
+        source_url=None if source is None else without_secret(source),
+        offered=() if is_secret else tuple(url for url in record.offered if not has_secret(url)),
+        query="" if is_secret else record.query,
+    )
 
 
 def event_of(record: MissRecord) -> dict[str, object]:

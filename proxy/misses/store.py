@@ -24,7 +24,7 @@ from typing import Literal
 from proxy.errors import StoreError
 from proxy.misses.erasure import Erasure, erase
 from proxy.misses.lines import Line, MissLines
-from proxy.misses.record import COLUMNS, MissRecord, event_of, iso, new_miss_id, record_of
+from proxy.misses.record import COLUMNS, MissRecord, event_of, iso, new_miss_id, record_of, without_secrets
 from proxy.misses.tallies import catch_up, prepare
 from proxy.settings import MissesSettings
 from repair.files import is_damage, set_aside
@@ -145,6 +145,7 @@ class MissStore:
 
     def record(self, record: MissRecord) -> None:
         """Note a miss; when too many wait to be written it is lost, counted in `lost`."""
+        record = without_secrets(record)
         self._on_record(record)
         self._enqueue(lambda database: _insert(database, record))
 

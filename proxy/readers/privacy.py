@@ -3,6 +3,7 @@
 Each rule can only refuse. A document asked for with a Cookie may still be the same for everyone. Two things show it:
 its site says so (`public`, `s-maxage`), or exactly the same bytes were also sent to a request without any Cookie.
 Another Cookie proves nothing: sessions renew their value, and a whole class may share a page that only they may see.
+Which addresses carry a secret is told by `repair.secreturls` alone.
 """
 
 import re
@@ -11,69 +12,17 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
-from urllib.parse import unquote, urlsplit
 
 from proxy.cache.entry import CacheRequest, Headers, values
 from proxy.cache.fields import has
 from proxy.cache.harmless import is_plain_request
 from proxy.cache.personal import personal_fields
+from repair.secreturls import has_secret, without_secret
 
 _DIRECTIVE = re.compile(r"([\w\-]+)\s*(?:=\s*(?:\"[^\"]*\"|[^\s,\"]*))?")
-# Parameters that carry who somebody is, or a right that came with the address; written without _ - and dots.
-_PERSONAL_NAMES = frozenset(
-    (
-        *(
-            "auth",
-            "bearer",
-            "cfid",
-            "csrf",
-            "email",
-            "hmac",
-            "invite",
-            "invitecode",
-            "jwt",
-            "login",
-            "magic",
-            "mail",
-        ),
-        *(
-            "nonce",
-            "otp",
-            "pass",
-            "phone",
-            "pwd",
-            "reset",
-            "saml",
-            "sess",
-            "sid",
-            "sig",
-            "sso",
-            "ticket",
-            "user",
-        ),
-    )
-)
-_PERSONAL_ENDINGS = (
-    *(
-        "token",
-        "session",
-        "sessionid",
-        "sessid",
-        "sesskey",
-        "sessionkey",
-        "authorization",
-        "username",
-        "credential",
-    ),
-    *("password", "passwd", "passcode", "passphrase", "secret", "signature", "credentials", "codeverifier"),
-    *("apikey", "accesskey", "authkey", "privatekey", "activationkey", "resetkey", "emailaddress"),
-)
-_PERSONAL_BEGINNINGS = ("aspsessionid", "oauth", "saml")
-# It begins at the beginning of a word: tried at every place of a long run of them, it would take for ever.
-_JSON_WEB_TOKEN = re.compile(r"(?<![\w\-])eyJ[\w\-]{8,}\.[\w\-]{8,}")
-_MAX_URL = 4_000
-"""Nobody shares longer addresses, and reading them costs time."""
-_SESSION_IN_PATH = re.compile(r"(?i)[;/(](?:jsessionid|phpsessid|sessionid|sid|s)[=(][^/;]{8,}")
+
+is_personal_url = has_secret
+shareable_url = without_secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,51 +100,6 @@ def directives(headers: Headers) -> set[str]:
 
 def _varies_on(headers: Headers) -> set[str]:
     return {name.strip().lower() for line in values(headers, "vary") for name in line[:2000].split(",")}
-
-
-def is_personal_url(url: str) -> bool:
-    """Whether an address holds a user name, a session, a token, a signature or the like. One we cannot read does."""
-    if len(url) > _MAX_URL:
-        return True
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return True
-    if (
-        "@" in parts.netloc
-        or _SESSION_IN_PATH.search(unquote(parts.path))
-        or _JSON_WEB_TOKEN.search(unquote(url))
-    ):
-        return True
-    names = (unquote(pair.partition("=")[0]).strip().lower() for pair in re.split("[&;]", parts.query))
-    return any(_is_personal_name(name[:64]) for name in names)
-
-
-def shareable_url(url: str) -> str:
-    """The address as others may see it in a log: when it is personal, without what makes it so.
-
-    That is its query, fragment and user, and its path as well where that is personal.
-    """
-    if not is_personal_url(url):
-        return url
-    try:
-        parts = urlsplit(url[:_MAX_URL])
-    except ValueError:
-        return ""
-    site = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    kept = site + parts.path.partition(";")[0]
-    return f"{site}/" if is_personal_url(kept) else kept  # a session or token may stand in the path itself
-
-
-def _is_personal_name(name: str) -> bool:
-    whole = re.sub(r"[_.\-]", "", name)
-    last = re.split(r"[_.\-]", name)[-1]
-    return (
-        whole in _PERSONAL_NAMES
-        or last in _PERSONAL_NAMES
-        or whole.endswith(_PERSONAL_ENDINGS)
-        or whole.startswith(_PERSONAL_BEGINNINGS)
-    )
 
 
 class SeenContent:

@@ -62,14 +62,18 @@ def test_settings_and_rules_go_where_the_settings_file_is_named(backup, tmp_path
     assert content(tmp_path / "new") == {"ca/key.pem": "secret"}
 
 
-def test_rules_go_into_the_folder_that_the_settings_name(data, tmp_path):
+def test_rules_go_into_the_folder_that_the_admin_names(data, tmp_path):
     (tmp_path / "etc" / "linkmend.toml").write_text("[rules]\nfolder = 'ours'\n[later]\n")
     (tmp_path / "etc" / "rules.d").rename(tmp_path / "etc" / "ours")
     file = tmp_path / "b"
     make_backup(
         data, file, Wanted(settings=tmp_path / "etc" / "linkmend.toml", rules=tmp_path / "etc" / "ours")
     )
-    restore(file, tmp_path / "new", config=tmp_path / "there" / "linkmend.toml")
+    config = tmp_path / "there" / "linkmend.toml"
+    with pytest.raises(BackupError, match=r"settings/linkmend\.toml: rules\.folder is 'ours'.*--rules"):
+        restore(file, tmp_path / "new", config=config)
+    assert not config.exists()
+    restore(file, tmp_path / "new", config=config, rules=config.parent / "ours")
     assert (tmp_path / "there" / "ours" / "10.toml").read_text() == "# a rule\n"
 
 

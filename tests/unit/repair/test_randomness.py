@@ -1,0 +1,40 @@
+import random
+import string
+
+import pytest
+
+from repair.randomness import most_random, random_run
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "Photosynthesis",
+        "how-to-learn-latin-in-30-days",
+        "XMLHttpRequestEventTarget",
+        "20240512",
+        "Fremdsprachenunterricht",
+        "WebGL2RenderingContext",
+        "%d1%80",
+        "",
+    ],
+)
+def test_what_somebody_wrote_scores_little(piece):
+    assert most_random(piece).bits < 15
+
+
+@pytest.mark.parametrize("alphabet", [string.ascii_letters + string.digits, "0123456789abcdef"])
+def test_what_was_drawn_scores_much(alphabet):
+    generator = random.Random(5)
+    drawn = ["".join(generator.choices(alphabet, k=24)) for _ in range(100)]
+    assert sum(most_random(piece).bits > 15 for piece in drawn) >= 98
+
+
+def test_words_before_it_do_not_hide_a_token():
+    run = most_random("summer-holiday-photos-x7Kq9vR2mB4tLz8W")
+    assert run.bits > 15
+    assert run.start >= len("summer-holiday-photos")
+
+
+def test_short_codes_can_be_asked_about_too():
+    assert random_run("xqzk").bits > random_run("read").bits
