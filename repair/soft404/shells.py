@@ -1,0 +1,152 @@
+"""Pages whose text is made by scripts (pure): their title and heading do not tell what the user will see.
+
+Single-page applications, games, viewers and test pages come as a title, perhaps a heading, and an empty place that a
+script fills. "Lost and found" may be all that the HTML of a school's office says. So the words of such a page never
+make it a missing page, nor does it count that the site sends the same text for another address: an application sends
+one shell for all of its addresses.
+
+A page that runs no script and shows nothing from elsewhere is no shell. Any other is one, unless its HTML itself says
+that the page is missing, in words that are more than its title again:
+
+    always                     a notice ("404", "Page not found") or a sentence that is neither title nor heading
+    without an empty place     also a heading that tells it in other words than the title, which tells it too,
+                               and a notice that is all of the title or of a line
+"""
+
+import re
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+from repair import markup
+from repair.soft404.parts import PageParts
+from repair.soft404.signals import NOTICE_WORDS, Claim, Signals, is_notice
+from repair.words import tokens
+
+_MAX_NODES = 3_000
+_MAX_TEXTS = 20
+_MAX_HIDDEN = 2_000
+_LEAST_SENTENCE = 4
+_HIDDEN = re.compile(r"(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden)")
+_HIDDEN_CLASSES = frozenset(("hidden", "hide", "d-none", "is-hidden", "invisible", "ng-hide", "display-none"))
+_DATA = re.compile(r"(?i)json|templ|tmpl|importmap|speculationrules|mustache|handlebars|text/html")
+"""The types of script elements that only hold data."""
+_ELSEWHERE = frozenset(("iframe", "frame", "canvas", "object", "embed"))
+_UNSEEN = frozenset(("script", "style", "noscript", "template"))
+_PLACES = frozenset(("div", "section", "ul", "ol", "table", "tbody", "pre", "p"))
+_OWN_PLACES = frozenset(("body", "main", "article"))
+"""Elements for the page itself, whatever their names."""
+_SEEN = frozenset(
+    ("img", "svg", "picture", "video", "audio", "input", "button", "textarea", "select", "hr", "a", "form")
+)
+_SPINNERS = frozenset(("img", "svg", "picture"))
+_MOUNTS = frozenset(
+    "root app application approot appcontainer appmount main content page mount outlet view reactroot reactapp "
+    "vueapp next nuxt layout gatsby ember emberapp flutter svelte sapper elm blazor".split()
+)
+"""What programs call the element that they fill, without dashes and underscores."""
+_MOUNT_ATTRIBUTES = frozenset(("ng-app", "ng-view", "ui-view", "v-cloak", "data-reactroot", "data-v-app", "x-data"))
+_HARMLESS = re.compile(
+    r"(?i)nav|menu|head|foot|side|search|\bads?\b|ad[-_]|banner|cookie|consent|gdpr|modal|popup|dialog|overlay|backdrop"
+    r"|toast|notif|alert|announce|live|load|spinner|splash|status|progress|divider|spac|clear|line|translate|count"
+    r"|analytics|pixel|track|fb-root|share|social|comment|disqus|particle|star|snow|bg|background|scroll|top|bottom"
+    r"|theme|dark|light|switch|toggle|btn|button|lang|locale|widget|chat|captcha|cursor|trail|tooltip|skip|bar|blind"
+    r"|lottie|meting|wave|cloud|moon|planet|shadow|icon|logo|ima?ge?"
+)
+"""Names of empty elements that hold no page: decoration, menus, notices, advertisements."""
+_WAITING = frozenset(
+    tokens(
+        "loading please wait a moment initializing starting you need to enable javascript to run this app "
+        "laden lädt wird geladen bitte warten chargement en cours cargando espere por favor carregando aguarde "
+        "caricamento attendere ładowanie загрузка подождите завантаження yükleniyor lütfen bekleyin memuat tunggu "
+        "جار التحميل लोड हो रहा है 加载中 加載中 请稍候 読み込み中 로딩 중 đang tải inapakia"
+    )
+)
+
+
+def is_shell(html: str, parts: PageParts, found: Signals) -> bool:
+    """Whether the page's text is made elsewhere than in its HTML, so that its words do not tell what it shows."""
+    root = markup.tree(html).root
+    if root is None:
+        return False
+    nodes = list(_nodes(root))
+    if not any(map(_brings_content, nodes)):
+        return False
+    hidden = frozenset(word for node in nodes if _is_hidden(node) for word in tokens(_text(node)))
+    claims = [claim for claim in found.claims if not hidden.issuperset(claim.words)]
+    known = _WAITING.union(found.title_words)
+    own = [claim for claim in claims if not known.issuperset(claim.words)]
+    headings = known.union(found.heading_words)
+    if any(is_notice(claim.words) or _is_sentence(claim, headings) for claim in own):
+        return False
+    if any(map(_is_empty_place, nodes)):
+        return True
+    is_told_twice = found.title_tells and any(map(headings.issuperset, (claim.words for claim in own)))
+    return not is_told_twice and not any(map(is_notice, (found.title_words, *(claim.words for claim in claims))))
+
+
+def _is_sentence(claim: Claim, headings: frozenset[str]) -> bool:
+    size = len(claim.words)
+    return claim.says and _LEAST_SENTENCE <= size <= NOTICE_WORDS and not headings.issuperset(claim.words)
+
+
+def _nodes(root: LexborNode) -> Iterator[LexborNode]:
+    """The elements, without those inside others that no browser with scripts shows."""
+    for number, node in enumerate(root.traverse(include_text=False)):
+        if number >= _MAX_NODES:
+            return
+        parent = node.parent
+        if parent is None or parent.tag not in _UNSEEN:
+            yield node
+
+
+def _brings_content(node: LexborNode) -> bool:
+    """Whether scripts run here, or what is seen comes from another address."""
+    tag = node.tag
+    if tag == "script":
+        return not _DATA.search(node.attributes.get("type") or "")
+    if tag == "meta":
+        return (node.attributes.get("http-equiv") or "").lower() == "refresh"
+    return tag in _ELSEWHERE
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    """Whether it is there for a script to show, should it come to that: many applications carry their error pages so."""
+    attributes = node.attributes
+    if "hidden" in attributes or _HIDDEN.search(attributes.get("style") or ""):
+        return True
+    return not _HIDDEN_CLASSES.isdisjoint((attributes.get("class") or "").lower().split())
+
+
+def _text(node: LexborNode) -> str:
+    return node.text(separator=" ")[:_MAX_HIDDEN]
+
+
+def _is_empty_place(node: LexborNode) -> bool:
+    """Whether a script is to put the page here."""
+    tag = node.tag or ""
+    if tag in _OWN_PLACES or "-" in tag[1:]:
+        return not _HARMLESS.search(tag) and _is_empty(node)
+    if tag not in _PLACES:
+        return False
+    attributes = node.attributes
+    name = attributes.get("id") or ""
+    names = (name, *(attributes.get("class") or "").split())
+    if any(_plain(each) in _MOUNTS for each in names) or not _MOUNT_ATTRIBUTES.isdisjoint(attributes):
+        return _is_empty(node, beside=_SPINNERS)
+    return bool(name) and not any(map(_HARMLESS.search, names)) and _is_empty(node)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _is_empty(node: LexborNode, *, beside: frozenset[str] = frozenset()) -> bool:
+    """Whether there is nothing to see in an element, `beside` such, but that one has to wait."""
+    for number, inner in enumerate(node.traverse(include_text=True)):
+        if number > _MAX_TEXTS or (inner.tag in _SEEN and inner.tag not in beside):
+            return False
+        if inner.tag == "-text" and inner.parent is not None and inner.parent.tag not in _UNSEEN:
+            if not _WAITING.issuperset(tokens(inner.text_content or "")):
+                return False
+    return True
