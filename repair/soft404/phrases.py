@@ -79,10 +79,12 @@ def is_usual_notice(row: Row) -> bool:
 
 @lru_cache(maxsize=1)
 def _usual_notices() -> frozenset[Row]:
+    """Wordings with the bare "not found" in them, and those that say of a page, file or link what became of it."""
     known = languages()
-    wordings = chain(*known["not_found"].values(), *known["bare"].values())
-    rows = (tuple(tokens(wording)) for wording in wordings if _GAP not in wording)
-    return frozenset(row for row in rows if len(row) > 1 and "bare" in shipped().found(row))
+    wordings = list(chain(*known["not_found"].values(), *known["bare"].values()))
+    whole = (tuple(tokens(wording)) for wording in wordings if _GAP not in wording)
+    parted = (tuple(tokens(wording)) for wording in wordings if _GAP in wording)
+    return frozenset((*(row for row in whole if len(row) > 1 and "bare" in shipped().found(row)), *parted))
 
 
 def languages() -> dict[str, dict[str, list[str]]]:

@@ -26,7 +26,10 @@ from repair.words import tokens
 _MAX_NODES = 3_000
 _MAX_TEXTS = 20
 _MAX_HIDDEN = 2_000
+_MAX_SCRIPT = 5_000
+_MAX_DEPTH = 30
 _LEAST_SENTENCE = 4
+_WRITTEN = 100
 _HIDDEN = re.compile(r"(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden)")
 _HIDDEN_CLASSES = frozenset(("hidden", "hide", "d-none", "is-hidden", "invisible", "ng-hide", "display-none"))
 _DATA = re.compile(r"(?i)json|templ|tmpl|importmap|speculationrules|mustache|handlebars|text/html")
@@ -34,6 +37,7 @@ _DATA = re.compile(r"(?i)json|templ|tmpl|importmap|speculationrules|mustache|han
 _ELSEWHERE = frozenset(("iframe", "frame", "canvas", "object", "embed"))
 _UNSEEN = frozenset(("script", "style", "noscript", "template"))
 _PLACES = frozenset(("div", "section", "ul", "ol", "table", "tbody", "pre", "p"))
+_ASIDE = frozenset(("nav", "header", "footer", "aside", "form", "button", "a", "svg", "label"))
 _OWN_PLACES = frozenset(("body", "main", "article"))
 """Elements for the page itself, whatever their names."""
 _SEEN = frozenset(
@@ -81,6 +85,8 @@ def is_shell(html: str, parts: PageParts, found: Signals) -> bool:
         return False
     if any(map(_is_empty_place, nodes)):
         return True
+    if _is_written(parts, known) and not any(_may_be_filled(node, known) for node in nodes):
+        return False
     is_told_twice = found.title_tells and any(map(headings.issuperset, (claim.words for claim in own)))
     return not is_told_twice and not any(map(is_notice, (found.title_words, *(claim.words for claim in claims))))
 
@@ -108,6 +114,40 @@ def _brings_content(node: LexborNode) -> bool:
     if tag == "meta":
         return (node.attributes.get("http-equiv") or "").lower() == "refresh"
     return tag in _ELSEWHERE
+
+
+def _is_written(parts: PageParts, known: frozenset[str]) -> bool:
+    """Whether there is enough static text besides the title, menus included: somebody has written the whole page."""
+    texts = (block.text for block in parts.blocks)
+    return sum(len(text) for text in texts if not known.issuperset(tokens(text))) >= _WRITTEN
+
+
+def _may_be_filled(node: LexborNode, known: frozenset[str]) -> bool:
+    """Whether a script might put the page here: any empty element, a main part with no words but those `known`."""
+    tag = node.tag or ""
+    if tag == "script":
+        return "document.write" in (node.text() or "")[:_MAX_SCRIPT]
+    if tag in ("main", "article"):
+        return known.issuperset(tokens(_text(node)))
+    if tag not in _PLACES or tag == "p":
+        return False
+    return _is_empty(node) and not _is_aside(node)
+
+
+def _is_aside(node: LexborNode) -> bool:
+    """Whether it stands in a menu, a footer or the like, or is named as what holds no page."""
+    around: LexborNode | None = node
+    for _ in range(_MAX_DEPTH):
+        if around is None or around.tag == "body":
+            break
+        if around.tag in _ASIDE or _HARMLESS.search(_names(around)):
+            return True
+        around = around.parent
+    return False
+
+
+def _names(node: LexborNode) -> str:
+    return f"{node.attributes.get('id') or ''} {node.attributes.get('class') or ''}"
 
 
 def _is_hidden(node: LexborNode) -> bool:

@@ -172,6 +172,17 @@ SHELLS = {
     "tagline": "<title>{t}</title><h1>{t}</h1><p>A project of the pupils of year nine.</p><div id=root></div><script src=a.js></script>",
     "tagline without a place": "<title>{t}</title><h1>{t}</h1><p>A project of the pupils of year nine.</p><script src=a.js></script>",
     "heading of its own": "<title>Riverbend School</title><h1>{t}</h1><script src=a.js></script>",
+    "menus around a heading": '<html><head><title>{t} | Riverbend School</title></head><body><nav><a href="/">Home</a>'
+    '<a href="/a">About us</a><a href="/c">Contact</a><a href="/n">News of the week</a><a href="/l">All lessons</a></nav>'
+    "<main><h1>{t}</h1></main><footer>© 2024 Riverbend School, 12 River Road, all rights reserved, imprint</footer>"
+    "<script src=/site.js></script></body></html>",
+    "menus around a script": '<html><head><title>{t} | Riverbend School</title></head><body><nav><a href="/">Home</a>'
+    '<a href="/a">About us</a><a href="/c">Contact</a><a href="/n">News of the week</a><a href="/l">All lessons</a></nav>'
+    "<h1>{t}</h1><script>document.write(lesson)</script><footer>© 2024 Riverbend School, 12 River Road, all rights</footer></body></html>",
+    "menus around a place without a name": '<html><head><title>{t} | Riverbend School</title></head><body><nav><a href="/">Home</a>'
+    '<a href="/a">About us</a><a href="/c">Contact</a><a href="/n">News of the week</a><a href="/l">All lessons</a></nav>'
+    "<h1>{t}</h1><div class=x3f></div><footer>© 2024 Riverbend School, 12 River Road, all rights reserved</footer>"
+    "<script src=/site.js></script></body></html>",
     "way back": '<title>{t}</title><h1>{t}</h1><p><a href="/">Back to home page</a></p><script src=a.js></script>',
     "site's name": "<html><head><title>{t} - Riverbend</title></head><body><h1>{t}</h1><div class=grid></div><script src=a.js></script>",
     "site's name first": "<html><head><title>Riverbend: {t}</title></head><body><h2>{t}</h2><script src=a.js></script>",
