@@ -12,7 +12,7 @@ from repair.model import MissKind, Page
 from repair.soft404.model import Weights
 from repair.soft404.model import shipped as shipped_weights
 from repair.soft404.parts import PageParts, reading_of
-from repair.soft404.shells import is_shell
+from repair.soft404.shells import Words, has_empty_place, weigh_words
 from repair.soft404.signals import FEATURES, Signals, is_talkative, signals
 from repair.words import tokens
 
@@ -91,9 +91,19 @@ def judge(page: Page, weights: Weights | None = None) -> Judgement:
     judgement = _judged(parts, found, weights)
     if judgement.kind is not PageKind.NOT_FOUND and not judgement.unsure:
         return judgement
-    if is_shell(reading.html, parts, found):
-        return Judgement(kind=PageKind.SHELL, probability=judgement.probability)
-    return judgement
+    match weigh_words(reading.html, parts, found):
+        case Words.COUNT:
+            return judgement
+        case Words.SHELL:
+            return Judgement(kind=PageKind.SHELL, probability=judgement.probability)
+        case Words.DOUBTFUL:
+            return Judgement(kind=PageKind.ORDINARY, probability=judgement.probability, unsure=True)
+
+
+def is_filled_by_scripts(page: Page) -> bool:
+    """Whether another page of the site may have the same text, since scripts put their own into it."""
+    reading = reading_of(page)
+    return reading is not None and has_empty_place(reading.html)
 
 
 def judge_parts(parts: PageParts, weights: Weights) -> Judgement:

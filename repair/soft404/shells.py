@@ -1,20 +1,23 @@
-"""Pages whose text is made by scripts (pure): their title and heading do not tell what the user will see.
+"""What the words of a page are worth that seem to say that it is missing (pure).
 
 Single-page applications, games, viewers and test pages come as a title, perhaps a heading, and an empty place that a
-script fills. "Lost and found" may be all that the HTML of a school's office says. So the words of such a page never
+script fills. "Lost and found" may be all that the HTML of a school's office says. So the words of such a shell never
 make it a missing page, nor does it count that the site sends the same text for another address: an application sends
 one shell for all of its addresses.
 
-A page that runs no script and shows nothing from elsewhere is no shell. Any other is one, unless its HTML itself says
-that the page is missing, in words that are more than its title again:
+The words of a page count when its HTML itself says that the page is missing, in more than its title again:
 
     always                     a notice ("404", "Page not found") or a sentence that is neither title nor heading
     without an empty place     also a heading that tells it in other words than the title, which tells it too,
-                               and a notice that is all of the title or of a line
+                               and a notice that is all of the title or of a line; a page with enough other text
+
+Otherwise a page that runs scripts or shows something from elsewhere is a shell, and any other is in doubt.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
+from enum import Enum
+from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
@@ -23,9 +26,16 @@ from repair.soft404.parts import PageParts
 from repair.soft404.signals import NOTICE_WORDS, Claim, Signals, is_notice
 from repair.words import tokens
 
+
+def _split(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
 _MAX_NODES = 3_000
-_MAX_TEXTS = 20
-_MAX_HIDDEN = 2_000
+_MAX_INNER = 20
+_MAX_HIDDEN = 10
+_MAX_PIECE = 500
+_MAX_TEXT = 2_000
 _MAX_SCRIPT = 5_000
 _MAX_DEPTH = 30
 _LEAST_SENTENCE = 4
@@ -44,12 +54,14 @@ _SEEN = frozenset(
     ("img", "svg", "picture", "video", "audio", "input", "button", "textarea", "select", "hr", "a", "form")
 )
 _SPINNERS = frozenset(("img", "svg", "picture"))
-_MOUNTS = frozenset(
+_MOUNTS = _split(
     "root app application approot appcontainer appmount main content page mount outlet view reactroot reactapp "
-    "vueapp next nuxt layout gatsby ember emberapp flutter svelte sapper elm blazor".split()
+    "vueapp next nuxt layout gatsby ember emberapp flutter svelte sapper elm blazor"
 )
 """What programs call the element that they fill, without dashes and underscores."""
-_MOUNT_ATTRIBUTES = frozenset(("ng-app", "ng-view", "ui-view", "v-cloak", "data-reactroot", "data-v-app", "x-data"))
+_MOUNT_ATTRIBUTES = frozenset(
+    ("ng-app", "ng-view", "ui-view", "v-cloak", "data-reactroot", "data-v-app", "x-data")
+)
 _HARMLESS = re.compile(
     r"(?i)nav|menu|head|foot|side|search|\bads?\b|ad[-_]|banner|cookie|consent|gdpr|modal|popup|dialog|overlay|backdrop"
     r"|toast|notif|alert|announce|live|load|spinner|splash|status|progress|divider|spac|clear|line|translate|count"
@@ -68,27 +80,46 @@ _WAITING = frozenset(
 )
 
 
-def is_shell(html: str, parts: PageParts, found: Signals) -> bool:
-    """Whether the page's text is made elsewhere than in its HTML, so that its words do not tell what it shows."""
-    root = markup.tree(html).root
-    if root is None:
-        return False
-    nodes = list(_nodes(root))
-    if not any(map(_brings_content, nodes)):
-        return False
-    hidden = frozenset(word for node in nodes if _is_hidden(node) for word in tokens(_text(node)))
+class Words(Enum):
+    """What the words of a page that seem to say it is missing are worth."""
+
+    COUNT = "count"
+    DOUBTFUL = "doubtful"
+    SHELL = "shell"
+    """Nothing: scripts, or another address, bring the text."""
+
+
+def weigh_words(html: str, parts: PageParts, found: Signals) -> Words:
+    """Whether what the page says of being missing can be taken at its word."""
+    nodes = _nodes(html)
+    if _is_said(nodes, parts, found):
+        return Words.COUNT
+    return Words.SHELL if any(map(_brings_content, nodes)) else Words.DOUBTFUL
+
+
+def has_empty_place(html: str) -> bool:
+    """Whether scripts have a place to put the page in, so that many pages may come with the same text."""
+    nodes = _nodes(html)
+    return any(map(_brings_content, nodes)) and any(map(_is_empty_place, nodes))
+
+
+def _is_said(nodes: Sequence[LexborNode], parts: PageParts, found: Signals) -> bool:
+    unshown = islice(filter(_is_hidden, nodes), _MAX_HIDDEN)
+    hidden = frozenset(word for node in unshown for word in tokens(_text(node)))
     claims = [claim for claim in found.claims if not hidden.issuperset(claim.words)]
     known = _WAITING.union(found.title_words)
     own = [claim for claim in claims if not known.issuperset(claim.words)]
     headings = known.union(found.heading_words)
     if any(is_notice(claim.words) or _is_sentence(claim, headings) for claim in own):
-        return False
-    if any(map(_is_empty_place, nodes)):
         return True
-    if _is_written(parts, known) and not any(_may_be_filled(node, known) for node in nodes):
-        return False
-    is_told_twice = found.title_tells and any(map(headings.issuperset, (claim.words for claim in own)))
-    return not is_told_twice and not any(map(is_notice, (found.title_words, *(claim.words for claim in claims))))
+    if any(map(_brings_content, nodes)):
+        if any(map(_is_empty_place, nodes)):
+            return False
+        if _is_written(parts, known) and not any(_may_be_filled(node, known) for node in nodes):
+            return True
+    if found.title_tells and any(headings.issuperset(claim.words) for claim in own):
+        return True
+    return is_notice(found.title_words) or any(is_notice(claim.words) for claim in claims)
 
 
 def _is_sentence(claim: Claim, headings: frozenset[str]) -> bool:
@@ -96,14 +127,13 @@ def _is_sentence(claim: Claim, headings: frozenset[str]) -> bool:
     return claim.says and _LEAST_SENTENCE <= size <= NOTICE_WORDS and not headings.issuperset(claim.words)
 
 
-def _nodes(root: LexborNode) -> Iterator[LexborNode]:
-    """The elements, without those inside others that no browser with scripts shows."""
-    for number, node in enumerate(root.traverse(include_text=False)):
-        if number >= _MAX_NODES:
-            return
-        parent = node.parent
-        if parent is None or parent.tag not in _UNSEEN:
-            yield node
+def _nodes(html: str) -> list[LexborNode]:
+    """The first elements, without those inside others that no browser with scripts shows."""
+    root = markup.tree(html).root
+    if root is None:
+        return []
+    every = islice(root.traverse(include_text=False), _MAX_NODES)
+    return [node for node in every if node.parent is None or node.parent.tag not in _UNSEEN]
 
 
 def _brings_content(node: LexborNode) -> bool:
@@ -128,7 +158,7 @@ def _may_be_filled(node: LexborNode, known: frozenset[str]) -> bool:
     if tag == "script":
         return "document.write" in (node.text() or "")[:_MAX_SCRIPT]
     if tag in ("main", "article"):
-        return known.issuperset(tokens(_text(node)))
+        return _is_empty(node, known=known)
     if tag not in _PLACES or tag == "p":
         return False
     return _is_empty(node) and not _is_aside(node)
@@ -151,7 +181,7 @@ def _names(node: LexborNode) -> str:
 
 
 def _is_hidden(node: LexborNode) -> bool:
-    """Whether it is there for a script to show, should it come to that: many applications carry their error pages so."""
+    """Whether it is there for a script to show if need be: many applications carry their error message so."""
     attributes = node.attributes
     if "hidden" in attributes or _HIDDEN.search(attributes.get("style") or ""):
         return True
@@ -159,7 +189,7 @@ def _is_hidden(node: LexborNode) -> bool:
 
 
 def _text(node: LexborNode) -> str:
-    return node.text(separator=" ")[:_MAX_HIDDEN]
+    return node.text(separator=" ")[:_MAX_TEXT]
 
 
 def _is_empty_place(node: LexborNode) -> bool:
@@ -181,12 +211,15 @@ def _plain(name: str) -> str:
     return name.lower().replace("-", "").replace("_", "")
 
 
-def _is_empty(node: LexborNode, *, beside: frozenset[str] = frozenset()) -> bool:
-    """Whether there is nothing to see in an element, `beside` such, but that one has to wait."""
+def _is_empty(
+    node: LexborNode, *, beside: frozenset[str] = frozenset(), known: frozenset[str] = _WAITING
+) -> bool:
+    """Whether there is nothing to see in an element, `beside` such, but words that are `known`."""
     for number, inner in enumerate(node.traverse(include_text=True)):
-        if number > _MAX_TEXTS or (inner.tag in _SEEN and inner.tag not in beside):
+        if number > _MAX_INNER or (inner.tag in _SEEN and inner.tag not in beside):
             return False
-        if inner.tag == "-text" and inner.parent is not None and inner.parent.tag not in _UNSEEN:
-            if not _WAITING.issuperset(tokens(inner.text_content or "")):
+        if inner.tag == "-text" and (inner.parent is None or inner.parent.tag not in _UNSEEN):
+            text = inner.text_content or ""
+            if len(text.strip()) > _MAX_PIECE or not known.issuperset(tokens(text)):
                 return False
     return True
