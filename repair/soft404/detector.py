@@ -2,6 +2,7 @@
 
     a reader vouched for it -> the site's known error page -> a telling redirect -> what it says -> asking the site
 
+Of a page that scripts fill only the redirect says anything: its words may be those of any page of the site.
 The reader waits for the first four, which take about a millisecond in a thread, and for the site's answer no longer
 than the budget. What comes later is remembered for the next page of that site.
 """
@@ -17,7 +18,15 @@ from typing import TypeVar
 
 from repair.errors import RepairError
 from repair.model import MissKind, Page
-from repair.soft404.judge import MISSES, ORDINARY, Judgement, PageKind, address_evidence, judge
+from repair.soft404.judge import (
+    MISSES,
+    ORDINARY,
+    Judgement,
+    PageKind,
+    address_evidence,
+    is_filled_by_scripts,
+    judge,
+)
 from repair.soft404.model import Weights, shipped
 from repair.soft404.parts import parts_of
 from repair.soft404.probe import Ask, Verdict, place_of, probe
@@ -155,7 +164,9 @@ class Detector:
         # Never a start page: single-page applications send it, with a 404, for every address of theirs.
         error_pages = self._sites.error_pages(page.url) if place_of(page.url) else []
         sketch = self._sketch(page, judgement, error_pages)
-        if any(is_alike(sketch, known) for known in error_pages):
+        if any(is_alike(sketch, known) for known in error_pages) and not self._may_show_another(
+            page, judgement
+        ):
             return Finding(judgement=_MISSING, why="memory", sketch=sketch)
         if asked is not None and judgement.kind not in MISSES and self._led_astray(asked, page):
             return Finding(judgement=_MISSING, why="redirect", sketch=sketch)
@@ -179,6 +190,10 @@ class Detector:
         key = _key(page), like
         known = self._sketched.get(key)
         return known if known is not None else self._sketched.note(key, sketch_of(page, like=like))
+
+    def _may_show_another(self, page: Page, judgement: Judgement) -> bool:
+        """Whether the text of the page does not tell which page it is: an application sends one for all of them."""
+        return judgement.kind is PageKind.SHELL or (judgement.miss is None and is_filled_by_scripts(page))
 
     def _led_astray(self, asked: str, page: Page) -> bool:
         """Whether the redirect tells of a missing page, and the page it led to does not answer to the address."""

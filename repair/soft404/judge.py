@@ -12,6 +12,7 @@ from repair.model import MissKind, Page
 from repair.soft404.model import Weights
 from repair.soft404.model import shipped as shipped_weights
 from repair.soft404.parts import PageParts, reading_of
+from repair.soft404.shells import Words, has_empty_place, weigh_words
 from repair.soft404.signals import FEATURES, Signals, is_talkative, signals
 from repair.words import tokens
 
@@ -27,7 +28,7 @@ class PageKind(StrEnum):
     ERROR = "error"
     """Says that something else went wrong: forbidden, overloaded, blocked."""
     SHELL = "shell"
-    """Has no words before its scripts have run: nothing to judge by."""
+    """Its scripts make its text: nothing to judge by (`repair.soft404.shells`)."""
 
 
 MISSES = {PageKind.NOT_FOUND: MissKind.SOFT_404, PageKind.PARKED: MissKind.PARKED}
@@ -85,12 +86,32 @@ def judge(page: Page, weights: Weights | None = None) -> Judgement:
     reading = reading_of(page)
     if reading is None or is_talkative(reading.beginning()):
         return ORDINARY
-    return judge_parts(reading.parts(), weights or shipped_weights())
+    parts, weights = reading.parts(), weights or shipped_weights()
+    found = signals(parts)
+    judgement = _judged(parts, found, weights)
+    if judgement.kind is not PageKind.NOT_FOUND and not judgement.unsure:
+        return judgement
+    match weigh_words(reading.html, parts, found):
+        case Words.COUNT:
+            return judgement
+        case Words.SHELL:
+            return Judgement(kind=PageKind.SHELL, probability=judgement.probability)
+        case Words.DOUBTFUL:
+            return Judgement(kind=PageKind.ORDINARY, probability=judgement.probability, unsure=True)
+
+
+def is_filled_by_scripts(page: Page) -> bool:
+    """Whether another page of the site may have the same text, since scripts put their own into it."""
+    reading = reading_of(page)
+    return reading is not None and has_empty_place(reading.html)
 
 
 def judge_parts(parts: PageParts, weights: Weights) -> Judgement:
-    """The same for a page that was taken apart already."""
-    found = signals(parts)
+    """The same for a page that was taken apart already, by its words alone: it may be a shell."""
+    return _judged(parts, signals(parts), weights)
+
+
+def _judged(parts: PageParts, found: Signals, weights: Weights) -> Judgement:
     if found.discusses:
         return ORDINARY
     probability = weights.probability(found.vector, address_evidence(parts.url, found))

@@ -47,17 +47,17 @@ class Reading:
 
     def __init__(self, url: str, html: str) -> None:
         self._url = url
-        self._html = html
+        self.html = html
         self._begun: tuple[LexborHTMLParser, Walk] | None = None
         """All of it, as far as it was walked through."""
 
     def beginning(self) -> list[Block]:
         """The first blocks outside menus, each whole. To be asked for once, before the parts."""
-        heading = _FIRST_HEADING.search(self._html)
+        heading = _FIRST_HEADING.search(self.html)
         end = (heading.start() if heading else 0) + _BEGINNING
-        tree, walk = markup.tree(self._html[:end]), Walk(_MAX_LINKS)
+        tree, walk = markup.tree(self.html[:end]), Walk(_MAX_LINKS)
         _walked(tree, walk, words=_BEGINNING_WORDS)
-        is_cut = end < len(self._html)
+        is_cut = end < len(self.html)
         if not is_cut:
             self._begun = tree, walk
         blocks = walk.blocks[:-1] if is_cut else walk.blocks
@@ -65,7 +65,7 @@ class Reading:
 
     def parts(self) -> PageParts:
         """The page taken apart."""
-        tree, walk = self._begun or (markup.tree(self._html), Walk(_MAX_LINKS))
+        tree, walk = self._begun or (markup.tree(self.html), Walk(_MAX_LINKS))
         _walked(tree, walk)
         furniture = _Furniture(tree)
         return PageParts(

@@ -72,6 +72,21 @@ def shipped() -> Phrases:
     return Phrases({family: chain(*by_language.values()) for family, by_language in languages().items()})
 
 
+def is_usual_notice(row: Row) -> bool:
+    """Whether the words are a notice that programs use ("page not found"), whole; film titles are none."""
+    return row in _usual_notices()
+
+
+@lru_cache(maxsize=1)
+def _usual_notices() -> frozenset[Row]:
+    """Wordings with the bare "not found" in them, and those that say of a page, file or link what became of it."""
+    known = languages()
+    wordings = list(chain(*known["not_found"].values(), *known["bare"].values()))
+    whole = (tuple(tokens(wording)) for wording in wordings if _GAP not in wording)
+    parted = (tuple(tokens(wording)) for wording in wordings if _GAP in wording)
+    return frozenset((*(row for row in whole if len(row) > 1 and "bare" in shipped().found(row)), *parted))
+
+
 def languages() -> dict[str, dict[str, list[str]]]:
     """phrases.json: by family and language."""
     text = resources.files("repair.soft404").joinpath("phrases.json").read_bytes()

@@ -126,9 +126,10 @@ class RecentRedirects:
     def note(self, client: str, asked: str, location: str) -> None:
         """The client asked and was redirected; of a chain of redirects the first address counts."""
         target = resolve(asked, location)
-        if target is None:
-            return
         first = self.taken(client, asked) or asked
+        # `/#/lessons/lava`: the page asked for, by the address that an application has for it.
+        if target is None or location.partition("#")[2]:
+            return
         self._asked[client, target] = (first, self._clock())
         while len(self._asked) > self._limit:
             self._asked.popitem(last=False)

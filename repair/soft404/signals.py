@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import log1p
 
 from repair.soft404.parts import PageParts
-from repair.soft404.phrases import Phrases, shipped
+from repair.soft404.phrases import Phrases, is_usual_notice, shipped
 from repair.walk import Block
 from repair.words import tokens
 
@@ -72,7 +72,8 @@ _BARE_WORDS = 4
 """In a line of so few words, "not found" or "404" is the whole message."""
 _PROSE_WORDS = 8
 """A line of so many words or more is a sentence of running text; menus and notices are shorter."""
-_NOTICE_WORDS = 14
+NOTICE_WORDS = 14
+"""A notice is not longer; longer sentences talk about something."""
 _MANY_HEADINGS = 4
 _MUCH_PROSE = 120
 """Words of running text about other things that no error page has; of those learnt from the wordiest has 102."""
@@ -85,12 +86,21 @@ _TITLE_PARTS = re.compile(r"\s[|\-–—·•:»«/<>]+\s|\s*[|•·]\s*|:{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """A line that `says` that the page is missing, or only hints it."""
+
+    words: tuple[str, ...]
+    says: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Signals:
     """What was found: the `vector` for the model, and what rules ask for.
 
     `discusses` is for a page that says much about something, be it errors (documentation of HTTP): it is no error
     page. `told` are the families of phrases anywhere, `announced` those of title, headings and the first lines;
-    `spoken` is how many characters of content there are.
+    `spoken` is how many characters of content there are; `claims` are the lines that say or
+    hint that it is missing, and `title_tells` whether the title does.
     """
 
     vector: tuple[float, ...]
@@ -103,6 +113,8 @@ class Signals:
     title_words: tuple[str, ...]
     heading_words: tuple[str, ...]
     words: frozenset[str]
+    claims: tuple[Claim, ...]
+    title_tells: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +174,24 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
         title_words=title.words,
         heading_words=tuple(word for text in headings for word in text.words),
         words=frozenset(word for text in told for word in text.words),
+        title_tells=_tells(title) or title.code,
+        claims=tuple(
+            Claim(words=line.words, says=line.says or line.code_alone)
+            for line in lines
+            if line.says or line.code_alone or line.hints
+        ),
     )
+
+
+def is_notice(words: Sequence[str]) -> bool:
+    """Whether the words are the code of a missing page, or the usual notice of one, and nothing else."""
+    row = tuple(words[: NOTICE_WORDS + 1])
+    if not _CODES.isdisjoint(row) and _CODE_WORDS.issuperset(row):
+        return True
+    # "Error 404, page not found": the usual notice, and around it what goes with the code.
+    begins = [at for at in range(len(row)) if _CODE_WORDS.issuperset(row[:at])]
+    ends = [at for at in range(len(row), 0, -1) if _CODE_WORDS.issuperset(row[at:])]
+    return any(is_usual_notice(row[begin:end]) for begin in begins for end in ends)
 
 
 def is_talkative(beginning: Sequence[Block], phrases: Phrases | None = None) -> bool:
@@ -262,7 +291,7 @@ def _tells(told: _Told) -> bool:
 
 def _talks(told: _Told) -> bool:
     """Whether the words stand in a longer sentence: a notice says it shortly."""
-    return (told.says or told.mentions) and len(told.words) > _NOTICE_WORDS
+    return (told.says or told.mentions) and len(told.words) > NOTICE_WORDS
 
 
 def _is_other_prose(told: _Told) -> bool:

@@ -1,0 +1,225 @@
+"""What the words of a page are worth that seem to say that it is missing (pure).
+
+Single-page applications, games, viewers and test pages come as a title, perhaps a heading, and an empty place that a
+script fills. "Lost and found" may be all that the HTML of a school's office says. So the words of such a shell never
+make it a missing page, nor does it count that the site sends the same text for another address: an application sends
+one shell for all of its addresses.
+
+The words of a page count when its HTML itself says that the page is missing, in more than its title again:
+
+    always                     a notice ("404", "Page not found") or a sentence that is neither title nor heading
+    without an empty place     also a heading that tells it in other words than the title, which tells it too,
+                               and a notice that is all of the title or of a line; a page with enough other text
+
+Otherwise a page that runs scripts or shows something from elsewhere is a shell, and any other is in doubt.
+"""
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+from itertools import islice
+
+from selectolax.lexbor import LexborNode
+
+from repair import markup
+from repair.soft404.parts import PageParts
+from repair.soft404.signals import NOTICE_WORDS, Claim, Signals, is_notice
+from repair.words import tokens
+
+
+def _split(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_MAX_NODES = 3_000
+_MAX_INNER = 20
+_MAX_HIDDEN = 10
+_MAX_PIECE = 500
+_MAX_TEXT = 2_000
+_MAX_SCRIPT = 5_000
+_MAX_DEPTH = 30
+_LEAST_SENTENCE = 4
+_WRITTEN = 100
+_HIDDEN = re.compile(r"(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden)")
+_HIDDEN_CLASSES = frozenset(("hidden", "hide", "d-none", "is-hidden", "invisible", "ng-hide", "display-none"))
+_DATA = re.compile(r"(?i)json|templ|tmpl|importmap|speculationrules|mustache|handlebars|text/html")
+"""The types of script elements that only hold data."""
+_ELSEWHERE = frozenset(("iframe", "frame", "canvas", "object", "embed"))
+_UNSEEN = frozenset(("script", "style", "noscript", "template"))
+_PLACES = frozenset(("div", "section", "ul", "ol", "table", "tbody", "pre", "p"))
+_ASIDE = frozenset(("nav", "header", "footer", "aside", "form", "button", "a", "svg", "label"))
+_OWN_PLACES = frozenset(("body", "main", "article"))
+"""Elements for the page itself, whatever their names."""
+_SEEN = frozenset(
+    ("img", "svg", "picture", "video", "audio", "input", "button", "textarea", "select", "hr", "a", "form")
+)
+_SPINNERS = frozenset(("img", "svg", "picture"))
+_MOUNTS = _split(
+    "root app application approot appcontainer appmount main content page mount outlet view reactroot reactapp "
+    "vueapp next nuxt layout gatsby ember emberapp flutter svelte sapper elm blazor"
+)
+"""What programs call the element that they fill, without dashes and underscores."""
+_MOUNT_ATTRIBUTES = frozenset(
+    ("ng-app", "ng-view", "ui-view", "v-cloak", "data-reactroot", "data-v-app", "x-data")
+)
+_HARMLESS = re.compile(
+    r"(?i)nav|menu|head|foot|side|search|\bads?\b|ad[-_]|banner|cookie|consent|gdpr|modal|popup|dialog|overlay|backdrop"
+    r"|toast|notif|alert|announce|live|load|spinner|splash|status|progress|divider|spac|clear|line|translate|count"
+    r"|analytics|pixel|track|fb-root|share|social|comment|disqus|particle|star|snow|bg|background|scroll|top|bottom"
+    r"|theme|dark|light|switch|toggle|btn|button|lang|locale|widget|chat|captcha|cursor|trail|tooltip|skip|bar|blind"
+    r"|lottie|meting|wave|cloud|moon|planet|shadow|icon|logo|ima?ge?"
+)
+"""Names of empty elements that hold no page: decoration, menus, notices, advertisements."""
+_WAITING = frozenset(
+    tokens(
+        "loading please wait a moment initializing starting you need to enable javascript to run this app "
+        "laden lädt wird geladen bitte warten chargement en cours cargando espere por favor carregando aguarde "
+        "caricamento attendere ładowanie загрузка подождите завантаження yükleniyor lütfen bekleyin memuat tunggu "
+        "جار التحميل लोड हो रहा है 加载中 加載中 请稍候 読み込み中 로딩 중 đang tải inapakia"
+    )
+)
+
+
+class Words(Enum):
+    """What the words of a page that seem to say it is missing are worth."""
+
+    COUNT = "count"
+    DOUBTFUL = "doubtful"
+    SHELL = "shell"
+    """Nothing: scripts, or another address, bring the text."""
+
+
+def weigh_words(html: str, parts: PageParts, found: Signals) -> Words:
+    """Whether what the page says of being missing can be taken at its word."""
+    nodes = _nodes(html)
+    if _is_said(nodes, parts, found):
+        return Words.COUNT
+    return Words.SHELL if any(map(_brings_content, nodes)) else Words.DOUBTFUL
+
+
+def has_empty_place(html: str) -> bool:
+    """Whether scripts have a place to put the page in, so that many pages may come with the same text."""
+    nodes = _nodes(html)
+    return any(map(_brings_content, nodes)) and any(map(_is_empty_place, nodes))
+
+
+def _is_said(nodes: Sequence[LexborNode], parts: PageParts, found: Signals) -> bool:
+    unshown = islice(filter(_is_hidden, nodes), _MAX_HIDDEN)
+    hidden = frozenset(word for node in unshown for word in tokens(_text(node)))
+    claims = [claim for claim in found.claims if not hidden.issuperset(claim.words)]
+    known = _WAITING.union(found.title_words)
+    own = [claim for claim in claims if not known.issuperset(claim.words)]
+    headings = known.union(found.heading_words)
+    if any(is_notice(claim.words) or _is_sentence(claim, headings) for claim in own):
+        return True
+    if any(map(_brings_content, nodes)):
+        if any(map(_is_empty_place, nodes)):
+            return False
+        if _is_written(parts, known) and not any(_may_be_filled(node, known) for node in nodes):
+            return True
+    if found.title_tells and any(headings.issuperset(claim.words) for claim in own):
+        return True
+    return is_notice(found.title_words) or any(is_notice(claim.words) for claim in claims)
+
+
+def _is_sentence(claim: Claim, headings: frozenset[str]) -> bool:
+    size = len(claim.words)
+    return claim.says and _LEAST_SENTENCE <= size <= NOTICE_WORDS and not headings.issuperset(claim.words)
+
+
+def _nodes(html: str) -> list[LexborNode]:
+    """The first elements, without those inside others that no browser with scripts shows."""
+    root = markup.tree(html).root
+    if root is None:
+        return []
+    every = islice(root.traverse(include_text=False), _MAX_NODES)
+    return [node for node in every if node.parent is None or node.parent.tag not in _UNSEEN]
+
+
+def _brings_content(node: LexborNode) -> bool:
+    """Whether scripts run here, or what is seen comes from another address."""
+    tag = node.tag
+    if tag == "script":
+        return not _DATA.search(node.attributes.get("type") or "")
+    if tag == "meta":
+        return (node.attributes.get("http-equiv") or "").lower() == "refresh"
+    return tag in _ELSEWHERE
+
+
+def _is_written(parts: PageParts, known: frozenset[str]) -> bool:
+    """Whether there is enough static text besides the title, menus included: somebody has written the whole page."""
+    texts = (block.text for block in parts.blocks)
+    return sum(len(text) for text in texts if not known.issuperset(tokens(text))) >= _WRITTEN
+
+
+def _may_be_filled(node: LexborNode, known: frozenset[str]) -> bool:
+    """Whether a script might put the page here: any empty element, a main part with no words but those `known`."""
+    tag = node.tag or ""
+    if tag == "script":
+        return "document.write" in (node.text() or "")[:_MAX_SCRIPT]
+    if tag in ("main", "article"):
+        return _is_empty(node, known=known)
+    if tag not in _PLACES or tag == "p":
+        return False
+    return _is_empty(node) and not _is_aside(node)
+
+
+def _is_aside(node: LexborNode) -> bool:
+    """Whether it stands in a menu, a footer or the like, or is named as what holds no page."""
+    around: LexborNode | None = node
+    for _ in range(_MAX_DEPTH):
+        if around is None or around.tag == "body":
+            break
+        if around.tag in _ASIDE or _HARMLESS.search(_names(around)):
+            return True
+        around = around.parent
+    return False
+
+
+def _names(node: LexborNode) -> str:
+    return f"{node.attributes.get('id') or ''} {node.attributes.get('class') or ''}"
+
+
+def _is_hidden(node: LexborNode) -> bool:
+    """Whether it is there for a script to show if need be: many applications carry their error message so."""
+    attributes = node.attributes
+    if "hidden" in attributes or _HIDDEN.search(attributes.get("style") or ""):
+        return True
+    return not _HIDDEN_CLASSES.isdisjoint((attributes.get("class") or "").lower().split())
+
+
+def _text(node: LexborNode) -> str:
+    return node.text(separator=" ")[:_MAX_TEXT]
+
+
+def _is_empty_place(node: LexborNode) -> bool:
+    """Whether a script is to put the page here."""
+    tag = node.tag or ""
+    if tag in _OWN_PLACES or "-" in tag[1:]:
+        return not _HARMLESS.search(tag) and _is_empty(node)
+    if tag not in _PLACES:
+        return False
+    attributes = node.attributes
+    name = attributes.get("id") or ""
+    names = (name, *(attributes.get("class") or "").split())
+    if any(_plain(each) in _MOUNTS for each in names) or not _MOUNT_ATTRIBUTES.isdisjoint(attributes):
+        return _is_empty(node, beside=_SPINNERS)
+    return bool(name) and not any(map(_HARMLESS.search, names)) and _is_empty(node)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _is_empty(
+    node: LexborNode, *, beside: frozenset[str] = frozenset(), known: frozenset[str] = _WAITING
+) -> bool:
+    """Whether there is nothing to see in an element, `beside` such, but words that are `known`."""
+    for number, inner in enumerate(node.traverse(include_text=True)):
+        if number > _MAX_INNER or (inner.tag in _SEEN and inner.tag not in beside):
+            return False
+        if inner.tag == "-text" and (inner.parent is None or inner.parent.tag not in _UNSEEN):
+            text = inner.text_content or ""
+            if len(text.strip()) > _MAX_PIECE or not known.issuperset(tokens(text)):
+                return False
+    return True
