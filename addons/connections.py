@@ -19,7 +19,7 @@ from addons.internals.originconnections import (
 from addons.parent import goes_by_parent
 from proxy.cache.connectionbound import challenges_connection, signs_in_connection
 from proxy.cache.exchanges import asks_to_close, request_leaves_doubt
-from proxy.cache.fields import has
+from proxy.cache.fields import has, has_any
 from proxy.cache.hopbyhop import (
     asks_for_web_socket,
     connection_options,
@@ -32,6 +32,14 @@ from proxy.cache.hopbyhop import (
 _ODD = "linkmend_odd"
 """Metadata: whether origins may read this request in more than one way."""
 _PLAIN_OPTIONS = frozenset({"keep-alive", "Keep-Alive", "close", "Upgrade", "keep-alive, Upgrade"})
+_OF_CONNECTIONS = frozenset(
+    (
+        *("connection", "keep-alive", "proxy-connection", "te", "upgrade"),
+        *("www-authenticate", "proxy-authenticate", "proxy-authentication-info"),
+        *("persistent-auth", "proxy-support", "session-based-authentication"),
+    )
+)
+"""Without any of these, a response says nothing of connections."""
 _CREDENTIALS = ("authorization", "proxy-authorization")
 
 
@@ -53,6 +61,8 @@ class Connections:
         if response is None or OURS in flow.metadata:
             return
         headers = header_list(response.headers)
+        if response.status_code != 101 and not has_any(headers, _OF_CONNECTIONS):
+            return
         if challenges_connection(headers):
             note_personal(flow.client_conn)
         if names_end_to_end_fields(headers):

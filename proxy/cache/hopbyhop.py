@@ -123,7 +123,7 @@ def forwarded_response(status: int, headers: Headers, *, from_proxy: bool, lasts
     options = connection_options(headers)
     dropped = set(_RESPONSE_DROPPED if from_proxy else _RESPONSE_DROPPED | _OF_A_PROXY)
     dropped |= {name for name in options if not is_end_to_end(name)} | {"connection"}
-    told = [option for option in ("close", "keep-alive") if option in options][:1]
+    told: list[str] = [option for option in ("close", "keep-alive") if option in options][:1]
     if status in (101, 426):  # RFC 9110 7.8
         dropped -= {"upgrade"}
         told += ["Upgrade"] if "upgrade" in options else []

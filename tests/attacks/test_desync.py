@@ -265,3 +265,18 @@ def test_a_body_of_get_harms_nobody_behind_squid(tmp_path, start_linkmend, start
     assert bob.get(f"{plain.url}{path}/other").text == f"honest {path}/other"
     assert bob.get(f"{plain.url}{path}/other").text == f"honest {path}/other"
     assert len(plain.asked(f"{path}/other")) == 1
+
+
+def test_a_304_with_more_behind_it_changes_nothing_that_is_stored(running, plain, pages, bob, path):
+    tagged = page("first", 'ETag: "1"', cache="Cache-Control: max-age=0")
+    for more in (b"", EVIL):  # the control comes first
+        where = f"{path}/odd{len(more)}"
+        with kept_connection(running, plain) as client:
+            pages[where] = tagged
+            client.ask(where)
+            pages[where] = (
+                b'HTTP/1.1 304 NM\r\nETag: "1"\r\nX-New: 1\r\nCache-Control: max-age=600\r\n\r\n' + more
+            )
+            assert client.ask(where)[2] == b"first"
+        pages[where] = page("second")
+        assert bob.get(f"{plain.url}{where}").text == ("second" if more else "first")
