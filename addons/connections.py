@@ -19,7 +19,7 @@ from addons.internals.originconnections import (
 from addons.parent import goes_by_parent
 from proxy.cache.connectionbound import challenges_connection, signs_in_connection
 from proxy.cache.exchanges import asks_to_close, request_leaves_doubt
-from proxy.cache.fields import has, has_any
+from proxy.cache.fields import has
 from proxy.cache.hopbyhop import (
     asks_for_web_socket,
     connection_options,
@@ -34,12 +34,13 @@ _ODD = "linkmend_odd"
 _PLAIN_OPTIONS = frozenset({"keep-alive", "Keep-Alive", "close", "Upgrade", "keep-alive, Upgrade"})
 _OF_CONNECTIONS = frozenset(
     (
-        *("connection", "keep-alive", "proxy-connection", "te", "upgrade"),
-        *("www-authenticate", "proxy-authenticate", "proxy-authentication-info"),
-        *("persistent-auth", "proxy-support", "session-based-authentication"),
+        *(b"connection", b"keep-alive", b"proxy-connection", b"te", b"upgrade"),
+        *(b"www-authenticate", b"proxy-authenticate", b"proxy-authentication-info"),
+        *(b"persistent-auth", b"proxy-support", b"session-based-authentication"),
     )
 )
 """Without any of these, a response says nothing of connections."""
+_OF_KEEPING = frozenset({b"connection", b"keep-alive"})
 _CREDENTIALS = ("authorization", "proxy-authorization")
 
 
@@ -60,9 +61,9 @@ class Connections:
         response = flow.response
         if response is None or OURS in flow.metadata:
             return
-        headers = header_list(response.headers)
-        if response.status_code != 101 and not has_any(headers, _OF_CONNECTIONS):
+        if response.status_code != 101 and _says_nothing_of_connections(response):
             return
+        headers = header_list(response.headers)
         if challenges_connection(headers):
             note_personal(flow.client_conn)
         if names_end_to_end_fields(headers):
@@ -81,6 +82,22 @@ class Connections:
         )
         if kept != headers:
             response.headers.fields = field_pairs(kept)
+
+
+def _says_nothing_of_connections(response: http.Response) -> bool:
+    """Nearly always, but for how long the origin keeps its own, which goes no further."""
+    fields = response.headers.fields
+    told = {lower: value for name, value in fields if (lower := name.lower()) in _OF_CONNECTIONS}
+    if not told:
+        return True
+    if told.keys() <= _OF_KEEPING and told.get(b"connection", b"keep-alive") in (
+        b"keep-alive",
+        b"Keep-Alive",
+    ):
+        if b"keep-alive" in told:
+            response.headers.fields = tuple(each for each in fields if each[0].lower() != b"keep-alive")
+        return True
+    return False
 
 
 def _drop_named_fields(flow: http.HTTPFlow) -> None:
