@@ -40,7 +40,7 @@ _OF_CONNECTIONS = frozenset(
     )
 )
 """Without any of these, a response says nothing of connections."""
-_OF_KEEPING = frozenset({b"connection", b"keep-alive"})
+_LASTS = (b"keep-alive", b"Keep-Alive")
 _CREDENTIALS = ("authorization", "proxy-authorization")
 
 
@@ -87,17 +87,12 @@ class Connections:
 def _says_nothing_of_connections(response: http.Response) -> bool:
     """Nearly always, but for how long the origin keeps its own, which goes no further."""
     fields = response.headers.fields
-    told = {lower: value for name, value in fields if (lower := name.lower()) in _OF_CONNECTIONS}
-    if not told:
-        return True
-    if told.keys() <= _OF_KEEPING and told.get(b"connection", b"keep-alive") in (
-        b"keep-alive",
-        b"Keep-Alive",
-    ):
-        if b"keep-alive" in told:
-            response.headers.fields = tuple(each for each in fields if each[0].lower() != b"keep-alive")
-        return True
-    return False
+    told = [(lower, value) for name, value in fields if (lower := name.lower()) in _OF_CONNECTIONS]
+    if any(name != b"keep-alive" and (name != b"connection" or value not in _LASTS) for name, value in told):
+        return False
+    if any(name == b"keep-alive" for name, _ in told):
+        response.headers.fields = tuple(each for each in fields if each[0].lower() != b"keep-alive")
+    return True
 
 
 def _drop_named_fields(flow: http.HTTPFlow) -> None:

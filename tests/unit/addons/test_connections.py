@@ -60,6 +60,7 @@ def test_what_is_named_in_connection_is_gone_before_anybody_decides_by_it():
 def test_the_origins_own_fields_go_no_further(said):
     flow = asked(said=said)
     assert not names(flow.response) & {"x-a", "keep-alive", "proxy-authenticate"}
+    assert len(flow.response.headers.get_all("connection")) == 1
 
 
 def test_a_protocol_that_nobody_asked_for_is_refused():
