@@ -367,6 +367,10 @@ class Cache:
 
     async def _settle(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
         """The origin's answer is whole."""
+        if is_unshared(flow):  # more came than was asked for
+            passage.apart, passage.storable = True, False
+            if passage.spool is not None:
+                passage.spool.abandon()
         if passage.conditional and response.status_code == 304:
             await self._validated(flow, passage)
             return
@@ -376,10 +380,6 @@ class Cache:
         ):
             return
         if failed:
-            passage.storable = False
-            if passage.spool is not None:
-                passage.spool.abandon()
-        if passage.storable and is_unshared(flow):  # more came than was asked for
             passage.storable = False
             if passage.spool is not None:
                 passage.spool.abandon()

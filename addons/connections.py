@@ -20,10 +20,27 @@ from addons.parent import goes_by_parent
 from proxy.cache.connectionbound import challenges_connection, signs_in_connection
 from proxy.cache.exchanges import asks_to_close, request_leaves_doubt
 from proxy.cache.fields import has
-from proxy.cache.hopbyhop import asks_for_web_socket, forwarded_response, names_end_to_end_fields
+from proxy.cache.hopbyhop import (
+    asks_for_web_socket,
+    connection_options,
+    forwarded_response,
+    is_end_to_end,
+    names_end_to_end_fields,
+    names_other_fields,
+)
 
 _ODD = "linkmend_odd"
 """Metadata: whether origins may read this request in more than one way."""
+_PLAIN_OPTIONS = frozenset({"keep-alive", "Keep-Alive", "close", "Upgrade", "keep-alive, Upgrade"})
+_OF_CONNECTIONS = frozenset(
+    (
+        *(b"connection", b"keep-alive", b"proxy-connection", b"te", b"upgrade"),
+        *(b"www-authenticate", b"proxy-authenticate", b"proxy-authentication-info"),
+        *(b"persistent-auth", b"proxy-support", b"session-based-authentication"),
+    )
+)
+"""Without any of these, a response says nothing of connections."""
+_LASTS = (b"keep-alive", b"Keep-Alive")
 _CREDENTIALS = ("authorization", "proxy-authorization")
 
 
@@ -34,12 +51,17 @@ class Connections:
         request = flow.request
         if not request.is_http11 and not request.is_http10 and not is_sound(request):
             flow.kill()  # type: ignore[no-untyped-call]
-        elif _has_credentials(request) and signs_in_connection(header_list(request.headers)):
+            return
+        if _has_credentials(request) and signs_in_connection(header_list(request.headers)):
             note_personal(flow.client_conn)
+        if request.headers.get("connection", "keep-alive") not in _PLAIN_OPTIONS:
+            _drop_named_fields(flow)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
         response = flow.response
         if response is None or OURS in flow.metadata:
+            return
+        if response.status_code != 101 and _says_nothing_of_connections(response):
             return
         headers = header_list(response.headers)
         if challenges_connection(headers):
@@ -60,6 +82,28 @@ class Connections:
         )
         if kept != headers:
             response.headers.fields = field_pairs(kept)
+
+
+def _says_nothing_of_connections(response: http.Response) -> bool:
+    """Nearly always, but for how long the origin keeps its own, which goes no further."""
+    fields = response.headers.fields
+    told = [(lower, value) for name, value in fields if (lower := name.lower()) in _OF_CONNECTIONS]
+    if any(name != b"keep-alive" and (name != b"connection" or value not in _LASTS) for name, value in told):
+        return False
+    if any(name == b"keep-alive" for name, _ in told):
+        response.headers.fields = tuple(each for each in fields if each[0].lower() != b"keep-alive")
+    return True
+
+
+def _drop_named_fields(flow: http.HTTPFlow) -> None:
+    """Take out what the client names as its connection's own, before anybody decides by it."""
+    headers = header_list(flow.request.headers)
+    if names_other_fields(headers):
+        flow.metadata[_ODD] = True
+        gone = {name for name in connection_options(headers) if not is_end_to_end(name)} - {"connection"}
+        flow.request.headers.fields = field_pairs(
+            tuple(each for each in headers if each[0].lower() not in gone)
+        )
 
 
 def _has_credentials(request: http.Request) -> bool:

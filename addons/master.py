@@ -1,7 +1,7 @@
 """A lean mitmproxy: only the addons that a proxy needs, and hooks that go straight to who has them.
 
 mitmdump loads some thirty addons and walks through all of them for every hook of every request, which costs
-about half of its time. Ours loads six of mitmproxy's own beside linkmend's, and keeps a table from hook to
+about half of its time. Ours loads five of mitmproxy's own beside linkmend's, and keeps a table from hook to
 handlers. `LeanAddons.trigger_event` does what mitmproxy's does, for addons without children.
 
 A hook that is a coroutine costs a task. An addon that seldom has to wait may offer a plain method beside it, named
@@ -23,7 +23,7 @@ from typing import Any
 from cryptography.exceptions import UnsupportedAlgorithm
 from mitmproxy import connection, exceptions, flow, hooks, master, options
 from mitmproxy.addonmanager import AddonManager
-from mitmproxy.addons import clientplayback, core, disable_h2c, proxyserver, tlsconfig
+from mitmproxy.addons import clientplayback, core, proxyserver, tlsconfig
 from mitmproxy.proxy.server import ConnectionHandler
 
 from addons.certificates import QuickTls
@@ -211,7 +211,6 @@ class LeanMaster(master.Master):
         self.addons.add(
             core.Core(),
             clientplayback.ClientPlayback(),
-            disable_h2c.DisableH2C(),
             proxyserver.Proxyserver(),
             PatientNextLayer(),
             QuickTls(),

@@ -95,9 +95,10 @@ def _set_method(self: http.Request, method: str | bytes) -> None:
     self.data.method = method.encode("utf-8", "surrogateescape") if isinstance(method, str) else method
 
 
-def _refuse_method(line: bytes) -> None:
-    """Raises ValueError for what is no method, and for a CONNECT that only some would take for one."""
-    if not _is_method(line.split(maxsplit=1)[0] if line.strip() else b""):
+def _refuse_odd_line(line: bytes) -> None:
+    """Raises ValueError for what is no method, a CONNECT that only some would take for one, another version."""
+    method = line.partition(b" ")[0]
+    if not _is_method(method) or not line.endswith((b" HTTP/1.1", b" HTTP/1.0")):
         raise ValueError(f"Bad HTTP request line: {line!r}")
 
 
@@ -302,7 +303,7 @@ def _asked_to_change(request: http.Request | None) -> bool:
 
 def _read_request_line(line_reader: Callable[[bytes], Any]) -> Callable[[bytes], Any]:
     def reading(line: bytes) -> Any:
-        _refuse_method(line)
+        _refuse_odd_line(line)
         return line_reader(line)
 
     return reading

@@ -123,11 +123,13 @@ def forwarded_response(status: int, headers: Headers, *, from_proxy: bool, lasts
     options = connection_options(headers)
     dropped = set(_RESPONSE_DROPPED if from_proxy else _RESPONSE_DROPPED | _OF_A_PROXY)
     dropped |= {name for name in options if not is_end_to_end(name)} | {"connection"}
-    told = [option for option in ("close", "keep-alive") if option in options][:1]
+    told: list[str] = []
+    if "close" in options:
+        told += [] if lasts else ["close"]
+    elif "keep-alive" in options:
+        told += ["keep-alive"]
     if status in (101, 426):  # RFC 9110 7.8
         dropped -= {"upgrade"}
         told += ["Upgrade"] if "upgrade" in options else []
-    if lasts:
-        told = [option for option in told if option != "close"]
     kept = tuple((name, value) for name, value in headers if name.lower() not in dropped)
     return (*kept, ("Connection", ", ".join(told))) if told else kept

@@ -1,4 +1,4 @@
-"""Origins that speak HTTP byte by byte and read no bodies, and a client that keeps one connection through the proxy."""
+"""Origins that speak HTTP byte by byte and read no bodies, and clients that keep one connection to the proxy."""
 
 import contextlib
 import socket
@@ -46,16 +46,23 @@ def page(
 ) -> bytes:
     """A whole response that everybody may store."""
     content = body.encode() if isinstance(body, str) else body
-    lines = [f"HTTP/1.1 {status}", "Content-Type: text/html", f"Content-Length: {len(content)}", cache, *fields]
+    lines = [
+        f"HTTP/1.1 {status}",
+        "Content-Type: text/html",
+        f"Content-Length: {len(content)}",
+        cache,
+        *fields,
+    ]
     return "\r\n".join(line for line in lines if line).encode() + b"\r\n\r\n" + content
 
 
 @dataclass
 class HeadsOnly:
-    """An origin that takes every head for a request, also one within another's body."""
+    """An origin that takes every head for a request, also one within another's body, unless it `reads_bodies`."""
 
     respond: Respond
     tls: ssl.SSLContext | None = None
+    reads_bodies: bool = False
     heads: list[Head] = field(default_factory=list)
     connections: int = 0
 
@@ -107,6 +114,8 @@ class HeadsOnly:
                 continue  # the rest of a body that had no head in it
             head = Head(method=line[0], path=line[1], raw=raw, connection=number)
             self.heads.append(head)
+            if self.reads_bodies:
+                waiting = _past_body(connection, waiting, int(head.field("content-length") or 0))
             said = self.respond(head)
             if said is None:
                 return
@@ -115,6 +124,12 @@ class HeadsOnly:
                     time.sleep(part)
                 else:
                     connection.sendall(part)
+
+
+def _past_body(connection: socket.socket, waiting: bytes, length: int) -> bytes:
+    while len(waiting) < length:
+        waiting += connection.recv(65536)
+    return waiting[length:]
 
 
 class Kept:

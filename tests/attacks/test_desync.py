@@ -174,9 +174,7 @@ LEFT_OVER = {
 
 
 @pytest.mark.parametrize("what", LEFT_OVER)
-def test_what_an_origin_says_on_top_is_not_the_answer_to_the_next_url(
-    running, plain, pages, bob, path, what
-):
+def test_what_an_origin_says_on_top_is_not_the_answer_to_the_next_url(running, plain, pages, bob, path, what):
     method, pages[f"{path}/odd"] = LEFT_OVER[what]
     with kept_connection(running, plain) as client:
         client.ask(f"{path}/odd", method=method)
@@ -225,13 +223,14 @@ def test_a_body_of_http2_does_not_become_a_request_of_http1(running, secure, bob
 
 
 @pytest.mark.parametrize(
-    "hidden", [(b"accept", b"*/*\r\nX-Forwarded-Host: evil"), (b":path", b"/x HTTP/1.1\r\nA: b"), (b":method", b"G T")]
+    "hidden",
+    [(b"accept", b"*/*\r\nX-Forwarded-Host: evil"), (b":path", b"/x HTTP/1.1\r\nA: b"), (b":method", b"G T")],
 )
 def test_a_field_of_http2_does_not_become_two_of_http1(running, secure, bob, path, hidden):
-    fields = {
-        **{b":method": b"GET", b":scheme": b"https", b":authority": secure.host.encode()},
-        **{b":path": f"{path}/odd".encode(), hidden[0]: hidden[1]},
-    }
+    honest = (b"GET", b"https", secure.host.encode(), f"{path}/odd".encode())
+    fields = dict(zip((b":method", b":scheme", b":authority", b":path"), honest, strict=True)) | dict(
+        [hidden]
+    )
     before = len(secure.heads)
     assert ask_by_http2(running, secure, list(fields.items()))[0] in (0, 400)
     assert len(secure.heads) == before
@@ -239,7 +238,12 @@ def test_a_field_of_http2_does_not_become_two_of_http1(running, secure, bob, pat
 
 
 def test_a_refused_web_socket_leaves_no_connection_behind(running, plain, bob, path):
-    upgrade = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: eA==")
+    upgrade = (
+        "Connection: Upgrade",
+        "Upgrade: websocket",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: eA==",
+    )
     with kept_connection(running, plain) as client:
         client.ask(f"{path}/odd", *upgrade)
         _assert_not_poisoned(client, plain, bob, path)
@@ -261,3 +265,18 @@ def test_a_body_of_get_harms_nobody_behind_squid(tmp_path, start_linkmend, start
     assert bob.get(f"{plain.url}{path}/other").text == f"honest {path}/other"
     assert bob.get(f"{plain.url}{path}/other").text == f"honest {path}/other"
     assert len(plain.asked(f"{path}/other")) == 1
+
+
+def test_a_304_with_more_behind_it_changes_nothing_that_is_stored(running, plain, pages, bob, path):
+    tagged = page("first", 'ETag: "1"', cache="Cache-Control: max-age=0")
+    for more in (b"", EVIL):  # the control comes first
+        where = f"{path}/odd{len(more)}"
+        with kept_connection(running, plain) as client:
+            pages[where] = tagged
+            client.ask(where)
+            pages[where] = (
+                b'HTTP/1.1 304 NM\r\nETag: "1"\r\nX-New: 1\r\nCache-Control: max-age=600\r\n\r\n' + more
+            )
+            assert client.ask(where)[2] == b"first"
+        pages[where] = page("second")
+        assert bob.get(f"{plain.url}{where}").text == ("second" if more else "first")

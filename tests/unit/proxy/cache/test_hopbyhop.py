@@ -1,6 +1,13 @@
 import pytest
 
-from proxy.cache.hopbyhop import stored_fields
+from proxy.cache.fields import has
+from proxy.cache.hopbyhop import (
+    forwarded_request,
+    forwarded_response,
+    names_end_to_end_fields,
+    names_other_fields,
+    stored_fields,
+)
 from tests.caching import cc
 
 
@@ -54,3 +61,66 @@ def test_what_no_cache_lists_is_not_stored():
 )
 def test_everything_else_is_stored(name):
     assert stored_fields(((name, "x"),)) == ((name, "x"),)
+
+
+SENT = (
+    ("Host", "a"),
+    ("Connection", "keep-alive, X-A, Host"),
+    ("X-A", "1"),
+    ("TE", "trailers"),
+    ("X-B", "2"),
+)
+
+
+def test_a_request_goes_on_without_what_is_its_connections():
+    kept = forwarded_request("GET", SENT, closes=False, to_proxy=False)
+    assert kept == (("Host", "a"), ("X-B", "2"), ("Connection", "keep-alive"))
+    assert forwarded_request("GET", SENT, closes=True, to_proxy=False)[-1] == ("Connection", "close")
+    assert forwarded_request("GET", SENT, closes=False, to_proxy=False, http2=True) == (
+        *(("Host", "a"), ("X-B", "2"), ("te", "trailers")),
+    )
+
+
+def test_only_a_proxy_is_told_who_asks_it():
+    headers = (("Proxy-Authorization", "Basic YTpi"),)
+    assert forwarded_request("GET", headers, closes=False, to_proxy=True) == headers
+    assert forwarded_request("GET", headers, closes=False, to_proxy=False) == ()
+
+
+def test_a_web_socket_is_asked_for_and_nothing_else():
+    socket = (("Connection", "keep-alive, upgrade"), ("Upgrade", "WebSocket"))
+    assert forwarded_request("GET", socket, closes=True, to_proxy=False) == (
+        *(("Upgrade", "WebSocket"), ("Connection", "Upgrade")),
+    )
+    for method, headers in (
+        ("POST", socket),
+        ("GET", (*socket, ("Content-Length", "3"))),
+        ("GET", (("Connection", "upgrade"), ("Upgrade", "websocket, h2c"))),
+        ("GET", (("Upgrade", "websocket"),)),
+    ):
+        assert not has(forwarded_request(method, headers, closes=False, to_proxy=False), "upgrade")
+
+
+def test_a_response_goes_on_without_what_is_its_connections():
+    said = (
+        *(
+            ("Connection", "close, X-A, Set-Cookie"),
+            ("X-A", "1"),
+            ("Set-Cookie", "a"),
+            ("Keep-Alive", "timeout=5"),
+        ),
+        *(("Proxy-Authenticate", "Basic"), ("Upgrade", "h2")),
+    )
+    kept = forwarded_response(200, said, from_proxy=False, lasts=False)
+    assert kept == (("Set-Cookie", "a"), ("Connection", "close"))
+    assert forwarded_response(200, said, from_proxy=False, lasts=True) == (("Set-Cookie", "a"),)
+    assert has(forwarded_response(407, said, from_proxy=True, lasts=False), "proxy-authenticate")
+    changed = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
+    assert set(forwarded_response(101, changed, from_proxy=False, lasts=True)) == set(changed)
+
+
+def test_fields_are_named_only_where_they_are():
+    assert not names_other_fields((("Connection", "keep-alive, upgrade, x"),))
+    assert names_other_fields((("Connection", "x"), ("X", "1")))
+    assert names_end_to_end_fields((("Connection", "vary"),))
+    assert not names_end_to_end_fields((("Connection", "x-a, close"),))
