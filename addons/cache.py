@@ -330,7 +330,11 @@ class Cache:
         passage.storable = not passage.apart and may_store(
             request, status, passage.headers, seen_without_cookie=True, **known
         )
-        passage.unproven = passage.storable and not may_store(request, status, passage.headers, **known)
+        passage.unproven = (
+            passage.storable
+            and has(request.headers, "cookie")
+            and not may_store(request, status, passage.headers, **known)
+        )
         length = content_length(passage.headers)
         if passage.storable and length is not None and length > self.settings.max_body_bytes:
             passage.storable = False
