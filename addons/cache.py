@@ -14,6 +14,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from mitmproxy import http
@@ -326,15 +327,16 @@ class Cache:
     def _take(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
         """Look at the origin's headers: may it be stored, do others wait in vain, is it to be streamed?"""
         request, status = passage.request, response.status_code
-        known = {"received_at": passage.received_at, "settings": self.settings}
-        passage.storable = not passage.apart and may_store(
-            request, status, passage.headers, seen_without_cookie=True, **known
+        judged = partial(
+            may_store,
+            request,
+            status,
+            passage.headers,
+            received_at=passage.received_at,
+            settings=self.settings,
         )
-        passage.unproven = (
-            passage.storable
-            and has(request.headers, "cookie")
-            and not may_store(request, status, passage.headers, **known)
-        )
+        passage.storable = not passage.apart and judged(seen_without_cookie=True)
+        passage.unproven = passage.storable and has(request.headers, "cookie") and not judged()
         length = content_length(passage.headers)
         if passage.storable and length is not None and length > self.settings.max_body_bytes:
             passage.storable = False
@@ -389,11 +391,11 @@ class Cache:
             await self._updated_by_head(passage)
 
     async def _put(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
+        body: bytes | FileBody | None = None
+        digest = passage.digest
         if passage.spool is None:
-            body: bytes | FileBody | None = body_of(flow)
-            digest = hashlib.blake2b(body or b"", digest_size=16) if _matters(passage) else None
-        else:
-            body, digest = None, passage.digest
+            body = whole = body_of(flow)
+            digest = hashlib.blake2b(whole or b"", digest_size=16) if _matters(passage) else None
         if digest is not None and not self._seen_without_cookie(passage, digest.digest()):
             if passage.spool is not None:
                 passage.spool.abandon()

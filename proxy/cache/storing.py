@@ -11,6 +11,7 @@ response that is neither fresh for a moment nor can be validated would be writte
 
 import re
 from dataclasses import replace
+from functools import partial
 
 from proxy.cache.bounds import is_moderate
 from proxy.cache.directives import Directives, request_directives, response_directives
@@ -147,10 +148,11 @@ def confirmed(
 
     The bytes are still good, which is all that a 304 says of them. With any other fault it stays as it was.
     """
-    known = {"received_at": merged.received_at, "settings": settings}
-    for headers in (stored.headers, merged.headers):
-        if not may_store(request, 200, headers, seen_without_cookie=True, **known):
-            return stored
+    judged = partial(
+        may_store, request, 200, received_at=merged.received_at, settings=settings, seen_without_cookie=True
+    )
+    if not judged(stored.headers) or not judged(merged.headers):
+        return stored
     dated = with_date(without(stored.headers, "date", "age"), merged.received_at)
     return replace(stored, headers=dated, requested_at=merged.requested_at, received_at=merged.received_at)
 
