@@ -21,7 +21,7 @@ from mitmproxy import http
 
 from addons.answers import answer, answer_in_memory, mark, pass_file, refuse, try_later
 from addons.background import Replay, answer_within, question, replay_in_mitmproxy, send_on, try_replay
-from addons.flows import FAILURE, OURS, body_of, header_list, request_of
+from addons.flows import FAILURE, OURS, body_of, header_list, page_of, request_of
 from addons.passage import Passage, Verdict, stands_apart
 from addons.rules import verdict_of
 from proxy.cache.decide import (
@@ -45,6 +45,7 @@ from proxy.cache.freshness import is_doubtful_error, ttl_s
 from proxy.cache.harmless import plain_part
 from proxy.cache.invalidating import invalidated
 from proxy.cache.outages import Outages
+from proxy.cache.reflecting import own_words, repeats
 from proxy.cache.status import write_cache_status
 from proxy.cache.storing import (
     changed_by,
@@ -63,6 +64,9 @@ from proxy.settings import CacheSettings
 from proxy.store.bodyserver import BodyServer
 from proxy.store.responses import ResponseStore
 from proxy.store.spool import Spool
+
+_DECODED_AT_ONCE = 32 * 1024
+"""Bytes of a body that are decoded within a millisecond or two; more is left to a thread."""
 
 
 class Cache:
@@ -395,6 +399,8 @@ class Cache:
         digest = passage.digest
         if passage.spool is None:
             body = whole = body_of(flow)
+            if await self._repeats(flow, passage, whole or b""):
+                return
             digest = hashlib.blake2b(whole or b"", digest_size=16) if _matters(passage) else None
         if digest is not None and not self._seen_without_cookie(passage, digest.digest()):
             if passage.spool is not None:
@@ -404,6 +410,13 @@ class Cache:
             body = await passage.spool.finish()
         if body is not None:
             await self._store.put(passage.request.url, self._stored(passage, response, body))
+
+    async def _repeats(self, flow: http.HTTPFlow, passage: Passage, body: bytes) -> bool:
+        """Whether the body has in it what this client said of itself."""
+        words = own_words(passage.request, passage.headers)
+        if len(body) <= _DECODED_AT_ONCE:
+            return repeats(words, page_of(flow))
+        return await asyncio.to_thread(repeats, words, page_of(flow))
 
     def _seen_without_cookie(self, passage: Passage, digest: bytes) -> bool:
         """Whether a body was sent to a request without a Cookie, now or before."""

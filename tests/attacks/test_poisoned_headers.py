@@ -1,6 +1,7 @@
 """Request fields by which one user decides what a careless site answers, and what all others get after that."""
 
 import asyncio
+import gzip
 import http.client
 import threading
 from urllib.parse import quote
@@ -128,6 +129,33 @@ def test_a_value_that_no_browser_sends_poisons_nothing(site, alice, running, pat
     assert not is_hit(first)
     assert value not in first.text
     assert is_hit(alice.get(site.url + path))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("User-Agent", "Mozilla/5.0 (call 0900-POISON now)"),
+        ("User-Agent", "poisoned"),
+        ("Referer", "https://poison.test/buy"),
+        ("Origin", "https://poison.test"),
+        ("Accept-Language", "poison-lang,xx;q=0.9"),
+        ("X-Client-Data", "poisonpoison"),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_page_that_repeats_what_its_request_said_is_not_shared(site, alice, bob, path, name, value, packed):
+    async def answer(exchange):
+        body = f"<p>for {exchange.headers.get(name.lower(), 'everyone')}".encode()
+        coded = {"Content_Encoding": "gzip"} if packed else {}
+        await exchange.send(reply(gzip.compress(body) if packed else body, Cache_Control=FRESH, **coded))
+
+    site.pages[path] = answer
+    field = {name.replace("-", "_"): value, "Accept_Encoding": "gzip"}
+    alice.get(site.url + path, **field)
+    assert not is_hit(bob.get(site.url + path, User_Agent="x", Accept_Encoding="gzip"))
+    again = bob.get(site.url + path, User_Agent="x", Accept_Encoding="gzip")
+    assert is_hit(again)
+    assert b"poison" not in (gzip.decompress(again.body) if packed else again.body).lower()
 
 
 def test_a_field_in_two_lines_poisons_nothing(site, alice, running, path):
