@@ -14,6 +14,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from mitmproxy import http
@@ -21,7 +22,7 @@ from mitmproxy import http
 from addons.answers import answer, answer_in_memory, mark, pass_file, refuse, try_later
 from addons.background import Replay, answer_within, question, replay_in_mitmproxy, send_on, try_replay
 from addons.connections import is_unshared
-from addons.flows import FAILURE, OURS, body_of, header_list, request_of
+from addons.flows import FAILURE, OURS, body_of, header_list, page_of, request_of
 from addons.passage import Passage, Verdict, stands_apart
 from addons.rules import verdict_of
 from proxy.cache.decide import (
@@ -45,6 +46,7 @@ from proxy.cache.freshness import is_doubtful_error, ttl_s
 from proxy.cache.harmless import plain_part
 from proxy.cache.invalidating import invalidated
 from proxy.cache.outages import Outages
+from proxy.cache.reflecting import own_words, repeats
 from proxy.cache.status import write_cache_status
 from proxy.cache.storing import (
     changed_by,
@@ -63,6 +65,9 @@ from proxy.settings import CacheSettings
 from proxy.store.bodyserver import BodyServer
 from proxy.store.responses import ResponseStore
 from proxy.store.spool import Spool
+
+_DECODED_AT_ONCE = 32 * 1024
+"""Bytes of a body that are decoded within a millisecond or two; more is left to a thread."""
 
 
 class Cache:
@@ -328,11 +333,16 @@ class Cache:
     def _take(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
         """Look at the origin's headers: may it be stored, do others wait in vain, is it to be streamed?"""
         request, status = passage.request, response.status_code
-        known = {"received_at": passage.received_at, "settings": self.settings}
-        passage.storable = not passage.apart and may_store(
-            request, status, passage.headers, seen_without_cookie=True, **known
+        judged = partial(
+            may_store,
+            request,
+            status,
+            passage.headers,
+            received_at=passage.received_at,
+            settings=self.settings,
         )
-        passage.unproven = passage.storable and not may_store(request, status, passage.headers, **known)
+        passage.storable = not passage.apart and judged(seen_without_cookie=True)
+        passage.unproven = passage.storable and has(request.headers, "cookie") and not judged()
         length = content_length(passage.headers)
         if passage.storable and length is not None and length > self.settings.max_body_bytes:
             passage.storable = False
@@ -391,11 +401,13 @@ class Cache:
             await self._updated_by_head(passage)
 
     async def _put(self, flow: http.HTTPFlow, passage: Passage, response: http.Response) -> None:
+        body: bytes | FileBody | None = None
+        digest = passage.digest
         if passage.spool is None:
-            body: bytes | FileBody | None = body_of(flow)
-            digest = hashlib.blake2b(body or b"", digest_size=16) if _matters(passage) else None
-        else:
-            body, digest = None, passage.digest
+            body = whole = body_of(flow)
+            if await self._repeats(flow, passage, whole or b""):
+                return
+            digest = hashlib.blake2b(whole or b"", digest_size=16) if _matters(passage) else None
         if digest is not None and not self._seen_without_cookie(passage, digest.digest()):
             if passage.spool is not None:
                 passage.spool.abandon()
@@ -404,6 +416,13 @@ class Cache:
             body = await passage.spool.finish()
         if body is not None:
             await self._store.put(passage.request.url, self._stored(passage, response, body))
+
+    async def _repeats(self, flow: http.HTTPFlow, passage: Passage, body: bytes) -> bool:
+        """Whether the body has in it what this client said of itself."""
+        words = own_words(passage.request, passage.headers)
+        if len(body) <= _DECODED_AT_ONCE:
+            return repeats(words, page_of(flow))
+        return await asyncio.to_thread(repeats, words, page_of(flow))
 
     def _seen_without_cookie(self, passage: Passage, digest: bytes) -> bool:
         """Whether a body was sent to a request without a Cookie, now or before."""

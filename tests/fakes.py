@@ -59,6 +59,9 @@ class FakeStore:
             self._in_memory[key] = Held(responses=responses, cost=0)
         return self._in_memory[key]
 
+    def note_variant(self, key, stored):
+        pass
+
     async def lookup(self, key):
         return self.held[key]
 

@@ -44,16 +44,16 @@ class Directives:
 
 def response_directives(headers: Headers) -> Directives:
     """The Cache-Control of a response."""
-    return _directives(", ".join(values(headers, "cache-control")))
+    return _directives(values(headers, "cache-control"))
 
 
 def request_directives(headers: Headers) -> Directives:
     """The Cache-Control of a request; without one, `Pragma: no-cache` counts (RFC 9111 5.4)."""
     lines = values(headers, "cache-control")
     if lines:
-        return _directives(", ".join(lines))
+        return _directives(lines)
     pragma = [part.lower() for line in values(headers, "pragma") for part in split_list(line[:_LARGEST])]
-    return _directives("no-cache" if "no-cache" in pragma else "")
+    return _directives(["no-cache"] if "no-cache" in pragma else [])
 
 
 def max_stale_s(asked: Directives) -> int:
@@ -65,15 +65,17 @@ def max_stale_s(asked: Directives) -> int:
     return asked.delta("max-stale") or 0
 
 
-def _directives(text: str) -> Directives:
-    if len(text) <= _REMEMBERED_LENGTH:
-        return _remembered(text)
-    return _parse(text) if len(text) <= _LARGEST else _remembered(_EXCESSIVE)
+def _directives(lines: list[str]) -> Directives:
+    length = sum(map(len, lines))
+    if length <= _REMEMBERED_LENGTH:
+        return _remembered(tuple(lines))
+    return _parse(tuple(lines)) if length <= _LARGEST else _remembered((_EXCESSIVE,))
 
 
-def _parse(text: str) -> Directives:
+def _parse(lines: tuple[str, ...]) -> Directives:
     by_name: dict[str, list[str]] = {}
-    for part in split_list(text):
+    # Line by line: a quotation mark that is never closed hides nothing in the next one.
+    for part in (part for line in lines for part in split_list(line)):
         name, _, argument = part.partition("=")
         by_name.setdefault(name.strip(" \t").lower(), []).append(_unquoted(argument.strip(" \t")))
     return Directives(by_name={name: tuple(arguments) for name, arguments in by_name.items()})

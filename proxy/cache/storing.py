@@ -11,6 +11,7 @@ response that is neither fresh for a moment nor can be validated would be writte
 
 import re
 from dataclasses import replace
+from functools import partial
 
 from proxy.cache.bounds import is_moderate
 from proxy.cache.directives import Directives, request_directives, response_directives
@@ -26,6 +27,7 @@ from proxy.cache.harmless import is_bare_request, is_plain_request, says_where_f
 from proxy.cache.hopbyhop import stored_fields
 from proxy.cache.invalidating import names_itself
 from proxy.cache.personal import is_personal
+from proxy.cache.reflecting import own_words
 from proxy.cache.vary import LARGEST_VALUE, selecting_fields, vary_names
 from proxy.settings import CacheSettings
 
@@ -63,7 +65,6 @@ _OF_THE_REQUEST = frozenset(
 _OF_A_BODY = ("Content-Length", "Content-Type", "Expect", "Transfer-Encoding")
 _WHO_ASKS = frozenset({"authorization", "cookie"})
 _FOR_EVERYONE = frozenset({"public", "s-maxage", "immutable"})
-_SITE = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+")
 _RANGE_FROM_START = re.compile(r"bytes 0-([0-9]{1,15})/([0-9]{1,15})")
 
 
@@ -147,10 +148,11 @@ def confirmed(
 
     The bytes are still good, which is all that a 304 says of them. With any other fault it stays as it was.
     """
-    known = {"received_at": merged.received_at, "settings": settings}
-    for headers in (stored.headers, merged.headers):
-        if not may_store(request, 200, headers, seen_without_cookie=True, **known):
-            return stored
+    judged = partial(
+        may_store, request, 200, received_at=merged.received_at, settings=settings, seen_without_cookie=True
+    )
+    if not judged(stored.headers) or not judged(merged.headers):
+        return stored
     dated = with_date(without(stored.headers, "date", "age"), merged.received_at)
     return replace(stored, headers=dated, requested_at=merged.requested_at, received_at=merged.received_at)
 
@@ -234,20 +236,15 @@ def _could_be_bent(request: CacheRequest, status: int, headers: Headers, setting
         return True
     if any(len(value) > LARGEST_VALUE for _, value in selecting_fields(request, headers)):
         return True
-    return _echoes(request, headers, named)
+    return _echoes(request, headers)
 
 
-def _echoes(request: CacheRequest, headers: Headers, named: tuple[str, ...]) -> bool:
-    """Whether the headers repeat the foreign site that the request says it comes from."""
-    for name in ("origin", "referer"):
-        if name in named or not has(request.headers, name):
-            continue
-        site = _SITE.match(values(request.headers, name)[0].lower())
-        if site is None or request.url.startswith((f"{site[0]}/", f"{site[0]}?")):
-            continue
-        if any(
-            site[0] in value.lower() and key.lower() != "access-control-allow-origin"
-            for key, value in headers
-        ):
-            return True
-    return False
+def _echoes(request: CacheRequest, headers: Headers) -> bool:
+    """Whether the headers repeat what the request says of itself. What they allow an Origin is selected by it."""
+    words = [word.lower() for word in own_words(request, headers)]
+    return any(
+        word in value.lower()
+        for key, value in headers
+        if key.lower() != "access-control-allow-origin"
+        for word in words
+    )

@@ -26,7 +26,7 @@ _LONGEST_VARY = 1_000
 def vary_names(headers: Headers) -> tuple[str, ...]:
     """The lower-case names in Vary, sorted; `*` among them when the response suits no other request."""
     lines = values(headers, "vary")
-    return _names(",".join(lines)) if lines else ()
+    return _names(tuple(lines)) if lines else ()
 
 
 def selecting_names(headers: Headers) -> tuple[str, ...]:
@@ -174,11 +174,13 @@ def _weight(parameters: Iterable[str]) -> float:
     return 1.0
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return _remembered_names(text) if len(text) <= _LONGEST_VARY else ("*",)
+def _names(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return _remembered_names(lines) if sum(map(len, lines)) <= _LONGEST_VARY else ("*",)
 
 
 @lru_cache(maxsize=1024)
-def _remembered_names(text: str) -> tuple[str, ...]:
-    names = {name.lower() for name in split_list(text)}
+def _remembered_names(lines: tuple[str, ...]) -> tuple[str, ...]:
+    # A name has no quotes: none may hide a comma, least of all over the end of a line.
+    found = (name.strip(" \t").lower() for line in lines for name in line.split(","))
+    names = {name for name in found if name}
     return tuple(sorted(names)) if len(names) <= MOST_NAMES else ("*",)

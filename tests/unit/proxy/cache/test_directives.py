@@ -77,3 +77,15 @@ def test_nothing_raises_whatever_the_text(text):
         assert directives.delta(name) >= 0
         directives.unqualified(name)
         directives.field_names(name)
+
+
+def test_a_quotation_mark_that_is_never_closed_hides_nothing_in_another_line():
+    said = response_directives((("Cache-Control", 'max-age=60, x="'), ("Cache-Control", "no-store")))
+    assert "no-store" in said
+    assert said.delta("max-age") == 60
+
+
+def test_what_is_too_long_to_read_is_not_to_be_kept():
+    said = response_directives((("Cache-Control", 'max-age=60, x="' + "a" * 10_000 + '"'),))
+    assert "no-store" in said
+    assert "max-age" not in said

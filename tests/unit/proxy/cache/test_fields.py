@@ -170,3 +170,23 @@ def test_who_changes_what_was_found_changes_nothing_for_the_next():
     fields = Fields([("Vary", "a")])
     values(fields, "vary").append("b")
     assert values(fields, "vary") == ["a"]
+
+
+@given(st.text(alphabet='",\\ a=', max_size=40))
+def test_splitting_loses_nothing_but_the_commas_between(text):
+    """As read one character after the other."""
+    parts, part, quoted, escaped = [], "", False, False
+    for character in text:
+        if character == "," and not quoted:
+            parts.append(part)
+            part = ""
+            continue
+        part += character
+        if escaped:
+            escaped = False
+        elif character == "\\" and quoted:
+            escaped = True
+        elif character == '"':
+            quoted = not quoted
+    parts.append(part)
+    assert split_list(text) == [trimmed for found in parts if (trimmed := found.strip(" \t"))]

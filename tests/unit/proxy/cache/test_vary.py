@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 
-from proxy.cache.vary import can_decode, nearest, select
-from tests.caching import HEADERS, a_request, a_stored
+from proxy.cache.vary import can_decode, nearest, select, vary_names
+from tests.caching import HEADERS, a_request, a_stored, cc
 
 ENGLISH_OR_GERMAN = ("Accept-Language", "en, de")
 
@@ -141,3 +143,64 @@ def test_a_request_always_matches_what_was_stored_for_it(asked, headers):
     request = a_request(*asked)
     stored = a_stored(*headers, ("Vary", "Accept-Language, Accept-Encoding, Cookie"), request=request)
     assert select(request, (stored,)) is stored
+
+
+GZIP = ("Content-Encoding", "gzip")
+
+
+def test_a_coded_body_is_selected_by_accept_encoding_even_if_vary_forgets_it():
+    stored = a_stored(cc("max-age=60"), GZIP, request=a_request(("Accept-Encoding", "gzip, br;q=0.5")))
+    assert stored.vary == (("accept-encoding", "br,gzip"),)
+    for accepted in ("gzip", "br, gzip;q=0.1", "*", "GZIP"):
+        assert select(a_request(("Accept-Encoding", accepted)), [stored]) is stored
+    for refused in ("identity", "br", "gzip;q=0", "*;q=0", ""):
+        assert select(a_request(("Accept-Encoding", refused)), [stored]) is None
+    assert select(a_request(), [stored]) is None
+
+
+def test_what_a_site_always_compresses_is_found_by_those_who_asked_like_the_first():
+    stored = a_stored(cc("max-age=60"), GZIP)
+    assert stored.vary == (("accept-encoding", ""),)
+    assert select(a_request(), [stored]) is stored
+
+
+def test_a_coded_body_stored_by_a_version_that_did_not_look_goes_to_those_who_can_read_it():
+    old = replace(a_stored(cc("max-age=60"), GZIP), vary=())
+    assert select(a_request(), [old]) is None
+    assert select(a_request(("Accept-Encoding", "gzip")), [old]) is old
+
+
+def test_what_one_site_may_read_is_selected_by_origin_even_if_vary_forgets_it():
+    origin = ("Origin", "https://a.test")
+    allowed = ("Access-Control-Allow-Origin", "https://a.test")
+    stored = a_stored(cc("max-age=60"), allowed, request=a_request(origin))
+    assert select(a_request(origin), [stored]) is stored
+    assert select(a_request(("Origin", "https://b.test")), [stored]) is None
+    assert select(a_request(), [stored]) is None
+    for_all = a_stored(cc("max-age=60"), ("Access-Control-Allow-Origin", "*"), request=a_request(origin))
+    assert select(a_request(), [for_all]) is for_all
+
+
+def test_how_much_a_coding_is_liked_makes_no_variant():
+    vary = ("Vary", "Accept-Encoding")
+    first = a_stored(vary, request=a_request(("Accept-Encoding", "gzip, br;q=0.5")))
+    second = a_stored(vary, request=a_request(("Accept-Encoding", "BR;q=1.0,gzip;q=0.001")))
+    assert first.vary == second.vary
+
+
+def test_a_vary_of_too_many_names_suits_nobody():
+    many = ("Vary", ", ".join(f"a{number}" for number in range(50)))
+    assert vary_names((many,)) == ("*",)
+    assert vary_names((("Vary", "a" * 5000),)) == ("*",)
+
+
+def test_a_field_of_absurd_size_is_compared_and_not_read():
+    language = ("Accept-Language", "de," * 1000 + "en")
+    stored = a_stored(("Vary", "Accept-Language"), ("Content-Language", "de"), request=a_request(language))
+    assert select(a_request(language), [stored]) is stored
+    assert select(a_request(("Accept-Language", "fr," * 1000)), [stored]) is None
+
+
+def test_a_quotation_mark_hides_no_star():
+    assert "*" in vary_names((("Vary", 'a="'), ("Vary", "*")))
+    assert "*" in vary_names((("Vary", 'a=", *'),))
