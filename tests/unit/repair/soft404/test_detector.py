@@ -210,3 +210,26 @@ async def test_a_page_vouched_for_is_shown_even_when_nothing_can_be_written(tmp_
         await detector.vouch(page.url, found.sketch)
         assert (await detector.find(page)).miss is None
     sites.close()
+
+
+SHELL = (
+    b"<title>Lost and found - the office of Riverbend School</title><h1>Lost and found, every day till four</h1>"
+    b"<div id=root></div><script src=/app.js></script>"
+)
+
+
+async def test_an_application_that_sends_one_shell_for_all_addresses_is_left_alone(made):
+    site = Site(a_page(body=SHELL))
+    detector = made(site)
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=SHELL), budget_s=5.0)).miss is None
+    await detector.learn_error_page(a_page(url=f"{SITE}/c", status=404, body=SHELL))
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=SHELL), budget_s=5.0)).miss is None
+    assert site.asked == []
+
+
+async def test_a_static_page_that_the_site_sends_for_what_is_missing_is_known_again(made):
+    detector = made()
+    static = SHELL.replace(b"<div id=root></div><script src=/app.js></script>", b"")
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=static))).miss is None
+    await detector.learn_error_page(a_page(url=f"{SITE}/c", status=404, body=static))
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=static))).why == "memory"
