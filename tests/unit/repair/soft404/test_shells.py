@@ -19,7 +19,7 @@ TITLES = list(dict.fromkeys(title[:1].upper() + title[1:] for title in (*NAMED, 
 EVERY = 9
 """Of each shape so many titles are left out between two; another row of them for each shape."""
 SHORT = "<title>{}</title><h1>{}</h1><p>{}</p>"
-INDISTINGUISHABLE = 13
+INDISTINGUISHABLE = 14
 """So many of the short pages have a title that is a notice ("404 Not Found", an album) or a sentence that says it."""
 APP = "<div id=root></div><script src=/app.js></script>"
 ANALYTICS = "<script src=/count.js></script>"
