@@ -198,7 +198,7 @@ def test_with_archives_off_the_repair_page_says_nothing_of_them(origin, start_li
     assert page.miss == "not_found"
     assert "Archived versions" not in page.text
     assert "data-next" not in page.text
-    assert client.open_page(lost, Accept="application/json").json["mementos"].get("count", 0) == 0
+    assert json.loads(client.open_page(lost, Accept="application/json").body)["mementos"].get("count", 0) == 0
     assert "archives" not in running.output
     asking = Client(start_linkmend(settings="[archives]\nlist = []\n", data=tmp_path / "other").url)
     assert "Archived versions" in asking.open_page(lost).text
