@@ -50,7 +50,7 @@ class Mended:
 def bare(miss: Miss) -> Mended:
     """The page for a miss of which nothing is known, for who cannot ask those who know."""
     found = RankedAlternatives(link=miss.link)
-    findings = None if miss.ask is None else Findings(link=miss.link, found=TimeMap(url=miss.link.url))
+    findings = Findings(link=miss.link, found=TimeMap(url=miss.link.url)) if miss.ask else None
     return Mended(found=found, page=render(found, replace(miss.context, findings=findings)))
 
 
@@ -91,21 +91,25 @@ class Mender:
 
     async def _findings(self, link: BrokenLink, miss: Miss) -> Findings | None:
         unknown = self._unknown(link, miss)
-        if unknown is None or miss.ask is None:
+        if miss.ask is None:
             return None
         try:
             async with asyncio.timeout(REMEMBER_S):
                 return await self._archives.remembered(link, ask=miss.ask)
-        except (TimeoutError, RepairError) as error:
-            log.warning("nothing of archives for %s: %s", shareable_url(link.url), str(error) or "late")
-            return unknown
+        except TimeoutError:
+            # Where archives are off, nobody waits for them, and there is nothing to complain about.
+            if miss.ask:
+                log.warning("nothing of archives for %s: late", shareable_url(link.url))
+        except RepairError as error:
+            log.warning("nothing of archives for %s: %s", shareable_url(link.url), error)
+        return unknown
 
     def _unknown(self, link: BrokenLink, miss: Miss) -> Findings | None:
-        """Nothing of archives yet; the reader's page may ask for it."""
+        """Nothing of archives yet; the page may ask for it. Where archives are off, there is no more to come."""
         if miss.ask is None:
             return None
         self._archives.note(miss.context.miss_id, miss.client, link, ask=miss.ask)
-        return Findings(link=link, found=TimeMap(url=link.url))
+        return Findings(link=link, found=TimeMap(url=link.url)) if miss.ask else None
 
     async def _drawn(self, found: RankedAlternatives, miss: Miss, findings: Findings | None) -> Mended:
         context, loop = replace(miss.context, findings=findings), asyncio.get_running_loop()

@@ -77,6 +77,7 @@ def shown(findings: Findings, context: ArchiveContext, *, alone: bool = False) -
         "page": mementos_path(context.miss_id, view),
         "asked": findings.version > 0,
         "offline": findings.offline,
+        "versions": alone or not findings.offline or bool(findings.found.mementos or findings.best),
         "best": _copy(findings.best, texts),
         "graph": linked_graph(findings.found.mementos, view, context.miss_id, texts, context.now),
         "total": len(findings.found.mementos),

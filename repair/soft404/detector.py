@@ -162,7 +162,9 @@ class Detector:
         if self._is_fine(page.url) or (asked is not None and self._is_fine(asked)):
             return Finding(judgement=replace(judgement, unsure=False), why="reader")
         # Never a start page: single-page applications send it, with a 404, for every address of theirs.
-        error_pages = self._sites.error_pages(page.url) if place_of(page.url) else []
+        # Nor a page with much to say: on a host of many, whoever sends its text with a 404 would hide it from all.
+        has_little_to_say = judgement != ORDINARY
+        error_pages = self._sites.error_pages(page.url) if place_of(page.url) and has_little_to_say else []
         sketch = self._sketch(page, judgement, error_pages)
         if any(is_alike(sketch, known) for known in error_pages) and not self._may_show_another(
             page, judgement

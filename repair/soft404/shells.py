@@ -23,7 +23,7 @@ from selectolax.lexbor import LexborNode
 
 from repair import markup
 from repair.soft404.parts import PageParts
-from repair.soft404.signals import NOTICE_WORDS, Claim, Signals, is_notice
+from repair.soft404.signals import Claim, Signals, is_notice
 from repair.words import tokens
 
 
@@ -38,7 +38,8 @@ _MAX_PIECE = 500
 _MAX_TEXT = 2_000
 _MAX_SCRIPT = 5_000
 _MAX_DEPTH = 30
-_LEAST_SENTENCE = 4
+_SENTENCE = range(4, 17)
+"""How many words a sentence has that says it; longer ones talk about something."""
 _WRITTEN = 100
 _HIDDEN = re.compile(r"(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden)")
 _HIDDEN_CLASSES = frozenset(("hidden", "hide", "d-none", "is-hidden", "invisible", "ng-hide", "display-none"))
@@ -123,8 +124,7 @@ def _is_said(nodes: Sequence[LexborNode], parts: PageParts, found: Signals) -> b
 
 
 def _is_sentence(claim: Claim, headings: frozenset[str]) -> bool:
-    size = len(claim.words)
-    return claim.says and _LEAST_SENTENCE <= size <= NOTICE_WORDS and not headings.issuperset(claim.words)
+    return claim.says and len(claim.words) in _SENTENCE and not headings.issuperset(claim.words)
 
 
 def _nodes(html: str) -> list[LexborNode]:

@@ -72,7 +72,7 @@ _BARE_WORDS = 4
 """In a line of so few words, "not found" or "404" is the whole message."""
 _PROSE_WORDS = 8
 """A line of so many words or more is a sentence of running text; menus and notices are shorter."""
-NOTICE_WORDS = 14
+_NOTICE_WORDS = 14
 """A notice is not longer; longer sentences talk about something."""
 _MANY_HEADINGS = 4
 _MUCH_PROSE = 120
@@ -100,7 +100,7 @@ class Signals:
     `discusses` is for a page that says much about something, be it errors (documentation of HTTP): it is no error
     page. `told` are the families of phrases anywhere, `announced` those of title, headings and the first lines;
     `spoken` is how many characters of content there are; `claims` are the lines that say or
-    hint that it is missing, and `title_tells` whether the title does.
+    hint that it is missing, and `title_tells` whether the title says so.
     """
 
     vector: tuple[float, ...]
@@ -174,7 +174,7 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
         title_words=title.words,
         heading_words=tuple(word for text in headings for word in text.words),
         words=frozenset(word for text in told for word in text.words),
-        title_tells=_tells(title) or title.code,
+        title_tells=title.says or title.code,
         claims=tuple(
             Claim(words=line.words, says=line.says or line.code_alone)
             for line in lines
@@ -185,7 +185,7 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
 
 def is_notice(words: Sequence[str]) -> bool:
     """Whether the words are the code of a missing page, or the usual notice of one, and nothing else."""
-    row = tuple(words[: NOTICE_WORDS + 1])
+    row = tuple(words[: _NOTICE_WORDS + 1])
     if not _CODES.isdisjoint(row) and _CODE_WORDS.issuperset(row):
         return True
     # "Error 404, page not found": the usual notice, and around it what goes with the code.
@@ -291,7 +291,7 @@ def _tells(told: _Told) -> bool:
 
 def _talks(told: _Told) -> bool:
     """Whether the words stand in a longer sentence: a notice says it shortly."""
-    return (told.says or told.mentions) and len(told.words) > NOTICE_WORDS
+    return (told.says or told.mentions) and len(told.words) > _NOTICE_WORDS
 
 
 def _is_other_prose(told: _Told) -> bool:

@@ -10,6 +10,7 @@ from repair.memento.client import MementoClient
 from repair.memento.datetimes import timestamp
 from repair.memento.model import Outcome
 from repair.settings import ArchivesSettings
+from tests.integration.client import Client
 from tests.integration.origin import Origin, hang, reply
 from tests.integration.processes import linkmend
 from tests.integration.pywb import Captured, Pywb, programs
@@ -186,3 +187,18 @@ def test_the_command_prints_the_time_map_and_the_best_copy(pywb, tmp_path):
     shown = linkmend("mementos", f"{SITE}/gone?id=1,2;x", "--offline", *options)
     assert "3 mementos (2010: 1, 2012: 1, 2019: 1)" in shown.stdout
     assert "school: answered, 3" in shown.stdout
+
+
+def test_with_archives_off_the_repair_page_says_nothing_of_them(origin, start_linkmend, tmp_path):
+    origin.pages["/lessons/a.html"] = reply("<h1>Rain</h1>", Cache_Control="max-age=60")
+    lost = origin.url + "/lessons/lost-in-the-rain.html"
+    running = start_linkmend(settings="[archives]\nenabled = false\n")
+    client = Client(running.url)
+    page = client.open_page(lost)
+    assert page.miss == "not_found"
+    assert "Archived versions" not in page.text
+    assert "data-next" not in page.text
+    assert json.loads(client.open_page(lost, Accept="application/json").body)["mementos"].get("count", 0) == 0
+    assert "archives" not in running.output
+    asking = Client(start_linkmend(settings="[archives]\nlist = []\n", data=tmp_path / "other").url)
+    assert "Archived versions" in asking.open_page(lost).text

@@ -32,6 +32,16 @@ PARKED = (
 )
 LESSON = "<title>Volcanoes</title><main><h1>Volcanoes</h1><p>" + "Lava and ash come out of the Earth. " * 30
 
+SHELLED = "<title>{t}</title><h1>{t}</h1><div id=root></div><script src=/app.js></script>"
+TITLES = (
+    "Trial and error",
+    "Gone with the wind",
+    "The Missing Link",
+    "Lost and found",
+    "Page not found - a history of the web",
+    "404 Festival",
+)
+
 
 class Everywhere(dict):
     """A site that answers every address it does not know with one page."""
@@ -96,6 +106,35 @@ def test_an_article_about_errors_passes(origin, client):
     answer = client.open_page(origin.url + "/wiki/404")
     assert answer.miss is None
     assert answer.text == ARTICLE
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_an_application_with_a_loaded_title_passes_and_an_error_page_of_its_site_does_not(
+    origin, client, title
+):
+    shell = SHELLED.format(t=title)
+    origin.pages["/lessons/7"] = reply(shell)
+    origin.pages["/lessons/gone.html"] = reply(ERROR_PAGE)
+    answer = client.open_page(origin.url + "/lessons/7")
+    assert (answer.miss, answer.text) == (None, shell)
+    assert client.open_page(origin.url + "/lessons/gone.html").miss == "soft_404"
+    assert nonsense_asked(origin) == 0
+
+
+def test_an_application_that_sends_one_page_for_every_address_passes(origin, client):
+    shell = SHELLED.format(t="Page not found - a history of the web, in ten lessons for the whole family")
+    origin.pages = Everywhere(reply(shell), **{"/old": reply(shell, status="404 Not Found")})
+    assert client.open_page(origin.url + "/old").miss == "not_found"
+    assert [client.open_page(f"{origin.url}/lessons/{n}").text for n in (1, 2)] == [shell, shell]
+
+
+def test_a_deep_link_led_to_an_address_inside_an_application_passes(origin, client):
+    shell = SHELLED.format(t="Lessons")
+    deep = "/lessons/rivers-and-lakes.html"
+    origin.pages[deep] = reply("", status="302 Found", Location="/#/lessons/rivers-and-lakes")
+    origin.pages["/"] = reply(shell)
+    assert client.open_page(origin.url + deep).status == 302
+    assert client.open_page(origin.url + "/").text == shell
 
 
 def test_what_no_person_opens_is_left_alone(origin, client):

@@ -94,6 +94,17 @@ async def test_whose_turn_does_not_come_in_time_gets_what_is_known(shop, caplog)
     assert shop.turns.under_way == 0
 
 
+async def test_where_archives_are_off_nobody_waits_for_them_and_nothing_is_promised(shop, caplog):
+    shop.fault = TimeoutError()
+    off = (await shop.mender.mend(a_miss(ask=False), within_s=5.0)).page.body
+    assert b'id="archives"' not in off
+    assert b'id="archives"' not in bare(a_miss(ask=False)).page.body
+    assert "archives" not in caplog.text
+    on = (await shop.mender.mend(a_miss(), within_s=5.0)).page.body
+    assert b"data-next" in on
+    assert "nothing of archives" in caplog.text
+
+
 async def test_what_archives_said_may_be_damaged_or_not_to_be_looked_up(shop):
     shop.fault = CollectionError("malformed")
     assert b'data-url="http://school.test/new"' in (await shop.mender.mend(a_miss(), within_s=5.0)).page.body

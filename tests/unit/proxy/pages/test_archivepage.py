@@ -66,12 +66,19 @@ def test_while_archives_are_asked_the_script_knows_where_to_ask_again():
         ({"version": 0, "finished": False}, "Look in web archives"),
         ({"finished": False}, "are being asked"),
         ({}, "know nothing of this page"),
-        ({"offline": True}, "said earlier"),
         ({"outcome": Outcome.LATE}, "No answer from: school"),
     ],
 )
 def test_it_says_how_far_it_is(known, words):
     assert words in shown(findings(**known))
+
+
+def test_where_nobody_is_asked_only_what_is_known_is_shown():
+    assert "said earlier" in shown(findings(*MEMENTOS, offline=True))
+    nothing = findings(version=0, offline=True)
+    assert "<section" not in shown(nothing)
+    assert "data-next" not in shown(nothing)
+    assert "said earlier" in archive_page(nothing, context()).body.decode()
 
 
 def test_each_bar_and_each_archive_is_a_link_with_a_name():

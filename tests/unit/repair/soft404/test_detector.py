@@ -106,11 +106,16 @@ async def test_an_honest_404_teaches_what_the_site_says_elsewhere(made):
     assert (await detector.find(a_page(url=f"{SITE}/", body=VAGUE))).miss is None
 
 
-async def test_a_long_error_page_is_known_again_too(made):
+async def test_a_page_with_much_to_say_is_passed_on_though_its_text_came_with_a_404_before(made):
     detector = made()
     await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=ESSAY))
-    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=ESSAY))).why == "memory"
-    assert (await detector.find(a_page(url="http://other.test/a/b", body=ESSAY))).miss is None
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=ESSAY))).miss is None
+
+
+async def test_what_one_site_says_tells_nothing_of_another(made):
+    detector = made()
+    await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=VAGUE))
+    assert (await detector.find(a_page(url="http://other.test/a/b", body=VAGUE))).miss is None
 
 
 async def test_a_page_that_comes_again_is_not_taken_apart_again(made, monkeypatch):
@@ -210,3 +215,26 @@ async def test_a_page_vouched_for_is_shown_even_when_nothing_can_be_written(tmp_
         await detector.vouch(page.url, found.sketch)
         assert (await detector.find(page)).miss is None
     sites.close()
+
+
+SHELL = (
+    b"<title>Lost and found - the office of Riverbend School</title><h1>Lost and found, every day till four</h1>"
+    b"<div id=root></div><script src=/app.js></script>"
+)
+
+
+async def test_an_application_that_sends_one_shell_for_all_addresses_is_left_alone(made):
+    site = Site(a_page(body=SHELL))
+    detector = made(site)
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=SHELL), budget_s=5.0)).miss is None
+    await detector.learn_error_page(a_page(url=f"{SITE}/c", status=404, body=SHELL))
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=SHELL), budget_s=5.0)).miss is None
+    assert site.asked == []
+
+
+async def test_a_static_page_that_the_site_sends_for_what_is_missing_is_known_again(made):
+    detector = made()
+    static = SHELL.replace(b"<div id=root></div><script src=/app.js></script>", b"")
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=static))).miss is None
+    await detector.learn_error_page(a_page(url=f"{SITE}/c", status=404, body=static))
+    assert (await detector.find(a_page(url=f"{SITE}/a/b", body=static))).why == "memory"

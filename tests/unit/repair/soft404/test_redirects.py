@@ -78,3 +78,11 @@ def test_a_location_that_is_no_address_is_ignored():
     redirects = RecentRedirects()
     redirects.note("ann", SITE + "/a/b.html", "javascript:alert(1)")
     assert redirects.taken("ann", "javascript:alert(1)") is None
+
+
+def test_a_redirect_to_the_address_an_application_has_for_a_page_tells_nothing():
+    redirects = RecentRedirects()
+    redirects.note("reader", f"{SITE}/lessons/lava", "/#/lessons/lava")
+    assert redirects.taken("reader", f"{SITE}/") is None
+    redirects.note("reader", f"{SITE}/lessons/lava", "/")
+    assert redirects.taken("reader", f"{SITE}/") == f"{SITE}/lessons/lava"

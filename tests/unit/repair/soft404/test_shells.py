@@ -1,0 +1,88 @@
+"""repair.soft404.shells: pages that are there, full of the words of missing pages (ordinary.json).
+
+None of the titles there is a bare notice ("Page not found"): a page whose whole title is one says that it is missing.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from repair.soft404.judge import PageKind, judge
+from tests.make import a_page
+
+ORDINARY = json.loads(Path(__file__).with_name("ordinary.json").read_text(encoding="utf-8"))
+SHELLS = ORDINARY["shells"]
+NAMED = [title for titles in ORDINARY["titles"].values() for title in titles]
+MADE = [around.format(word) for word in ORDINARY["loaded"] for around in ORDINARY["around"]]
+TITLES = list(dict.fromkeys(title[:1].upper() + title[1:] for title in (*NAMED, *MADE)))
+EVERY = 9
+"""Of each shape so many titles are left out between two; another row of them for each shape."""
+SHORT = "<title>{}</title><h1>{}</h1><p>{}</p>"
+INDISTINGUISHABLE = 14
+"""So many of the short pages have a title that is a notice ("404 Not Found", an album) or a sentence that says it."""
+APP = "<div id=root></div><script src=/app.js></script>"
+ANALYTICS = "<script src=/count.js></script>"
+
+
+def judged(body):
+    return judge(a_page(url="http://school.test/lessons/7", body=body.encode()))
+
+
+def test_there_are_enough_of_them():
+    assert len(TITLES) > 500
+    assert len(ORDINARY["titles"]) > 10
+    assert len(SHELLS) > 10
+    assert len(ORDINARY["short"]) > 100
+
+
+def test_no_title_makes_an_application_a_missing_page():
+    wrong = [title for title in TITLES if judged(SHELLS["issue"].format(t=title)).miss]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("shape", SHELLS)
+def test_no_shell_is_taken_for_a_missing_page_nor_asked_about(shape):
+    titles = (*NAMED[:6], *TITLES[list(SHELLS).index(shape) % EVERY :: EVERY])
+    found = {title: judged(SHELLS[shape].format(t=title)) for title in titles}
+    assert {title: one for title, one in found.items() if one.miss or one.unsure} == {}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<title>School</title><h1>404</h1><p>Page not found</p>" + ANALYTICS,
+        "<title>Page not found | School</title><h1>Page not found</h1>" + ANALYTICS,
+        "<title>404</title><h1>Oops</h1><p>The page you are looking for does not exist.</p>" + APP,
+        "<title>School</title><div id=__next><h1>404</h1><h2>This page could not be found.</h2></div>"
+        + ANALYTICS,
+        "<title>404: This page could not be found</title><div id=root><h1>404</h1>"
+        "<h2>This page could not be found</h2></div>" + ANALYTICS,
+        "<title>Seite nicht gefunden</title><h1>Seite nicht gefunden</h1>" + ANALYTICS,
+    ],
+    ids=["analytics", "site's name", "sentence", "rendered by the server", "next", "german"],
+)
+def test_what_the_html_itself_says_counts_whatever_scripts_there_are(body):
+    assert judged(body).kind is PageKind.NOT_FOUND
+
+
+def test_an_error_message_that_is_not_shown_says_nothing():
+    hidden = "<div style='display: none'><h2>Page not found</h2><p>This page does not exist.</p></div>"
+    shown = hidden.replace("display: none", "color: red")
+    assert judged("<title>School</title>" + hidden + APP).kind is PageKind.SHELL
+    assert judged("<title>School</title>" + shown + APP).kind is PageKind.NOT_FOUND
+
+
+def test_short_pages_with_loaded_titles_are_at_most_in_doubt():
+    found = [judged(SHORT.format(title, title, sentence)) for title, sentence in ORDINARY["short"]]
+    assert sum(one.miss is not None for one in found) <= INDISTINGUISHABLE
+
+
+def test_a_short_page_in_doubt_is_asked_about():
+    lost = judged(SHORT.format("Lost dog", "Lost dog", "Our dog Simba has been missing since Friday."))
+    assert (lost.kind, lost.unsure) == (PageKind.ORDINARY, True)
+
+
+@pytest.mark.parametrize("opened", ["<div hidden>", "<article>", "<div id=a>", "<a-b>", "<div id=a></div>"])
+def test_hostile_markup_takes_no_time_to_speak_of(opened):
+    assert judged("<title>404</title><h1>404</h1>" + ANALYTICS + opened * 2_000 + "x " * 10_000) is not None
