@@ -104,7 +104,7 @@ def ask(connection, path, *lines, version="1.1", method="GET"):
 
 def is_hit(answer):
     told = answer.headers.get("Cache-Status", "") if hasattr(answer, "headers") else answer.cache
-    return ";hit" in told
+    return ";hit" in told.rpartition(",")[2]  # the last word is that of the proxy asked
 
 
 def assert_unpoisoned(bob, url):
@@ -418,3 +418,68 @@ def test_another_tls_name_in_http2_is_not_stored(running, sites, bob, path):
         told = ask_h2(connection, h2_request(path, [(":authority", f"{VICTIM}:{port}")]))
         assert not is_hit(told)
     assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}")
+
+
+# Other ways to the site: a parent, an upstream proxy, reverse mode
+
+
+@pytest.fixture(scope="module")
+def chained(request, running, sites, tmp_path_factory):
+    """A linkmend that reaches the sites by way of the other."""
+    folder, further = tmp_path_factory.mktemp("chained"), ()
+    settings = f'[proxy]\ntrusted_ca = "{folder / "trusted.pem"}"\n'
+    trusted = sites.trusted.read_bytes() + running.ca.read_bytes()
+    (folder / "trusted.pem").write_bytes(trusted)
+    if request.param == "upstream":
+        further = ("--mode", f"upstream:{running.url}")
+    else:
+        settings += f'parent = "{running.url}"\nparent_https = "{request.param}"\n'
+    with serving(folder / "data", *further, settings=settings) as proxy:
+        yield proxy
+
+
+@pytest.mark.parametrize("chained", ["absolute", "connect", "upstream"], indirect=True)
+def test_neither_of_two_in_a_row_stores_what_contradicts_itself(chained, running, sites, bob, path):
+    near = Client(chained.url, chained.ca, source="127.0.3.73")
+    plain, secure = sites.plain.port, sites.secure.port
+    with tunnel(chained, VICTIM, secure, sni=ATTACKER) as connection:
+        assert not is_hit(ask(connection, f"{path}-sni", f"Host: {VICTIM}:{secure}"))
+    with tunnel(chained, VICTIM, secure, sni=VICTIM) as connection:
+        assert not is_hit(ask(connection, f"{path}-host", f"Host: {ATTACKER}:{secure}"))
+    raw(chained, f"http://{VICTIM}:{plain}{path}-forged", f"Host: {ATTACKER}:{plain}")
+    assert f"of {VICTIM}".encode() in raw(chained, f"http://{VICTIM}:{plain}{path}-none", version="1.0")
+    assert sites.plain.seen[-1].headers["host"] == f"{VICTIM}:{plain}"
+    for url in (
+        f"https://{VICTIM}:{secure}{path}-sni",
+        f"https://{VICTIM}:{secure}{path}-host",
+        f"http://{VICTIM}:{plain}{path}-forged",
+    ):
+        assert f"of {VICTIM}" in bob.open_page(url).text
+        assert_unpoisoned(near, url)
+
+
+@pytest.fixture(scope="module")
+def reversed_(sites, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("reversed")
+    (folder / "names.json").write_text(json.dumps({VICTIM: ["127.0.0.1"]}))
+    with serving(
+        folder / "data",
+        *("--mode", f"reverse:https://{VICTIM}:{sites.secure.port}"),
+        settings=f'[proxy]\ntrusted_ca = "{sites.trusted}"\n',
+        names=folder / "names.json",
+    ) as proxy:
+        yield proxy
+
+
+@pytest.mark.parametrize("host", ["Host: whatever.test", "X-Nothing: at-all", f"Host: {ATTACKER}"])
+def test_in_reverse_mode_the_target_is_asked_whatever_the_client_says(reversed_, sites, path, host):
+    first, second = raw(reversed_, path, host), raw(reversed_, path, host)
+    assert f"of {VICTIM}".encode() in first
+    assert sites.secure.seen[-1].headers["host"] == f"{VICTIM}:{sites.secure.port}"
+    assert b";hit" in second
+
+
+def test_in_reverse_mode_an_absolute_form_of_another_site_is_not_stored(reversed_, sites, path):
+    raw(reversed_, f"https://{ATTACKER}{path}", f"Host: {ATTACKER}")
+    assert b";hit" not in raw(reversed_, path, "Host: school.test")
+    assert b";hit" in raw(reversed_, path, "Host: school.test")
