@@ -98,12 +98,16 @@ def ask(connection, path, *lines, version="1.1", method="GET"):
     response = http.client.HTTPResponse(connection, method=method)
     response.begin()
     return SimpleNamespace(
-        status=response.status, text=response.read().decode(), cache=response.headers.get("Cache-Status", "")
+        status=response.status, text=response.read().decode(), cache=cache_status(response.headers)
     )
 
 
+def cache_status(headers):
+    return ", ".join(headers.get_all("Cache-Status", ()))
+
+
 def is_hit(answer):
-    told = answer.headers.get("Cache-Status", "") if hasattr(answer, "headers") else answer.cache
+    told = cache_status(answer.headers) if hasattr(answer, "headers") else answer.cache
     return ";hit" in told.rpartition(",")[2]  # the last word is that of the proxy asked
 
 
@@ -267,6 +271,17 @@ def test_a_page_asked_for_with_another_host_in_a_tunnel_is_not_stored(running, s
     with tunnel(running, VICTIM, port, sni=VICTIM) as connection, contextlib.suppress(OSError):
         ask(connection, path, *forged_hosts(port)[kind])
     assert_unpoisoned(bob, url)
+
+
+def test_another_spelling_of_the_host_in_a_tunnel_goes_out_as_it_is_and_is_not_stored(
+    running, sites, bob, path
+):
+    """A server may take it for another site, or for none; and what signs its Host must not find it changed."""
+    port = sites.secure.port
+    with tunnel(running, VICTIM, port, sni=VICTIM) as connection:
+        assert ask(connection, path, f"Host: {VICTIM.upper()}:{port}").status == 200
+    assert sites.secure.seen[-1].headers["host"] == f"{VICTIM.upper()}:{port}"
+    assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}")
 
 
 @pytest.mark.parametrize("kind", ["two", "two alike", "list", "user", "space", "folded"])
