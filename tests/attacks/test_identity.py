@@ -21,6 +21,8 @@ from tests.integration.origin import Origin, certificate, reply
 from tests.integration.processes import eventually, serving
 
 VICTIM, ATTACKER = "victim.test", "attacker.test"
+INTERNATIONAL = ("xn--mnchen-3ya.test", "xn--strae-oqa.test")
+"""One by the rules of 2003 and one by those of 2008."""
 LONG = {"Cache_Control": "max-age=600"}
 
 
@@ -64,7 +66,7 @@ def sites(tmp_path_factory):
 def running(tmp_path_factory, sites):
     folder = tmp_path_factory.mktemp("identity")
     names = folder / "names.json"
-    known = (VICTIM, ATTACKER, f"{VICTIM}.", VICTIM.upper(), "Victim.test")
+    known = (VICTIM, ATTACKER, f"{VICTIM}.", VICTIM.upper(), "Victim.test", *INTERNATIONAL)
     names.write_text(json.dumps({key: ["127.0.0.1"] for key in known}))
     settings = f'[proxy]\ntrusted_ca = "{sites.trusted}"\nhttp2 = true\n'
     with serving(folder / "data", settings=settings, names=names) as proxy:
@@ -350,6 +352,17 @@ def test_a_name_with_a_dot_at_its_end_is_a_site_of_its_own(running, sites, bob, 
     port = sites.plain.port
     raw(running, f"http://{VICTIM}.:{port}{path}", f"Host: {VICTIM}.:{port}")
     assert_unpoisoned(bob, f"http://{VICTIM}:{port}{path}")
+
+
+@pytest.mark.parametrize("name", INTERNATIONAL)
+def test_an_international_name_is_looked_up_sent_and_stored_as_it_was_written(
+    running, sites, bob, path, name
+):
+    url = f"http://{name}:{sites.plain.port}{path}"
+    first, second = bob.open_page(url), bob.open_page(url)
+    assert (first.status, is_hit(first), is_hit(second)) == (200, False, True)
+    assert sites.plain.seen[-1].headers["host"] == f"{name}:{sites.plain.port}"
+    assert b";hit" not in raw(running, url, f"Host: {VICTIM}:{sites.plain.port}")
 
 
 def test_nothing_of_a_forged_request_is_collected(running, sites, bob, path):
