@@ -19,8 +19,11 @@ class Identify:
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         if flow.error is not None or flow.request.method == "CONNECT" or flow.is_replay is not None:
             return  # refused already; for a tunnel; or a copy of a request that has its identity
-        fault = find_fault(flow.request.headers.get_all("host"))
-        identity = identity_of(flow)
+        hosts, identity = flow.request.headers.get_all("host"), identity_of(flow)
+        is_http1 = flow.request.data.http_version.startswith(b"HTTP/1.")
+        if is_http1 and hosts == [identity.authority] and not flow.request.data.authority:
+            return  # nearly always
+        fault = find_fault(hosts)
         if fault:
             page = text_page(400, f"linkmend: this request has {fault}, and so no site to go to\n")
             write_page(flow, page, ours="refused", also=(("Connection", "close"),))
