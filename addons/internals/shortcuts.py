@@ -17,6 +17,7 @@ from typing import Any
 from mitmproxy import options
 from mitmproxy.connection import Client
 from mitmproxy.http import Headers, Message
+from mitmproxy.net import check
 from mitmproxy.net.http import url, validate
 from mitmproxy.net.http.http1 import read
 from mitmproxy.proxy.context import Context
@@ -43,6 +44,7 @@ _read_request_line = read._read_request_line
 _validate_headers = validate.validate_headers
 _fork = Context.fork
 _parse_authority = url.parse_authority
+_is_valid_host = check.is_valid_host
 
 
 def get_all(self: Headers, name: str | bytes) -> list[str]:
@@ -129,6 +131,13 @@ def parse_authority(authority: str | bytes, check: bool) -> tuple[str, int | Non
     return found[1], port
 
 
+def is_valid_host(host: str | bytes) -> bool:
+    """As mitmproxy's, but for names of later rules."""
+    text = host.decode("latin-1") if isinstance(host, bytes) else host
+    found = _ENCODED.fullmatch(text) if "xn--" in text.lower() else None
+    return (found is not None and not found[2]) or _is_valid_host(host)
+
+
 def install() -> None:
     """Have mitmproxy take the shortcuts. Raises StartError when they do not lead to the same place."""
     fields = Headers([(b"Host", b"a"), (b"X-A", b"1"), (b"x-a", b"2")])
@@ -150,5 +159,6 @@ def install() -> None:
     Headers.__contains__ = contains  # type: ignore[method-assign,assignment]
     read._read_request_line = read_request_line
     url.parse_authority = parse_authority  # type: ignore[assignment]
+    check.is_valid_host = is_valid_host
     layers.validate_headers = validate_headers
     Context.fork = fork  # type: ignore[method-assign]

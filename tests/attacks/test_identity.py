@@ -36,7 +36,7 @@ class Sites(dict):
         tls = exchange.writer.get_extra_info("ssl_object")
         named = tls.context.site if tls else exchange.headers.get("host", "").rpartition(":")[0]
         exchange.named = named
-        site = VICTIM if named == VICTIM else ATTACKER
+        site = named if named in (VICTIM, *INTERNATIONAL) else ATTACKER
         words = f"<title>Page of {site}</title><p>the zebra page {exchange.path} of {site}</p>"
         await exchange.send(reply(words, **LONG))
 
@@ -375,7 +375,8 @@ def test_nothing_of_a_forged_request_is_collected(running, sites, bob, path):
     bob.open_page(honest)
     eventually(lambda: bob.held_copy(honest).status == 200, "the honest page was not collected")
     assert bob.held_copy(f"http://{VICTIM}:{port}{path}-forged").status == 404
-    assert f"of {ATTACKER}" not in bob.search("zebra page").text
+    bare = bob.held_copy(f"http://{VICTIM}:{port}{path}-bare")
+    assert f"of {ATTACKER}" not in bare.text
 
 
 # HTTP/2, where it is switched on
@@ -446,6 +447,21 @@ def test_another_tls_name_in_http2_is_not_stored(running, sites, bob, path):
         told = ask_h2(connection, h2_request(path, [(":authority", f"{VICTIM}:{port}")]))
         assert not is_hit(told)
     assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}")
+
+
+@pytest.mark.parametrize("begins", ["@{victim}", ".{victim}", "", "*"])
+def test_a_path_in_http2_makes_no_other_host_of_the_name_before_it(running, sites, bob, path, begins):
+    """`https://attacker.test` with the path `@victim.test/` after it would be an address of the victim's."""
+    port = sites.secure.port
+    forged = begins.format(victim=f"{VICTIM}:{port}") + path.removeprefix("/" if not begins else "")
+    navigation = [("accept", "text/html"), ("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")]
+    with tunnel(running, ATTACKER, port, sni=ATTACKER, alpn="h2") as connection:
+        names = [(":authority", f"{ATTACKER}:{port}"), *navigation]
+        assert ask_h2(connection, h2_request(forged, names)).status in (0, 400)
+    assert sites.secure.asked[forged] == 0
+    url = f"https://{VICTIM}:{port}{path}"
+    assert bob.held_copy(url).status == 404
+    assert_unpoisoned(bob, url)
 
 
 # Other ways to the site: a parent, an upstream proxy, reverse mode

@@ -36,6 +36,14 @@ def test_hosts_that_name_no_one_site_are_refused(hosts):
     assert (flow.response.status_code, flow.metadata[OURS]) == (400, "refused")
 
 
+@pytest.mark.parametrize("path", ["@other.test/", ".other.test/", "other", "*", "?q", ""])
+def test_a_path_that_would_go_on_with_the_hosts_name_is_refused(path):
+    flow = a_flow("https://school.test/", headers=[("Host", "school.test")])
+    flow.request.path = path
+    Identify().requestheaders(flow)
+    assert flow.response.status_code == 400
+
+
 def test_an_origin_is_asked_without_an_absolute_form():
     flow = given("https://school.test/page", hosts=("school.test",), tunnel=True, authority="school.test")
     assert flow.request.data.authority == b""
