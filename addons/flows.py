@@ -141,8 +141,8 @@ def _identify(flow: http.HTTPFlow) -> Identity:
         named = read_authority(claims[0]) if claims else None
         host = client.sni or (named[0] if named is not None and request.scheme == "http" else "") or host
         vouched = bool(client.sni)
-    elif is_in_tunnel(flow):
-        sni = client.sni
+    elif is_in_tunnel(flow) and request.scheme == "https":
+        sni = client.sni  # without TLS of its own, a tunnel's is that of the connection to us
     return identify(
         scheme=request.scheme,
         host=host,
@@ -156,9 +156,8 @@ def _identify(flow: http.HTTPFlow) -> Identity:
 
 def point_at(flow: http.HTTPFlow, host: str, port: int, path: str) -> None:
     """Send the request to another place over plain http, Host header kept; `url_of` still gives the original."""
-    identity_of(flow)
     flow.metadata[ORIGINAL_URL] = url_of(flow)
-    kept_host = flow.request.headers.get("host")
+    kept_host = next(iter(_claims(flow)), None)  # HTTP/2 says it in :authority
     flow.request.host, flow.request.port, flow.request.scheme = host, port, "http"
     flow.request.path, flow.request.authority = path, ""
     if kept_host is not None:

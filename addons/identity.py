@@ -19,11 +19,19 @@ class Identify:
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         if flow.error is not None or flow.request.method == "CONNECT" or flow.is_replay is not None:
             return  # refused already; for a tunnel; or a copy of a request that has its identity
-        fault = find_fault(flow.request.headers.get_all("host"))
-        identity = identity_of(flow)
+        hosts, identity = flow.request.headers.get_all("host"), identity_of(flow)
+        if not flow.request.path.startswith("/") and (flow.request.method, flow.request.path) != (
+            "OPTIONS",
+            "*",
+        ):
+            _refuse(flow, "a path that does not begin with a slash")  # and would go on with the host's name
+            return
+        is_http1 = flow.request.data.http_version.startswith(b"HTTP/1.")
+        if is_http1 and hosts == [identity.authority] and not flow.request.data.authority:
+            return  # nearly always
+        fault = find_fault(hosts)
         if fault:
-            page = text_page(400, f"linkmend: this request has {fault}, and so no site to go to\n")
-            write_page(flow, page, ours="refused", also=(("Connection", "close"),))
+            _refuse(flow, fault)
         elif not identity.contradicted:
             _write_host(flow, identity)
 
@@ -35,6 +43,11 @@ class Identify:
         client, server = hello.context.client, hello.context.server
         if client.proxy_mode.type_name in _TUNNELLING and server.address is not None:
             server.sni = name_to_verify(server.address[0], hello.client_hello.sni)
+
+
+def _refuse(flow: http.HTTPFlow, fault: str) -> None:
+    page = text_page(400, f"linkmend: this request has {fault}: it is not clear which site it is for\n")
+    write_page(flow, page, ours="refused", also=(("Connection", "close"),))
 
 
 def _write_host(flow: http.HTTPFlow, identity: Identity) -> None:

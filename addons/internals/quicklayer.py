@@ -103,7 +103,8 @@ def place_of(context: Context, mode: HTTPMode) -> Place | None:
     if server.address is None:
         return None
     name, port = server.address[:2]
-    identity = identify(scheme="https" if server.tls else "http", host=name, port=port, sni=client.sni)
+    scheme, sni = ("https", client.sni) if server.tls else ("http", None)
+    identity = identify(scheme=scheme, host=name, port=port, sni=sni)
     if identity.contradicted or (identity.scheme == "http" and identity.authority in ourselves):
         return None
     return Place(base=identity.base, hosts=frozenset({identity.authority}), ourselves=ourselves)

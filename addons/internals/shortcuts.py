@@ -5,6 +5,9 @@ sorted by name once, and again only when it has changed. The request line is par
 decoded three times; the hosts that a school asks are few. Names of fields are checked letter by letter each time they
 come, and few are new. A context is copied for every request, and with it a connection to nowhere is made and thrown
 away. `install` checks that the shortcuts lead to the same place.
+
+One is more than a shortcut: mitmproxy turns names such as xn--strae-oqa.test into Unicode by the rules of 2003, and
+refuses all that later rules allow. Here they stay as they are, which is how they are looked up, verified and stored.
 """
 
 import re
@@ -14,7 +17,8 @@ from typing import Any
 from mitmproxy import options
 from mitmproxy.connection import Client
 from mitmproxy.http import Headers, Message
-from mitmproxy.net.http import validate
+from mitmproxy.net import check
+from mitmproxy.net.http import url, validate
 from mitmproxy.net.http.http1 import read
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import http as layers
@@ -23,6 +27,9 @@ from proxy.errors import StartError
 
 _PLAIN = re.compile(
     rb"(?!CONNECT )([A-Z]{1,20}) (http)://([a-z0-9.-]{1,255}(?::[0-9]{1,5})?)(/[!\"$-~]*) (HTTP/1\.[01])"
+)
+_ENCODED = re.compile(
+    r"(?=.{1,255}(?::|$))(?=.*xn--)((?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}\.?)(?::([0-9]{1,5}))?", re.I
 )
 _HOSTS = 2000
 _NAMES = 2000
@@ -36,6 +43,8 @@ RequestLine = tuple[str, int, bytes, bytes, bytes, bytes, bytes]
 _read_request_line = read._read_request_line
 _validate_headers = validate.validate_headers
 _fork = Context.fork
+_parse_authority = url.parse_authority
+_is_valid_host = check.is_valid_host
 
 
 def get_all(self: Headers, name: str | bytes) -> list[str]:
@@ -112,6 +121,23 @@ def _destination(authority: bytes) -> tuple[str, int]:
     return _read_request_line(b"GET http://%s/ HTTP/1.1" % authority)[:2]
 
 
+def parse_authority(authority: str | bytes, check: bool) -> tuple[str, int | None]:
+    """Host and port. Raises ValueError if there is none and `check`."""
+    text = authority.decode("latin-1") if isinstance(authority, bytes) else authority
+    found = _ENCODED.fullmatch(text) if "xn--" in text.lower() else None
+    port = int(found[2]) if found is not None and found[2] else None
+    if found is None or (port is not None and port > 65535):
+        return _parse_authority(authority, check)
+    return found[1], port
+
+
+def is_valid_host(host: str | bytes) -> bool:
+    """As mitmproxy's, but for names of later rules."""
+    text = host.decode("latin-1") if isinstance(host, bytes) else host
+    found = _ENCODED.fullmatch(text) if "xn--" in text.lower() else None
+    return (found is not None and not found[2]) or _is_valid_host(host)
+
+
 def install() -> None:
     """Have mitmproxy take the shortcuts. Raises StartError when they do not lead to the same place."""
     fields = Headers([(b"Host", b"a"), (b"X-A", b"1"), (b"x-a", b"2")])
@@ -123,6 +149,8 @@ def install() -> None:
         raise StartError("this mitmproxy is not supported: request lines are read in another way")
     if layers.validate_headers not in (_validate_headers, validate_headers):
         raise StartError("this mitmproxy is not supported: headers are validated in another way")
+    if parse_authority(b"school.test:80", True) != ("school.test", 80):
+        raise StartError("this mitmproxy is not supported: hosts are read in another way")
     context = Context(Client(peername=("", 0), sockname=("", 0)), options.Options())
     if vars(fork(context)) != vars(_fork(context)):
         raise StartError("this mitmproxy is not supported: a Context holds something else")
@@ -130,5 +158,7 @@ def install() -> None:
     Headers.get = get  # type: ignore[method-assign,assignment]
     Headers.__contains__ = contains  # type: ignore[method-assign,assignment]
     read._read_request_line = read_request_line
+    url.parse_authority = parse_authority  # type: ignore[assignment]
+    check.is_valid_host = is_valid_host
     layers.validate_headers = validate_headers
     Context.fork = fork  # type: ignore[method-assign]

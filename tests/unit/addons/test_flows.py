@@ -5,7 +5,9 @@ from mitmproxy.proxy import mode_specs
 
 from addons.flows import (
     OURS,
+    claimed_urls,
     header_list,
+    is_navigation_of,
     make_response,
     mitm_headers,
     named_truly,
@@ -102,3 +104,34 @@ def test_a_head_request_gets_the_length_but_not_the_body():
     write_page(flow, RenderedPage(status=404, headers=(), body=b"mended"), ours="repair")
     assert flow.response.raw_content == b""
     assert flow.response.headers["content-length"] == "6"
+
+
+def in_tunnel(sni, host="school.test"):
+    flow = a_flow("https://school.test/page", headers=[("Host", host)])
+    flow.server_conn.address = ("school.test", 443)
+    flow.client_conn.sni = sni
+    return flow
+
+
+def test_in_a_tunnel_the_name_in_the_greeting_and_the_host_have_to_be_the_tunnels():
+    assert named_truly(in_tunnel("school.test"))
+    assert named_truly(in_tunnel(None))
+    assert not named_truly(in_tunnel("other.test"))
+    assert not named_truly(in_tunnel("school.test", host="other.test"))
+    assert not named_truly(in_tunnel("school.test", host="SCHOOL.test"))
+    assert url_of(in_tunnel("other.test", host="other.test")) == "https://school.test/page"
+
+
+def test_rules_hear_of_every_name_that_a_request_goes_by():
+    assert set(claimed_urls(in_tunnel("hidden.test", host="other.test"))) == {
+        "https://other.test/page",
+        "https://hidden.test/page",
+    }
+
+
+def test_what_contradicts_itself_is_nobodys_visit():
+    navigation = [("Accept", "text/html"), ("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
+    honest = a_flow("http://school.test/", headers=[("Host", "school.test"), *navigation])
+    forged = a_flow("http://school.test/", headers=[("Host", "other.test"), *navigation])
+    assert is_navigation_of(honest)
+    assert not is_navigation_of(forged)

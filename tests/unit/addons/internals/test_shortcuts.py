@@ -99,3 +99,16 @@ def test_a_host_is_read_the_same_the_second_time(host):
     line = b"GET http://%s/a HTTP/1.1" % host
     for _ in range(2):
         assert _told(shortcuts.read_request_line, line) == _told(shortcuts._read_request_line, line)
+
+
+@pytest.mark.parametrize("authority", [b"xn--strae-oqa.test:443", "XN--mnchen-3ya.test", b"a.xn--p1ai."])
+def test_an_international_name_stays_as_it_is_written(authority):
+    text = authority.decode() if isinstance(authority, bytes) else authority
+    host, _, port = text.partition(":")
+    assert shortcuts.parse_authority(authority, check=True) == (host, int(port) if port else None)
+
+
+@pytest.mark.parametrize("authority", [b"xn--a@b.test", b"xn--mnchen-3ya.test:99999", b"xn--a..test"])
+def test_what_is_no_host_is_none_with_an_international_part_either(authority):
+    with pytest.raises(ValueError):  # noqa: PT011  (mitmproxy's, of many words or none)
+        shortcuts.parse_authority(authority, check=True)
