@@ -4,6 +4,7 @@ import asyncio
 import socket
 import ssl
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import h2.config
 import h2.connection
@@ -14,7 +15,10 @@ from tests.attacks.attackers import read_until, send_raw
 from tests.integration.origin import Origin, certificate
 from tests.integration.processes import serving
 
-CHUNKED = b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\nCache-Control: %s\r\n\r\n"
+CHUNKED = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n"
+    b"Trailer: X-Sum\r\nCache-Control: %s\r\n\r\n"
+)
 BODY = b"5\r\nhello\r\n0\r\nX-Sum: 1234\r\nX-Other: a\r\n\r\n"
 
 
@@ -160,14 +164,30 @@ def test_after_trailers_the_connections_go_on(running, site, path):
 
 
 @pytest.mark.parametrize("size", [5, 2_000_000], ids=["small", "large"])
-def test_an_upload_with_trailers_arrives(running, second, size):
-    """By HTTP/1 to HTTP/2."""
-    with tunnel(running, second.port, "http/1.1") as connection:
-        place = f"127.0.0.1:{second.port}"
-        connection.sendall(f"POST / HTTP/1.1\r\nHost: {place}\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
-        connection.sendall(b"%x\r\n%s\r\n0\r\nX-Sent: 1\r\n\r\n" % (size, b"u" * size))
-        assert b"hello u" in read_until(connection, b"hello u", most=10_000)
-    assert second.bodies[-1] == b"u" * size
+def test_an_upload_with_trailers_arrives(running, size):
+    upload = b"%x\r\n%s\r\n0\r\nX-Sent: 1\r\n\r\n" % (size, b"u" * size)
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as pool:
+        taken = pool.submit(take_upload, server)
+        place = f"127.0.0.1:{server.getsockname()[1]}"
+        head = (
+            f"POST http://{place}/ HTTP/1.1\r\nHost: {place}\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+        )
+        got = send_raw(running, head + upload, timeout_s=10)
+        assert got.endswith(b"hello")
+        body = taken.result(10).partition(b"\r\n\r\n")[2]
+    assert body.count(b"u") == size
+    assert body.endswith(b"0\r\n\r\n")
+
+
+def take_upload(server):
+    """Reads one request up to the end of its chunks, answers it and hangs up."""
+    server.settimeout(20)
+    connection, _ = server.accept()
+    with connection:
+        connection.settimeout(20)
+        got = read_until(connection, b"\r\n0\r\n\r\n", most=10_000_000)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+        return got
 
 
 def test_trailers_pass_between_http2_and_http2(running, second):

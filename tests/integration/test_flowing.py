@@ -11,7 +11,10 @@ from tests.integration.client import NAVIGATION, Client
 from tests.integration.origin import Origin, reply
 from tests.integration.processes import serving
 
-BEGIN = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\nCache-Control: max-age=600\r\n\r\n"
+BEGIN = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n"
+    b"Cache-Control: max-age=600\r\n\r\n"
+)
 
 
 @pytest.fixture(scope="module")
