@@ -126,6 +126,7 @@ class Listening:
 
     def install(self) -> None:
         """Raises StartError when this mitmproxy listens in another way."""
+        listen_on_both()
         own = _mitmproxys_own()
 
         async def listen(instance: Any, host: str, port: int) -> list[Any]:
@@ -133,6 +134,7 @@ class Listening:
                 return await own(instance, host, port)
             return await _accepting(instance.handle_stream, self._door.sockets)
 
+        vars(listen)[_OURS] = True
         mode_servers.AsyncioServerInstance.listen = listen  # type: ignore[method-assign, assignment]
 
 
