@@ -64,21 +64,26 @@ _SHARED = (
 
 def opened(host: str, port: int) -> Door:
     """Listen on all addresses of a host, as asyncio would; `::` and no host are IPv4 and IPv6. Raises StartError."""
-    sockets: list[socket.socket] = []
     try:
-        for number, (family, address) in enumerate(_places(host, port)):
-            try:
-                sockets.append(_listening(family, (address[0], _port_of(sockets, port), *address[2:])))
-            except OSError as error:
-                # Where there is no IPv6, or no IPv4, everybody comes by the other.
-                if not number or host not in _BOTH or error.errno not in _NO_FAMILY:
-                    raise
+        return Door(host, port, _opened(host, port))
     except OSError as error:
-        for each in sockets:
-            each.close()
         why = f"[Errno {error.errno}] {error.strerror}"
         raise StartError(f"cannot listen on {host}:{port}: {why}") from error
-    return Door(host, port, tuple(sockets))
+
+
+def _opened(host: str, port: int) -> tuple[socket.socket, ...]:
+    sockets: list[socket.socket] = []
+    for number, (family, address) in enumerate(_places(host, port)):
+        try:
+            sockets.append(_listening(family, (address[0], _port_of(sockets, port), *address[2:])))
+        except OSError as error:
+            # Where there is no IPv6, or no IPv4, everybody comes by the other.
+            if number and host in _BOTH and error.errno in _NO_FAMILY:
+                continue
+            for each in sockets:
+                each.close()
+            raise
+    return tuple(sockets)
 
 
 _V4: _Place = (socket.AF_INET, ("0.0.0.0", 0))  # noqa: S104
@@ -121,18 +126,44 @@ class Listening:
 
     def install(self) -> None:
         """Raises StartError when this mitmproxy listens in another way."""
-        own: Callable[..., Awaitable[list[Any]]] | None = getattr(
-            mode_servers.AsyncioServerInstance, "listen", None
-        )
-        if own is None or list(inspect.signature(own).parameters) != ["self", "host", "port"]:
-            raise StartError("this mitmproxy listens in a way linkmend does not know: use --workers 1")
+        listen_on_both()
+        own = _mitmproxys_own()
 
         async def listen(instance: Any, host: str, port: int) -> list[Any]:
             if (host, port) != (self._door.host, self._door.port):
                 return await own(instance, host, port)
             return await _accepting(instance.handle_stream, self._door.sockets)
 
+        vars(listen)[_OURS] = True
         mode_servers.AsyncioServerInstance.listen = listen  # type: ignore[method-assign, assignment]
+
+
+def listen_on_both() -> None:
+    """Have mitmproxy listen on IPv4 and IPv6 where it listens by itself. Raises StartError, as above."""
+    own = _mitmproxys_own()
+    if vars(own).get(_OURS):
+        return
+
+    async def listen(instance: Any, host: str, port: int) -> list[Any]:
+        if host not in _BOTH or instance.mode.transport_protocol != "tcp":
+            return await own(instance, host, port)
+        return [await asyncio.start_server(instance.handle_stream, sock=each) for each in _opened(host, port)]
+
+    vars(listen)[_OURS] = True
+    mode_servers.AsyncioServerInstance.listen = listen  # type: ignore[method-assign, assignment]
+
+
+_OURS = "linkmend_listens"
+
+
+def _mitmproxys_own() -> Callable[..., Awaitable[list[Any]]]:
+    own: Callable[..., Awaitable[list[Any]]] | None = getattr(
+        mode_servers.AsyncioServerInstance, "listen", None
+    )
+    names = [] if own is None else list(inspect.signature(own).parameters)
+    if own is None or names[1:] != ["host", "port"]:
+        raise StartError("this mitmproxy listens in a way linkmend does not know: use --workers 1")
+    return own
 
 
 async def _accepting(handle: Any, sockets: Sequence[socket.socket]) -> list[asyncio.Server]:

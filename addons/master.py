@@ -29,6 +29,7 @@ from mitmproxy.proxy.server import ConnectionHandler
 from addons.certificates import QuickTls
 from addons.internals import inline, watchdog
 from addons.internals.choosing import PatientNextLayer
+from addons.listening import listen_on_both
 from addons.lookups import Lookups
 from proxy.errors import StartError
 from proxy.processes.loops import is_cancelled
@@ -217,6 +218,7 @@ class LeanMaster(master.Master):
             *addons,
             _Inline(self, self._lean.begin),
         )
+        listen_on_both()
         self.apply(settings)
 
     def apply(self, settings: ProxySettings) -> None:

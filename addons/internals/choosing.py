@@ -1,8 +1,8 @@
 """Which protocol is spoken in a tunnel is decided when enough of it has arrived to tell.
 
-mitmproxy decides by the first piece of data: if a client sends `GE` and then `T / HTTP/1.1`, or the first two bytes of
-its TLS greeting by themselves, it takes that for no protocol it knows, and passes all bytes on unread, past rules,
-cache and time limits. So as long as what has arrived may be the beginning of either, more is waited for.
+mitmproxy decides by the first piece of data: if that is half a request line, or the first two bytes of a TLS greeting
+by themselves, it takes it for no protocol that it knows, and passes all bytes on unread, past rules, cache and time
+limits. So as long as what has arrived may be the beginning of either, more is waited for.
 """
 
 import re
@@ -13,8 +13,8 @@ from mitmproxy.proxy.layer import Layer
 
 from proxy.errors import StartError
 
-_BEGINNINGS = re.compile(rb"\x16(?:\x03.?)?|[A-Z][A-Z-]{0,23}", re.DOTALL)
-"""Of a TLS record, and of a request line: a method up to the space behind it."""
+_BEGINNINGS = re.compile(rb"\x16(?:\x03.?)?|[A-Z][A-Z-]{0,23}(?: [^\n]{0,65536})?", re.DOTALL)
+"""Of a TLS record, and of a request line."""
 
 
 class PatientNextLayer(next_layer.NextLayer):

@@ -98,5 +98,4 @@ def install() -> None:
         raise StartError("this mitmproxy is not supported: heads are read in another way")
     read._read_headers = read_headers  # type: ignore[assignment]
     for module in (read, http1):
-        module.read_request_head = read_request_head
-        module.read_response_head = read_response_head
+        vars(module).update(read_request_head=read_request_head, read_response_head=read_response_head)

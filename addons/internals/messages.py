@@ -185,6 +185,6 @@ def install() -> None:
         raise StartError(f"this mitmproxy is not supported: HTTP/1 has no {', '.join(missing)}")
     Http1Connection.read_body = read_body  # type: ignore[method-assign]
     Http1Server.mark_done = mark_done  # type: ignore[method-assign]
-    Http1Server._handle_event = handle_event  # type: ignore[method-assign]
+    Http1Server._handle_event = handle_event  # type: ignore[method-assign,assignment]
     Http1Server.send = send_to_client  # type: ignore[method-assign]
     Http1Client.send = send_to_origin  # type: ignore[method-assign]

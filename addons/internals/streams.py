@@ -25,7 +25,7 @@ from mitmproxy.proxy.layer import Paused
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
 
-from addons.flows import ANSWERABLE, EXPECTS_CONTINUE, KEPT, KEPT_BYTES, Kept
+from addons.flows import ANSWERABLE, EXPECTS_CONTINUE, KEPT, KEPT_BYTES, TIMED_OUT, Kept
 from addons.internals.inline import BEGIN, Begin
 from addons.internals.shortcuts import validate_headers
 from proxy.errors import StartError
@@ -151,6 +151,7 @@ class AnsweringStream(HttpStream):
             and request.method in _IDEMPOTENT
             and not request.stream
             and not request.trailers
+            and not self.flow.metadata.get(TIMED_OUT)  # it was us who closed it
             and opened_at is not None
             and opened_at < request.timestamp_start
         )

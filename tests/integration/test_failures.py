@@ -12,7 +12,7 @@ from tests.integration.client import Client
 from tests.integration.origin import Origin, babble, certificate, close, cut, hang, reply
 from tests.integration.processes import free_port
 
-QUICK = "[proxy]\nconnect_timeout_s = 1.0\nfirst_byte_timeout_s = 1.0\n"
+QUICK = "[proxy]\nconnect_timeout_s = 1.0\nfirst_byte_timeout_s = 1.0\nidle_timeout_s = 1.0\n"
 
 BEHAVIOURS = {
     "/missing": (reply("gone", status="404 Not Found"), 404, "not_found"),
