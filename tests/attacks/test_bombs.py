@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import os
 import subprocess
 import sys
 import zipfile
@@ -63,46 +62,61 @@ def chunked(body):
 
 
 BOMBS = {
-    "coded bodies": lambda: b"".join(
-        (
-            coded(b"gzip", gzipped()),
-            coded(b"gzip", gzipped(), b"application/pdf"),
-            coded(b"gzip", gzipped(members=50), b"image/png"),
-            coded(b"gzip, gzip", gzip.compress(gzipped()), b"image/png"),
-            coded(b"deflate", gzipped(wbits=15), b"image/png"),
-            coded(b"zstd", zstded(), b"image/png"),
-            coded(b"br", brotlied(), b"image/png"),
-            coded(
-                b"gzip", chunked(gzipped()) + b"0\r\n\r\n", b"image/png", b"\r\nTransfer-Encoding: chunked"
-            ),
-        )
+    "coded bodies": lambda: (
+        coded(b"gzip", gzipped()),
+        coded(b"gzip", gzipped(), b"application/pdf"),
+        coded(b"gzip", gzipped(members=50), b"image/png"),
+        coded(b"gzip, gzip", gzip.compress(gzipped()), b"image/png"),
+        coded(b"deflate", gzipped(wbits=15), b"image/png"),
+        coded(b"zstd", zstded(), b"image/png"),
+        coded(b"br", brotlied(), b"image/png"),
+        coded(b"gzip", chunked(gzipped()) + b"0\r\n\r\n", b"image/png", b"\r\nTransfer-Encoding: chunked"),
     ),
-    "a header without end": lambda: record("http://bomb.test/", b"X-Long: " + b"a" * (HUGE // 4), b""),
-    "headers without end": lambda: record("http://bomb.test/", b"X: y\r\n" * (HUGE // 24) + b"X: y", b""),
-    "pages of four megabytes": lambda: b"".join(
+    "a header without end": lambda: (record("http://bomb.test/", b"X: " + b"a" * (HUGE // 4), b""),),
+    "headers without end": lambda: (record("http://bomb.test/", b"X: y\r\n" * (HUGE // 24) + b"X: y", b""),),
+    "pages of four megabytes": lambda: [
         record(
             f"http://bomb.test/{number}",
             b"Content-Type: text/html\r\nContent-Encoding: gzip",
-            gzip.compress(b"<p>" + b"abcde fgh " * 400_000 + b"%d" % number),
+            gzip.compress(b"<p>page %d<!--" % number + bytes(4 * MEBI) + b"-->"),
         )
-        for number in range(40)
-    ),
+        for number in range(60)
+    ],
 }
 
 
 def imported(tmp_path, name):
     """What an import of a file or folder said, and the most memory that it had at once."""
-    command = [sys.executable, "-m", "proxy.main", "import", str(tmp_path / name), "--json"]
-    with subprocess.Popen(
-        [*command, "--data", str(tmp_path / f"{name}-data")],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            _MEASURED,
+            "import",
+            tmp_path / name,
+            "--json",
+            "--data",
+            tmp_path / f"{name}-data",
+        ],
+        capture_output=True,
+        text=True,
         cwd=ROOT,
-    ) as process:
-        said = process.stdout.read()
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    return (json.loads(said) if said else {}), used.ru_maxrss * 1024
+        timeout=300,
+    )
+    peak = next(line for line in done.stderr.splitlines() if line.startswith("VmHWM"))
+    return (json.loads(done.stdout) if done.stdout else {}), int(peak.split()[1]) * 1024
+
+
+# The kernel's own count for a child begins with what its parent had; this one begins with the program.
+_MEASURED = """
+import pathlib, sys
+from proxy.main import run
+try:
+    run()
+finally:
+    status = pathlib.Path("/proc/self/status").read_text()
+    sys.stderr.write("\\n".join(line for line in status.splitlines() if line.startswith("VmHWM")) + "\\n")
+"""
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +131,13 @@ def usual(tmp_path_factory):
 
 @pytest.mark.parametrize("kind", BOMBS)
 def test_a_warc_that_unpacks_to_too_much_takes_no_more_memory(tmp_path, usual, kind):
-    bomb = gzip.compress(BOMBS[kind](), 6)
+    bomb = b"".join(gzip.compress(each, 6) for each in BOMBS[kind]())
     assert len(bomb) < 4 * MEBI
     (tmp_path / "bomb.warc.gz").write_bytes(gzip.compress(a_page()) + bomb)
     told, peak = imported(tmp_path, "bomb.warc.gz")
     assert told["pages"] >= 1, "the honest page before it is lost"
-    assert peak < usual + ROOM, f"{peak / MEBI:.0f} MiB, usually {usual / MEBI:.0f}"
+    room = ROOM if kind == "coded bodies" else 150 * MEBI
+    assert peak < usual + room, f"{peak / MEBI:.0f} MiB, usually {usual / MEBI:.0f}"
 
 
 def test_a_wacz_that_unpacks_to_too_much_takes_no_more_memory(tmp_path, usual):
