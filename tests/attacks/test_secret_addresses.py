@@ -24,7 +24,7 @@ def running(tmp_path_factory):
 
 
 def capability_paths(seed):
-    """The capability links that need no host of their own, as paths and queries; those few not recognised left out."""
+    """The capability links that need no host of their own: paths and queries; a few unrecognised are left out."""
     links = [link.partition("#")[0] for link in capability_links(seed)]  # no browser sends what is behind a #
     parts = [urlsplit(link) for link in links if has_secret(link) and "//school.example/" in link]
     assert len(parts) >= 60, "capability links are not recognised"
