@@ -23,6 +23,9 @@ MAX_CODINGS = 3
 MAX_ZSTD_WINDOW = 8 * 1024 * 1024
 """What RFC 9659 allows on the web."""
 
+MAX_IMPORTED_BYTES = 64 * 1024 * 1024
+"""What a file or page of an import may be, as sent and once its content codings are off."""
+
 # These two decoders know no limit, so they are fed little by little: ten bytes of Brotli may stand for 16 MB,
 # four bytes of Zstandard for 128 KB.
 _BROTLI_STEP = 32

@@ -9,6 +9,7 @@ from repair.model import Document, Page
 from repair.settings import CollectionSettings
 
 _BATCH = 200
+_BATCH_BYTES = 32 * 1024**2
 
 
 @dataclass(slots=True)
@@ -26,6 +27,7 @@ class Intake:
         self._collection = collection
         self._settings = settings
         self._waiting: list[Addition] = []
+        self._waiting_bytes = 0
         self.count = IntakeCount()
 
     def add(self, item: Page | Document) -> None:
@@ -35,13 +37,15 @@ class Intake:
             self.count.passed += 1
             return
         self._waiting.append(addition)
-        if len(self._waiting) >= _BATCH:
+        self._waiting_bytes += len(addition.document.text) + (len(addition.copy.body) if addition.copy else 0)
+        if len(self._waiting) >= _BATCH or self._waiting_bytes >= _BATCH_BYTES:
             self.flush()
 
     def flush(self) -> None:
         """Commit what waits."""
         self.count.pages += self._collection.add_many(self._waiting)
         self._waiting.clear()
+        self._waiting_bytes = 0
 
     def _addition(self, item: Page | Document) -> Addition | None:
         if isinstance(item, Document):

@@ -9,13 +9,13 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from repair.database import Database
 from repair.graph import forget_unused, interned
 from repair.model import Document, HeldCopy, HeldPage
-from repair.versions import VersionPolicy, VersionStore
+from repair.versions import VersionPolicy, VersionStore, day_of, told_at
 
 _CHUNK = 500
 _COPY_LEVEL = 3  # zlib: nearly as small as 6 on HTML, at half the time
@@ -56,6 +56,11 @@ class PageStore:
             digest = content_digest(document)
             if self._said_otherwise(connection, page, digest):
                 self.versions.keep(connection, page)
+            if pinned:
+                self._coarsen_before_pinning(connection, page)
+            else:
+                # Of what users read, the copy has no time but the day; what is imported or fetched on order has one.
+                copy = None if copy is None else replace(copy, fetched_at=day_of(copy.fetched_at))
             connection.execute(
                 "INSERT INTO pages (id, title, language, fetched_at, seen_at, pinned, digest, raw_digest,"
                 " canonical_url, headings, description, keywords, text)"
@@ -84,8 +89,13 @@ class PageStore:
             self._put_copy(connection, page, copy)
             return page
 
+    def _coarsen_before_pinning(self, connection: sqlite3.Connection, page: int) -> None:
+        row = connection.execute("SELECT pinned FROM pages WHERE id = ?", (page,)).fetchone()
+        if row is not None and not row[0]:
+            self.versions.coarsen(connection, page)
+
     def get(self, url: str) -> HeldPage | None:
-        """What we hold under a URL, without its copy."""
+        """What we hold under a URL, without its copy; of when it was fetched, the day."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT title, text, language, pages.fetched_at, pinned, copies.page IS NOT NULL FROM urls"
@@ -100,7 +110,7 @@ class PageStore:
             title=title,
             text=text,
             language=language,
-            fetched_at=_moment(fetched_at),
+            fetched_at=day_of(_moment(fetched_at)),
             pinned=bool(pinned),
             has_copy=bool(has_copy),
         )
@@ -130,7 +140,8 @@ class PageStore:
         """The newest representation we kept under a URL."""
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT content_type, fetched_at, body FROM urls JOIN copies ON copies.page = urls.id WHERE url = ?",
+                f"SELECT content_type, {told_at('copies.fetched_at')}, body FROM urls"  # noqa: S608
+                " JOIN copies ON copies.page = urls.id JOIN pages ON pages.id = urls.id WHERE url = ?",
                 (url,),
             ).fetchone()
         if row is None:

@@ -3,6 +3,9 @@
 The newest version is the copy that `repair.pages` keeps. When the page says something else, that copy becomes an
 earlier version, unless it is too close to the one before it: a page that changes with every visit must not push out
 all that is older than an hour. So versions are some time apart, and the newest is always what was seen last.
+
+When a page was read by somebody is nobody's business: of pages that users brought, the day alone is told, as if each
+had been fetched when it began. What an admin imported or had fetched keeps its second.
 """
 
 import sqlite3
@@ -13,6 +16,19 @@ from datetime import UTC, datetime
 from repair.database import Database
 from repair.model import HeldCopy
 from repair.settings import CollectionSettings
+
+DAY_S = 86_400
+
+
+def told_at(column: str) -> str:
+    """SQL for the moment that is told of a row of `copies` or `versions`, joined with `pages`; in whole seconds."""
+    second = f"CAST({column} AS INTEGER)"
+    return f"CASE WHEN pages.pinned THEN {second} ELSE {second} / {DAY_S} * {DAY_S} END"
+
+
+def day_of(moment: datetime) -> datetime:
+    """The beginning of a day."""
+    return moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +41,7 @@ class VersionPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldVersions:
-    """When the versions held of a page were fetched, to the second, oldest first; `url` is in normal form."""
+    """When the versions held of a page were fetched, as it is told, oldest first; `url` is in normal form."""
 
     url: str
     moments: tuple[datetime, ...]
@@ -65,29 +81,24 @@ class VersionStore:
         """Forget all earlier versions of a page."""
         connection.execute("DELETE FROM versions WHERE page = ?", (page,))
 
+    def coarsen(self, connection: sqlite3.Connection, page: int) -> None:
+        """Keep no more than the day of a page's earlier versions: it is about to be pinned, and they are users'."""
+        connection.execute(
+            "UPDATE OR REPLACE versions SET fetched_at = fetched_at / ?1 * ?1 WHERE page = ?2", (DAY_S, page)
+        )
+
     def of(self, url: str) -> HeldVersions | None:
         """When the versions of a page were fetched, the newest too; None when not even one is held."""
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT CAST(fetched_at AS INTEGER) FROM copies JOIN urls ON urls.id = page WHERE url = :url"
-                " UNION SELECT versions.fetched_at FROM versions JOIN urls ON urls.id = page WHERE url = :url"
-                " ORDER BY 1",
-                {"url": url},
-            ).fetchall()
+            rows = connection.execute(_MOMENTS, {"url": url}).fetchall()
         if not rows:
             return None
         return HeldVersions(url=url, moments=tuple(datetime.fromtimestamp(at, UTC) for (at,) in rows))
 
     def at(self, url: str, moment: datetime) -> HeldCopy | None:
-        """The version fetched in exactly this second."""
+        """The version of which exactly this moment is told; of several of a day the newest."""
         with self._database.read() as connection:
-            row = connection.execute(
-                "SELECT content_type, body FROM copies JOIN urls ON urls.id = page"
-                " WHERE url = :url AND CAST(fetched_at AS INTEGER) = :second"
-                " UNION ALL SELECT content_type, body FROM versions JOIN urls ON urls.id = page"
-                " WHERE url = :url AND fetched_at = :second LIMIT 1",
-                {"url": url, "second": int(moment.timestamp())},
-            ).fetchone()
+            row = connection.execute(_VERSION, {"url": url, "second": int(moment.timestamp())}).fetchone()
         if row is None:
             return None
         return HeldCopy(
@@ -96,3 +107,13 @@ class VersionStore:
             body=zlib.decompress(row[1]),
             fetched_at=moment.replace(microsecond=0),
         )
+
+
+_FROM = "FROM {0} JOIN pages ON pages.id = {0}.page JOIN urls ON urls.id = {0}.page WHERE url = :url"
+_COPIES, _VERSIONS = _FROM.format("copies"), _FROM.format("versions")
+_COPY_AT, _VERSION_AT = told_at("copies.fetched_at"), told_at("versions.fetched_at")
+_MOMENTS = f"SELECT {_COPY_AT} {_COPIES} UNION SELECT {_VERSION_AT} {_VERSIONS} ORDER BY 1"
+_VERSION = f"""SELECT content_type, body FROM (
+    SELECT content_type, body, copies.fetched_at, 1 AS newest {_COPIES} AND {_COPY_AT} = :second
+    UNION ALL SELECT content_type, body, versions.fetched_at, 0 {_VERSIONS} AND {_VERSION_AT} = :second
+) ORDER BY newest DESC, fetched_at DESC LIMIT 1"""  # noqa: S608  (our own names)

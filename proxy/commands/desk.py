@@ -8,6 +8,7 @@ import typer
 
 from proxy.commands.options import Data, Json, data_from, print_json, print_line
 from proxy.desk.passwords import FILE, Passwords, complaint
+from proxy.desk.scopes import Scope
 from proxy.errors import LinkmendError
 
 desk = typer.Typer(help="The password of the admin's desk, and tokens for programs.", no_args_is_help=True)
@@ -35,24 +36,30 @@ def password(data: Data = None) -> None:
 @desk.command()
 def token(
     name: Name,
+    scope: Annotated[
+        list[Scope] | None,
+        typer.Option(
+            "--scope", help="What it may do; give it several times for several. Read, if not given."
+        ),
+    ] = None,
     data: Data = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the token of this name.")] = False,
 ) -> None:
     """Make a token with which a program may use the desk's API; it is printed this once."""
     if not remove:
-        print_line(_passwords(data).new_token(name))
+        print_line(_passwords(data).new_token(name, [str(each) for each in scope or [Scope.READ]]))
     elif not _passwords(data).remove_token(name):
         raise LinkmendError(f"there is no token {name!r}")
 
 
 @desk.command()
 def tokens(data: Data = None, as_json: Json = False) -> None:
-    """The names of the tokens, and when they were made."""
+    """The names of the tokens, when they were made, and what they may do."""
     for each in _passwords(data).kept().tokens:
         if as_json:
-            print_json({"name": each.name, "made_at": each.made_at})
+            print_json({"name": each.name, "made_at": each.made_at, "scopes": each.scopes})
         else:
-            print_line(f"{each.made_at:%Y-%m-%d %H:%M}  {each.name}")
+            print_line(f"{each.made_at:%Y-%m-%d %H:%M}  {each.name}  ({', '.join(each.scopes)})")
 
 
 def _passwords(data: Data) -> Passwords:

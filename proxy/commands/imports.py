@@ -72,12 +72,14 @@ async def _import(
         with Collection.open(data / "collection", settings.collection) as collection:
             intake = Intake(collection, settings.collection)
             imported = Imported(path=str(path))
+            # A few bytes may stand for all memory there is: what is unpacked is no larger than what is read.
+            limit = min(settings.cache.max_body_bytes, decode.MAX_IMPORTED_BYTES)
             items = load(path, base_url=base_url)
             # Reading and indexing block, which is right here: a command has no readers waiting.
             for number, item in enumerate(items, start=1):
                 intake.add(item)
                 if isinstance(item, Page):
-                    imported.files += await _pin(responses, item, settings.cache.max_body_bytes)
+                    imported.files += await _pin(responses, item, limit)
                 if number % _TELL_EVERY == 0:
                     imported.pages = intake.count.pages
                     tell(imported)

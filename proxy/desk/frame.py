@@ -168,6 +168,8 @@ class Visit:
     session: Session | None = None
     by_token: bool = False
     """Whether a program with a token asks, rather than a browser."""
+    scopes: frozenset[str] = frozenset()
+    """What that token opens."""
 
     @property
     def is_admin(self) -> bool:

@@ -2,8 +2,9 @@
 
 In this order: the address under which the desk is asked (a name that somebody else may point at us is refused, or
 any page could talk to the desk by rebinding its own name), the networks that may see it, who asks (a session's
-cookie or a program's token), and for a change the proof that the admin asked for it: the browser says that the
-request comes from a page of the desk, and the form or the script shows the session's own token.
+cookie, or a program's token, which opens what its scopes say), and for a change the proof that the admin asked for
+it: the browser says that the request comes from a page of the desk, and the form or the script shows the session's
+own token.
 """
 
 import asyncio
@@ -21,6 +22,7 @@ from proxy.desk.api import problem_response
 from proxy.desk.door import Door
 from proxy.desk.frame import VISIT, Problem, Visit, form, render, visit_of
 from proxy.desk.passwords import Passwords
+from proxy.desk.scopes import refusal
 from proxy.desk.sessions import Sessions
 from proxy.errors import LinkmendError
 from proxy.portal.helper import PORTAL_HOST
@@ -102,6 +104,8 @@ class Gate:
         for_all = request.path in self.open_to_all
         if not visit.is_admin and not for_all:
             return _to_login(request)
+        if visit.by_token and not for_all:
+            _check_scope(request, visit)
         if request.method not in _SAFE and not visit.by_token:
             _check_origin(request, visit)
             if not for_all:
@@ -132,7 +136,8 @@ class Gate:
         kept = await asyncio.to_thread(self._passwords.kept)
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            visit.by_token = await asyncio.to_thread(self._passwords.knows_token, token.strip())
+            scopes = await asyncio.to_thread(self._passwords.scopes_of, token.strip())
+            visit.by_token, visit.scopes = scopes is not None, scopes or frozenset()
             return
         cookie = request.cookies.get(cookie_name(visit))
         if cookie and kept.password is not None:
@@ -164,6 +169,16 @@ def _within(client: str, networks: tuple[str, ...]) -> bool:
     except ValueError:
         return False
     return any(address in ipaddress.ip_network(network) for network in networks)
+
+
+def _check_scope(request: web.Request, visit: Visit) -> None:
+    """Raises Problem when a token does not open what is asked for."""
+    resource = request.match_info.route.resource
+    if resource is None:
+        return  # there is no such address, or no such method of it, and the handler says so
+    why = refusal(request.method, resource.canonical, visit.scopes)
+    if why:
+        raise Problem(403, why)
 
 
 def _check_origin(request: web.Request, visit: Visit) -> None:

@@ -14,6 +14,7 @@ from proxy.desk.frame import Page, Problem, Route, Visit, form, render, see_othe
 from proxy.desk.gate import LOGIN, cookie_name
 from proxy.desk.limits import LoginLimits
 from proxy.desk.passwords import MAX_LENGTH, MIN_LENGTH, Passwords, complaint, matches
+from proxy.desk.scopes import ABOUT, ALL
 from proxy.desk.sessions import Session, Sessions
 from proxy.errors import StoreError
 from proxy.settings import DeskSettings
@@ -163,6 +164,7 @@ class Login:
             fault=fault,
             token=token,
             tokens=kept.tokens,
+            scopes=ABOUT,
             min_length=MIN_LENGTH,
             max_length=MAX_LENGTH,
         )
@@ -189,11 +191,17 @@ class Login:
         return see_other(request, LOGIN)
 
     async def _new_token(self, request: web.Request) -> web.StreamResponse:
-        name = (await form(request)).get("name", "").strip()[:60]
+        fields = await form(request)
+        name, scopes = (
+            fields.get("name", "").strip()[:60],
+            [each for each in ALL if f"scope-{each}" in fields],
+        )
         if not name.isprintable() or not name:
             return await self._access_page(request, status=400, fault="A token needs a name.")
+        if not scopes:
+            return await self._access_page(request, status=400, fault="Say what the token is for.")
         try:
-            token = await asyncio.to_thread(self._passwords.new_token, name)
+            token = await asyncio.to_thread(self._passwords.new_token, name, scopes)
         except StoreError as error:
             return await self._access_page(request, status=400, fault=str(error))
         return await self._access_page(request, token=token)

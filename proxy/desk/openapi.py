@@ -9,6 +9,7 @@ import msgspec
 
 from proxy.desk.api import PROBLEM_TYPE, ProblemDocument
 from proxy.desk.frame import Call
+from proxy.desk.scopes import ABOUT, scope_of
 
 _REF = "#/components/schemas/{name}"
 _OF_ALL = (401, 403, 408, 421, 500, 503)
@@ -34,7 +35,12 @@ def document(calls: Iterable[Call], *, version: str) -> dict[str, Any]:
         "components": {
             "schemas": components,
             "securitySchemes": {
-                "token": {"type": "http", "scheme": "bearer"},
+                "token": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "Scopes: "
+                    + "; ".join(f"{scope}: {about}" for scope, about in ABOUT.items()),
+                },
                 "session": {"type": "apiKey", "in": "cookie", "name": "linkmend-desk"},
             },
         },
@@ -43,7 +49,8 @@ def document(calls: Iterable[Call], *, version: str) -> dict[str, Any]:
 
 
 _ABOUT = """
-    Programs show a token made with `linkmend desk token NAME`. A script on a page of the desk has the session's
+    Programs show a token made with `linkmend desk token NAME --scope SCOPE`; each call says which scope it needs, and
+    none makes tokens. A script on a page of the desk has the session's
     cookie and sends, with every change, the session's own token in the header Linkmend-CSRF.
 """
 
@@ -52,6 +59,7 @@ def _operation(call: Call, schema_of: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": _name(call),
         "summary": call.summary,
+        "security": [*({"token": [scope]} for scope in _scopes(call)), {"session": []}],
         "responses": {str(call.status): _answer(call, schema_of), **_problems(call)},
     }
     parameters = [*_parameters(call.names, "path"), *_parameters(call.query, "query")]
@@ -63,6 +71,11 @@ def _operation(call: Call, schema_of: dict[str, Any]) -> dict[str, Any]:
             "content": {"application/json": {"schema": schema_of[repr(call.body)]}},
         }
     return operation
+
+
+def _scopes(call: Call) -> tuple[str, ...]:
+    scope = scope_of(call.method, call.path)
+    return () if scope is None else (str(scope),)
 
 
 def _answer(call: Call, schema_of: dict[str, Any]) -> dict[str, Any]:

@@ -8,12 +8,14 @@ import hashlib
 import hmac
 import os
 import secrets
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 
+from proxy.desk.scopes import ALL
 from proxy.errors import StoreError
 
 FILE = "desk.json"
@@ -44,6 +46,8 @@ class Token:
     name: str
     digest: str
     made_at: datetime
+    scopes: tuple[str, ...] = ALL
+    """What it opens (`proxy.desk.scopes`); tokens of before there were scopes open all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +122,14 @@ class Passwords:
         self._write(Kept(password=fresh, generation=secrets.token_hex(8), tokens=self.kept().tokens))
         return True
 
-    def new_token(self, name: str) -> str:
+    def new_token(self, name: str, scopes: Collection[str] = ALL) -> str:
         """A token under a name, in place of an older one of that name; it is shown this once."""
         kept = self.kept()
         token = _TOKEN_PREFIX + secrets.token_urlsafe(32)
         others = tuple(each for each in kept.tokens if each.name != name)
         if len(others) >= _MAX_TOKENS:
             raise StoreError(f"there are {len(others)} tokens already; remove one first")
-        made = Token(name=name, digest=_digest(token), made_at=datetime.now(UTC))
+        made = Token(name=name, digest=_digest(token), made_at=datetime.now(UTC), scopes=tuple(scopes))
         self._write(_with(kept, (*others, made)))
         return token
 
@@ -138,8 +142,13 @@ class Passwords:
         return True
 
     def knows_token(self, token: str) -> bool:
+        return self.scopes_of(token) is not None
+
+    def scopes_of(self, token: str) -> frozenset[str] | None:
+        """What a token opens; None when it is not known."""
         digest = _digest(token)
-        return any(hmac.compare_digest(each.digest, digest) for each in self.kept().tokens)
+        known = [each for each in self.kept().tokens if hmac.compare_digest(each.digest, digest)]
+        return frozenset(known[0].scopes) if known else None
 
     def _write(self, kept: Kept) -> None:
         """All or nothing: written beside and renamed, readable by nobody else from the first byte."""

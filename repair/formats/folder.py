@@ -21,7 +21,7 @@ from repair import urls, words
 from repair.formats.problems import Problems
 from repair.model import Document, Link, Page
 
-_MAX_LINE_BYTES = 32 * 1024**2
+_MAX_LINE_BYTES = 8 * 1024**2  # what JSON makes of a line may take twenty times its bytes
 _LANGUAGE_CHARACTERS = 2_000
 
 

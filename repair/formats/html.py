@@ -13,11 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote, urljoin
 
+from repair.decode import MAX_IMPORTED_BYTES
 from repair.errors import ImportFailed
 from repair.formats.problems import Problems
 from repair.model import Page
 
-_MAX_FILE_BYTES = 64 * 1024**2
+_MAX_FILE_BYTES = MAX_IMPORTED_BYTES
 _INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
 _HOST = re.compile(
     r"(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9](?:[:+]\d{1,5})?", re.I

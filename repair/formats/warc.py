@@ -17,13 +17,15 @@ from warcio.bufferedreaders import ChunkedDataReader
 from warcio.exceptions import ArchiveLoadFailed
 
 from repair import urls
+from repair.decode import MAX_IMPORTED_BYTES
 from repair.errors import ImportFailed
 from repair.formats.problems import Problems
 from repair.model import Page
 
 SUFFIXES = (".warc", ".warc.gz", ".arc", ".arc.gz")
 
-_MAX_BODY_BYTES = 64 * 1024**2
+_MAX_BODY_BYTES = MAX_IMPORTED_BYTES
+_MAX_HEAD_BYTES = 256 * 1024  # the lines before a body: of a record, and of the response in it
 _MAX_REMEMBERED = 1_000_000  # responses that a revisit may refer to
 _MAX_RATIO = 1_000  # deflate cannot do much better on honest data, and a WARC is compressed already
 _HOP_BY_HOP = frozenset({"transfer-encoding", "connection", "keep-alive", "content-length", "trailer"})
@@ -74,7 +76,7 @@ def _pages(file: _File) -> Iterator[Page]:
     number = found = 0
     try:
         # ARC records are turned into WARC ones by warcio; `number` counts all records, as other tools do.
-        records = ArchiveIterator(file.stream, arc2warc=True)
+        records = _bounded(ArchiveIterator(file.stream, arc2warc=True))
         for number, record in enumerate(records, 1):
             page = _page(file, number, record, records)
             if page is not None:
@@ -86,6 +88,29 @@ def _pages(file: _File) -> Iterator[Page]:
         return
     if not found:
         file.problems.tell(file.name, "", f"expected http responses, found none in {number} records")
+
+
+def _bounded(records: Any) -> Any:
+    """The same records; one whose headers have no end is an error, not read until memory is full."""
+    reader, spent = records.reader, 0
+    read, readline = reader.read, reader.readline
+
+    def bounded_read(length: int | None = None) -> bytes:
+        nonlocal spent
+        spent = 0
+        return bytes(read(length))
+
+    def bounded_readline(length: int | None = None) -> bytes:
+        nonlocal spent
+        most = _MAX_HEAD_BYTES + 1
+        line = bytes(readline(most if length is None else min(length, most)))
+        spent += len(line)
+        if spent > _MAX_HEAD_BYTES:
+            raise ArchiveLoadFailed(f"expected at most {_MAX_HEAD_BYTES} bytes of headers")
+        return line
+
+    reader.read, reader.readline = bounded_read, bounded_readline
+    return records
 
 
 def _page(file: _File, number: int, record: Any, records: Any) -> Page | None:
@@ -114,7 +139,7 @@ def _revisited(file: _File, place: str, url: str, record: Any) -> Page | None:
     here = file.stream.tell()
     try:
         file.stream.seek(offset)
-        original = next(iter(ArchiveIterator(file.stream, arc2warc=True)))
+        original = next(iter(_bounded(ArchiveIterator(file.stream, arc2warc=True))))
         return _response(file, place, url, record, original)
     finally:
         file.stream.seek(here)

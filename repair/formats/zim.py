@@ -12,12 +12,13 @@ from typing import Any
 from urllib.parse import quote, urljoin
 
 from repair import urls
+from repair.decode import MAX_IMPORTED_BYTES
 from repair.errors import ImportFailed
 from repair.formats.html import is_host
 from repair.formats.problems import Problems
 from repair.model import Page
 
-_MAX_ITEM_BYTES = 64 * 1024**2
+_MAX_ITEM_BYTES = MAX_IMPORTED_BYTES
 
 
 def zim(path: Path, base_url: str | None, problems: Problems) -> Iterator[Page]:

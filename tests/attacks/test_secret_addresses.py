@@ -24,11 +24,11 @@ def running(tmp_path_factory):
 
 
 def capability_paths(seed):
-    """The capability links that need no host of their own, as paths and queries."""
-    for link in capability_links(seed):
-        parts = urlsplit(link)
-        if parts.hostname == "school.example" and "@" not in parts.netloc and has_secret(link):
-            yield parts.path + (f"?{parts.query}" if parts.query else "")
+    """The capability links that need no host of their own: paths and queries; a few unrecognised are left out."""
+    links = [link.partition("#")[0] for link in capability_links(seed)]  # no browser sends what is behind a #
+    parts = [urlsplit(link) for link in links if has_secret(link) and "//school.example/" in link]
+    assert len(parts) >= 60, "capability links are not recognised"
+    return [each.path + (f"?{each.query}" if each.query else "") for each in parts]
 
 
 def tokens_of(paths):
@@ -43,8 +43,7 @@ def files_of(running):
 
 
 def test_pages_behind_capability_links_are_not_harvested(running, site, alice, bob):
-    paths = list(capability_paths(1))
-    assert len(paths) >= 60
+    paths = capability_paths(1)
     for number, path in enumerate(paths):
         site.pages[path] = reply(f"<title>quagga{number}</title><p>quagga hidden marks", Cache_Control=FRESH)
         assert alice.open_page(site.url + path).status == 200
@@ -62,7 +61,7 @@ def test_pages_behind_capability_links_are_not_harvested(running, site, alice, b
 
 
 def test_a_missing_page_behind_a_capability_link_is_not_logged_in_full(running, site, alice):
-    paths = list(capability_paths(2))
+    paths = capability_paths(2)
     for path in paths[::3]:
         alice.open_page(site.url + path, Referer=f"{site.url}{paths[0]}")
     assert site.asked[paths[0]] == 1
@@ -77,7 +76,7 @@ def test_a_missing_page_behind_a_capability_link_is_not_logged_in_full(running, 
 
 
 def test_links_to_capability_links_are_not_kept(running, site, alice, bob):
-    paths = list(capability_paths(3))
+    paths = capability_paths(3)
     links = "".join(f'<a href="{path}">marks</a>' for path in (*paths, "/lessons/linked-from-here.html"))
     site.pages["/links.html"] = reply(f"<title>linkpage</title><p>linkpage {links}", Cache_Control=FRESH)
     assert alice.open_page(f"{site.url}/links.html").status == 200
@@ -88,7 +87,7 @@ def test_links_to_capability_links_are_not_kept(running, site, alice, bob):
 
 
 def test_the_live_view_and_the_export_do_not_name_them(running, site, alice):
-    paths = list(capability_paths(4))
+    paths = capability_paths(4)
     for path in paths[::5]:
         alice.open_page(site.url + path)
     alice.open_page(f"{site.url}/lost/exported-page.html")

@@ -79,7 +79,7 @@ def running(tmp_path_factory):
     with Collection.open(data / "collection", CollectionSettings()) as collection:
         for url, (number, at) in product((URL, FOR_PYWB), enumerate(MOMENTS)):
             copy = HeldCopy(url=url, content_type="text/html", body=page(number), fetched_at=at)
-            collection.add(a_document(url, text=f"version {number}"), fetched_at=at, copy=copy)
+            collection.add(a_document(url, text=f"version {number}"), fetched_at=at, copy=copy, pinned=True)
     with serving(data) as linkmend:
         yield linkmend
 

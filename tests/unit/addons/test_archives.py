@@ -54,7 +54,7 @@ async def test_when_nobody_may_be_asked_it_says_so_and_still_finds_ways_to_the_n
 
 async def test_versions_held_here_stand_beside_those_of_archives(archives, collection):
     copy = HeldCopy(url=LINK.url, content_type="text/html", body=b"<p>lava", fetched_at=A_MOMENT)
-    collection.add(a_document(LINK.url), fetched_at=A_MOMENT, copy=copy)
+    collection.add(a_document(LINK.url), fetched_at=A_MOMENT, copy=copy, pinned=True)
     known = await archives.remembered(LINK)
     (memento,) = known.found.mementos
     assert memento.url == f"http://linkmend.internal/memento/{as_timestamp(A_MOMENT)}/{LINK.url}"

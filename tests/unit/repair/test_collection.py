@@ -12,7 +12,7 @@ from tests.make import A_MOMENT
 
 
 def a_copy(url=f"{SITE}/page", body=b"<p>hello"):
-    return HeldCopy(url=url, content_type="text/html", body=body, fetched_at=A_MOMENT)
+    return HeldCopy(url=url, content_type="text/html", body=body, fetched_at=A_MOMENT.replace(hour=0))
 
 
 def test_a_page_is_held_under_the_normal_form_of_its_url(tmp_path):

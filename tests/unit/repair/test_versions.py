@@ -26,12 +26,12 @@ def hours(*after):
     return [A_MOMENT + timedelta(hours=hour) for hour in after]
 
 
-def saw(store, hour, text=None, *, body=None, url=URL):
-    """A page seen some hours after the first moment; it says something new unless told otherwise."""
+def saw(store, hour, text=None, *, body=None, url=URL, pinned=True):
+    """A page imported some hours after the first moment; it says something new unless told otherwise."""
     (at,) = hours(hour)
     text = text or f"words of hour {hour}"
     copy = HeldCopy(url=url, content_type="text/html", body=body or text.encode(), fetched_at=at)
-    return store.put(a_document(url, text=text), fetched_at=at, seen_at=at, copy=copy)
+    return store.put(a_document(url, text=text), fetched_at=at, seen_at=at, copy=copy, pinned=pinned)
 
 
 def moments(store, url=URL):
@@ -133,7 +133,7 @@ def test_the_collection_gives_and_forgets_versions_under_any_form_of_an_address(
     with a_collection(tmp_path, version_every_h=1.0) as collection:
         for hour, at in zip((0, 2, 4), hours(0, 2, 4), strict=True):
             copy = HeldCopy(url=URL, content_type="text/html", body=b"%d" % hour, fetched_at=at)
-            collection.add(a_document(URL, text=f"hour {hour}"), fetched_at=at, copy=copy)
+            collection.add(a_document(URL, text=f"hour {hour}"), fetched_at=at, copy=copy, pinned=True)
         asked = "HTTP://School.Test:80/page#top"
         assert list(collection.versions(asked).moments) == hours(0, 2, 4)
         assert collection.version(asked, A_MOMENT).body == b"0"
@@ -143,3 +143,37 @@ def test_the_collection_gives_and_forgets_versions_under_any_form_of_an_address(
         assert collection.version(asked, A_MOMENT) is None
         assert collection.versions("mailto:x") is None
         assert collection.version("mailto:x", A_MOMENT) is None
+
+
+def days(*after):
+    return [moment.replace(hour=0, minute=0, second=0, microsecond=0) for moment in hours(*after)]
+
+
+def test_of_what_users_read_only_the_day_is_told(store):
+    for hour in (0, 30, 60):
+        saw(store, hour, pinned=False)
+    assert moments(store) == days(0, 30, 60)
+    assert store.copy(URL).fetched_at == days(60)[0]
+    assert store.get(URL).fetched_at == days(60)[0]
+    assert [store.versions.at(URL, day).body for day in days(0, 60)] == [
+        b"words of hour 0",
+        b"words of hour 60",
+    ]
+    assert store.versions.at(URL, hours(61)[0]) is None
+
+
+def test_versions_that_an_earlier_linkmend_kept_to_the_second_are_told_by_the_day(store):
+    saw(store, 0)
+    saw(store, 30)
+    with store._database.write() as connection:
+        connection.execute("UPDATE pages SET pinned = 0")
+    assert moments(store) == days(0, 30)
+    assert store.versions.at(URL, days(30)[0]).body == b"words of hour 30"
+
+
+def test_a_page_that_is_imported_later_does_not_tell_when_users_read_it(store):
+    saw(store, 0, pinned=False)
+    saw(store, 30)
+    assert moments(store) == [days(0)[0], hours(30)[0]]
+    saw(store, 60, pinned=False)
+    assert moments(store)[-1] == days(60)[0]

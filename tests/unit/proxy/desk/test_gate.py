@@ -84,7 +84,7 @@ def changes(made):
             Page(path="/admin/change", handler=page, method="POST"),
             Call(
                 method="POST",
-                path="/admin/api/change",
+                path="/admin/api/rules/change",
                 handler=call,
                 summary="Change",
                 answer=None,
@@ -105,7 +105,7 @@ def made(monkeypatch):
 async def test_a_form_of_the_desk_changes_something(tmp_path, made):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         assert (await browser.post("/admin/change")).status == 204
-        assert (await browser.call("POST", "/admin/api/change")).status == 204
+        assert (await browser.call("POST", "/admin/api/rules/change")).status == 204
         assert made == ["page", "call"]
 
 
@@ -119,7 +119,7 @@ FOREIGN = (
 )
 
 
-@pytest.mark.parametrize("path", ["/admin/change", "/admin/api/change"])
+@pytest.mark.parametrize("path", ["/admin/change", "/admin/api/rules/change"])
 async def test_another_site_changes_nothing_even_with_the_token(tmp_path, made, path):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         token = await browser.token()
@@ -144,7 +144,7 @@ async def test_without_the_token_of_the_session_nothing_is_changed(tmp_path, mad
         assert (
             await browser.client.post("/admin/change", data={"csrf": token}, headers=headers)
         ).status == 403
-        assert (await browser.client.post("/admin/api/change", headers=headers)).status == 403
+        assert (await browser.client.post("/admin/api/rules/change", headers=headers)).status == 403
         assert made == []
 
 
@@ -165,14 +165,14 @@ async def test_a_program_with_a_token_needs_no_more(tmp_path, made):
     token = Passwords(tmp_path / "desk.json").new_token("program")
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         headers = {"Authorization": f"Bearer {token}"}
-        assert (await browser.client.post("/admin/api/change", headers=headers)).status == 204
+        assert (await browser.client.post("/admin/api/rules/change", headers=headers)).status == 204
         assert made == ["call"]
 
 
 @pytest.mark.parametrize("said", ["Bearer wrong", "Bearer ", "Basic YTpi", "bearer"])
 async def test_a_program_without_one_is_told_so(tmp_path, made, said):
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
-        response = await browser.client.post("/admin/api/change", headers={"Authorization": said})
+        response = await browser.client.post("/admin/api/rules/change", headers={"Authorization": said})
         assert response.status == 401
         assert response.content_type == "application/problem+json"
         assert made == []

@@ -209,7 +209,9 @@ async def test_an_open_browser_is_not_enough_to_change_the_password(tmp_path):
 
 async def test_a_token_made_on_the_desk_opens_the_api_until_it_is_removed(tmp_path):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
-        shown = await (await browser.post("/admin/access/token", {"name": "backup"})).text()
+        shown = await (
+            await browser.post("/admin/access/token", {"name": "backup", "scope-read": "1"})
+        ).text()
         token = re.search(r">(lm_[^<]+)<", shown)[1]
         assert token not in await browser.text("/admin/access")
         headers = {"Authorization": f"Bearer {token}"}
