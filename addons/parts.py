@@ -39,6 +39,7 @@ from proxy.office.standins import DistantOffice
 from proxy.portal.start import told_of
 from proxy.readers.clients import ClientHasher
 from proxy.readers.detour import Detours
+from proxy.readers.serviceworkers import WorkerOrigins
 from proxy.rules.domains import DomainList
 from proxy.rules.model import NO_RULE
 from proxy.rules.remembered import RememberedVerdicts
@@ -81,6 +82,7 @@ class Parts:
             self.office = office
         self._bodies = BodyServer()
         self._detours = detours or Detours()
+        self._workers = WorkerOrigins(data / "readers" / "serviceworkers.sqlite")
         self.under_way = UnderWay()
         self._build()
 
@@ -116,6 +118,22 @@ class Parts:
             portal=portal,
             offline=offline,
         )
+        self._repair = Repair(
+            office.mender,
+            office.reader,
+            office.misses,
+            deadline_s=settings.repair.deadline_s,
+            visitors=office.visitors,
+            hasher=hasher,
+            offline=offline,
+            portal=portal,
+            withheld=office.withheld,
+            archives=office.archives,
+            rules=self._rules,
+            detours=self._detours,
+            sends_round=lambda: portal() and premises.settings.proxy.detour,
+            workers=self._workers,
+        )
         self._helper = Helper(
             office.searcher,
             office.reader,
@@ -129,6 +147,7 @@ class Parts:
             show_anyway=self._soft404.show_anyway,
             archives=office.archives,
             detours=self._detours,
+            show_missed=self._repair.show_missed,
         )
         self._cache = Cache(settings.cache, premises.responses, Flights(), self._bodies, offline=offline)
         self._quick = Quick(
@@ -154,21 +173,6 @@ class Parts:
             visitors=office.visitors,
             hasher=hasher,
             max_bytes=settings.collection.max_document_bytes,
-        )
-        self._repair = Repair(
-            office.mender,
-            office.reader,
-            office.misses,
-            deadline_s=settings.repair.deadline_s,
-            visitors=office.visitors,
-            hasher=hasher,
-            offline=offline,
-            portal=portal,
-            withheld=office.withheld,
-            archives=office.archives,
-            rules=self._rules,
-            detours=self._detours,
-            sends_round=lambda: portal() and premises.settings.proxy.detour,
         )
         self._follow = Follow(office.visitors, hasher)
 
@@ -234,6 +238,7 @@ class Parts:
         if self.desk is not None:
             await self.desk.stop()
         await self._bodies.stop()
+        self._workers.close()
         await self.office.close()
         await self.premises.close()
 
