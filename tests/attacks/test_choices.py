@@ -14,6 +14,10 @@ from tests.integration.processes import eventually, linkmend, serving
 
 HELPER = "/.well-known/linkmend"
 NETWORKS = 12
+MUSEUM = "museum.example.com"
+"""The site under a public name: lists of other schools tell of no others."""
+LED = "127.1.201"
+"""The network whose users a rule leads straight to pages that the text is sure of."""
 TEXT = "<p>Words that have nothing to do with the address of the page, nor with that of any other.</p>"
 
 
@@ -23,10 +27,12 @@ def school(tmp_path_factory):
     home = tmp_path_factory.mktemp("choices")
     (home / "rules").mkdir()
     (home / "rules" / "lead.toml").write_text(
-        "[[rule]]\nurl = ['*led=1']\nauto_follow = 0.3\n", encoding="utf-8"
+        f'[[rule]]\nclient = ["{LED}.0/24"]\nauto_follow = 0.3\n', encoding="utf-8"
     )
     settings = f'[collection]\ncommit_every_s = 0.2\n[rules]\nfolder = "{home / "rules"}"\n'
-    with Origin() as site, serving(home / "data", settings=settings) as running:
+    names = home / "names.json"
+    names.write_text(json.dumps({MUSEUM: ["127.0.0.1"]}), encoding="utf-8")
+    with Origin() as site, serving(home / "data", settings=settings, names=names) as running:
         made = School(running, site)
         titles = {
             "marmots": "Marmots",
@@ -40,6 +46,7 @@ def school(tmp_path_factory):
             page = f"<title>{title}</title>{TEXT}<p>{name}</p>"
             site.pages[f"/held/{name}"] = reply(page, Cache_Control="max-age=600")
             assert reader.open_page(made.held(name)).status == 200
+        assert reader.open_page(made.public("held/o0")).status == 200
         eventually(lambda: "held/o3" in reader.search("Ocelots").text, "the pages were not read")
         yield made
 
@@ -52,6 +59,9 @@ class School:
     def held(self, name):
         return f"{self.site.url}/held/{name}"
 
+    def public(self, path):
+        return f"http://{MUSEUM}:{self.site.port}/{path}"
+
     def user(self, network, device=1):
         return Client(self.running.url, source=f"127.1.{network}.{device}")
 
@@ -61,10 +71,7 @@ class School:
 
     def click(self, user, lost, page, *, by=None):
         """Whether the page was offered to a user, who clicks on it; `by` is who sends the click."""
-        answer = user.open_page(lost)
-        shown = (
-            user.open_page(lost) if answer.status == 302 else answer
-        ).text  # who comes back sees the list
+        shown = user.open_page(lost).text
         ping = re.search(rf'href="{re.escape(page)}" ping="([^"]+)"', shown)
         assert ping, f"{page} is not offered for {lost}"
         path = ping[1].replace("&amp;", "&")
@@ -125,32 +132,31 @@ def test_a_network_has_one_vote_however_many_addresses_it_has(school):
 
 
 def test_choices_put_no_page_before_one_that_the_text_supports_and_lead_nobody(school):
-    lost, led = school.site.url + "/old/marmots.html", school.site.url + "/old/marmots.html?led=1"
+    lost = school.site.url + "/old/marmots.html"
     best, other = school.held("marmots"), school.held("more")
     before = school.offered(lost)
     assert [each["url"] for each in before][:2] == [best, other]
     school.chosen_by(NETWORKS, lost, other)
-    school.chosen_by(NETWORKS, led, other)
     after = school.offered(lost)
     assert [(each["url"], each["confidence"]) for each in after] == [
         (each["url"], each["confidence"]) for each in before
     ]
     # Control: a user is led where the text is sure, and to the page that it is sure of.
-    answer = school.user(201).open_page(led)
+    answer = Client(school.running.url, source=f"{LED}.1").open_page(lost)
     assert (answer.status, answer.headers["Location"]) == (302, best)
     exported = linkmend("repairs", "export", "-", "--data", school.running.data)
     assert (exported.returncode, exported.stdout) == (0, ""), exported.stderr
 
 
 def test_choices_decide_between_pages_that_are_as_good_but_lead_nobody_there(school):
-    lost, led = school.site.url + "/old/wells-springs", school.site.url + "/old/wells-springs?led=1"
+    lost = school.site.url + "/old/wells-springs"
+    led, led_later = (Client(school.running.url, source=f"{LED}.{device}") for device in (2, 3))
     first, second = [each["url"] for each in school.offered(lost)][:2]
-    assert school.user(202).open_page(led).status == 302, "the control: somebody is led"
+    assert led.open_page(lost).headers["Location"] == first, "the control: a user is led"
     school.chosen_by(3, lost, second)
-    school.chosen_by(3, led, second)
     assert [each["url"] for each in school.offered(lost)][:2] == [second, first]
     assert school.offered(lost)[0]["source"] == "shared"
-    assert school.user(203).open_page(led).status == 404
+    assert led_later.open_page(lost).status == 404
 
 
 def test_an_admin_sees_who_stands_behind_a_choice_and_forgets_it(school):
@@ -163,14 +169,14 @@ def test_an_admin_sees_who_stands_behind_a_choice_and_forgets_it(school):
 
 
 def test_a_list_of_another_school_adds_no_page_and_puts_none_first(school, tmp_path):
-    lost, best = "http://museum.example.com/old/marmots", school.held("marmots")
+    lost, best = school.public("old/marmots"), school.held("marmots")
     before = school.offered(lost)
     assert before[0]["url"] == best
     lines = [
         {
             "school": f"School {number}",
             "url": lost,
-            "chosen": "http://museum.example.com/evil",
+            "chosen": school.public("held/o0"),
             "times": 1_000_000,
             "refused": 0,
         }
