@@ -43,7 +43,8 @@ class Detour:
         client = self._hasher.hash(flow.client_conn.peername[0])
         # A script that asks another origin says so; no navigation that only reads does.
         by_script = flow.request.method != "GET" or "origin" in flow.request.headers
-        flow.metadata[_BACK] = None if by_script else self._detours.arrived(url_of(flow), seal, client)
+        missed = None if by_script else self._detours.arrived(url_of(flow), seal, client)
+        flow.metadata[_BACK] = None if missed is None or missed.at_portal else missed
 
 
 class Arrival:

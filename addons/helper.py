@@ -40,7 +40,8 @@ from proxy.portal.helper import (
 )
 from proxy.portal.start import Told
 from proxy.readers.clients import ClientHasher, network_of
-from proxy.readers.detour import Detours
+from proxy.readers.detour import Detours, Missed, unmarked
+from proxy.readers.navigation import is_navigation
 from proxy.seams import Archives, MissLog, Reader
 from proxy.settings import split_address
 from repair.turns import Searches
@@ -69,7 +70,10 @@ class Helper:
         show_anyway: Callable[[str, str], Awaitable[str | None]],
         archives: Archives,
         detours: Detours,
+        show_missed: Callable[[http.HTTPFlow, str, Missed], Awaitable[RenderedPage]],
     ) -> None:
+        """`show_missed` makes the repair page of a miss that is shown at the portal."""
+        self._show_missed = show_missed
         self._searcher = searcher
         self._reader = reader
         self._misses = misses
@@ -119,7 +123,8 @@ class Helper:
                 else:
                     if isinstance(call, Chose):
                         self._note_choice(call, flow, client)
-                    page = await self._answer(call, texts, client)
+                    missed = await self._missed(call, flow, client) if isinstance(call, Back) else None
+                    page = missed or await self._answer(call, texts, client)
             except TimeoutError:
                 log.warning(
                     "no answer within %.1f s: %s", self.deadline_s, flow.request.path.partition("?")[0]
@@ -174,11 +179,24 @@ class Helper:
             case ToPortal(url=url):
                 return pages.redirect(url)
             case Back(url=url):
-                if self._detours.leads_back(url, client):
-                    return pages.redirect(url)
-                return pages.refused_page(404, texts, portal=self._portal())
+                bare, seal = unmarked(url)
+                if seal is None or not self._detours.is_ours(bare, seal, client):
+                    return pages.refused_page(404, texts, portal=self._portal())
+                missed = self._detours.arrived(bare, seal, client)
+                # Too late, or loaded again: from the beginning.
+                return pages.redirect(bare if missed is None or missed.at_portal else url)
             case Refused(status=status):
                 return pages.refused_page(status, texts, portal=self._portal())
+
+    async def _missed(self, call: Back, flow: http.HTTPFlow, client: str) -> RenderedPage | None:
+        """The repair page, where the way round ends here; None where it leads on."""
+        url, seal = unmarked(call.url)
+        missed = self._detours.arrived(url, seal, client) if seal is not None else None
+        if missed is None or not missed.at_portal:
+            return None
+        if not is_navigation(flow.request.method, header_list(flow.request.headers)):
+            return None
+        return await self._show_missed(flow, url, missed)
 
     def _note_choice(self, call: Chose, flow: http.HTTPFlow, client: str) -> None:
         network = self._hasher.hash(network_of(flow.client_conn.peername[0]))

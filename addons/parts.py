@@ -42,6 +42,7 @@ from proxy.office.standins import DistantOffice
 from proxy.portal.start import told_of
 from proxy.readers.clients import ClientHasher
 from proxy.readers.detour import Detours
+from proxy.readers.serviceworkers import WorkerOrigins
 from proxy.rules.domains import DomainList
 from proxy.rules.model import NO_RULE
 from proxy.rules.remembered import RememberedVerdicts
@@ -84,6 +85,7 @@ class Parts:
             self.office = office
         self._bodies = BodyServer()
         self._detours = detours or Detours()
+        self._workers = WorkerOrigins(data / "readers" / "serviceworkers.sqlite")
         self.under_way = UnderWay()
         self._build()
 
@@ -120,6 +122,22 @@ class Parts:
             portal=portal,
             offline=offline,
         )
+        self._repair = Repair(
+            office.mender,
+            office.reader,
+            office.misses,
+            deadline_s=settings.repair.deadline_s,
+            visitors=office.visitors,
+            hasher=hasher,
+            offline=offline,
+            portal=portal,
+            withheld=office.withheld,
+            archives=office.archives,
+            rules=self._rules,
+            detours=self._detours,
+            sends_round=lambda: portal() and premises.settings.proxy.detour,
+            workers=self._workers,
+        )
         self._helper = Helper(
             office.searcher,
             office.reader,
@@ -133,6 +151,7 @@ class Parts:
             show_anyway=self._soft404.show_anyway,
             archives=office.archives,
             detours=self._detours,
+            show_missed=self._repair.show_missed,
         )
         self._cache = Cache(settings.cache, premises.responses, Flights(), self._bodies, offline=offline)
         self._quick = Quick(
@@ -159,21 +178,6 @@ class Parts:
             hasher=hasher,
             max_bytes=settings.collection.max_document_bytes,
             harmless_fields=settings.cache.harmless_fields,
-        )
-        self._repair = Repair(
-            office.mender,
-            office.reader,
-            office.misses,
-            deadline_s=settings.repair.deadline_s,
-            visitors=office.visitors,
-            hasher=hasher,
-            offline=offline,
-            portal=portal,
-            withheld=office.withheld,
-            archives=office.archives,
-            rules=self._rules,
-            detours=self._detours,
-            sends_round=lambda: portal() and premises.settings.proxy.detour,
         )
         self._follow = Follow(office.visitors, hasher)
 
@@ -243,6 +247,7 @@ class Parts:
         if self.desk is not None:
             await self.desk.stop()
         await self._bodies.stop()
+        self._workers.close()
         await self.office.close()
         await self.premises.close()
 

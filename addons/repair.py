@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from mitmproxy import http
@@ -31,16 +32,18 @@ from proxy.mending import Mended, Miss, bare
 from proxy.misses.record import MissRecord, new_miss_id
 from proxy.pages.copies import copy_page
 from proxy.pages.language import Catalogue, choose
+from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import PageContext, auto_follow_target
 from proxy.pages.rulepages import led_elsewhere
 from proxy.pages.simple import redirect
 from proxy.readers.clients import ClientHasher
 from proxy.readers.detour import Detours, Missed
-from proxy.readers.navigation import asks_for_repair, may_be_script, wants_json
+from proxy.readers.navigation import asks_for_repair, may_be_script, says_how, tells_of_worker, wants_json
 from proxy.readers.privacy import is_personal_url, shareable_url
+from proxy.readers.serviceworkers import WorkerOrigins
 from proxy.readers.visitors import Visitors
 from proxy.readers.withheld import WithheldPages
-from proxy.rules.model import Verdict
+from proxy.rules.model import NO_RULE, Verdict
 from proxy.seams import Archives, Mender, MissLog, Reader
 from proxy.seldom import Seldom
 from repair.detect import broken, miss_kind
@@ -73,8 +76,10 @@ class Repair:
         rules: Rules,
         detours: Detours,
         sends_round: Callable[[], bool],
+        workers: WorkerOrigins,
     ) -> None:
         """`sends_round` tells whether those who may be scripts are to go by way of the portal."""
+        self._workers = workers
         self.deadline_s = deadline_s
         self._mender = mender
         self._reader = reader
@@ -89,6 +94,11 @@ class Repair:
         self._without = Seldom(log)
         self._detours = detours
         self._sends_round = sends_round
+
+    def requestheaders(self, flow: http.HTTPFlow) -> None:
+        """Remember which sites have service workers."""
+        if tells_of_worker(flow.request.headers.items(multi=True)):
+            self._workers.note(url_of(flow))
 
     def response_now(self, flow: http.HTTPFlow) -> bool:
         return miss_of(flow) is None
@@ -105,6 +115,10 @@ class Repair:
             write_page(flow, instead, ours="rule", keep=_KEPT, also=(("Linkmend-Miss", kind.value),))
         if instead is not None or is_left_alone(flow):
             return
+        if self._may_be_worker(flow):
+            if self._sends_round():
+                self._send_round(flow, kind, at_portal=True, ask=self._ask(url_of(flow), verdict))
+            return
         if self._may_be_script(flow):
             self._send_round(flow, kind)
             return
@@ -114,11 +128,24 @@ class Repair:
             return
         miss = self._miss(flow, kind, verdict, texts)
         mended = await self._mended(miss, verdict)
-        record = self._record(flow, miss, mended.found, (time.perf_counter() - started) * 1000)
+        record = self._record(miss, mended.found, started, rule=verdict.rule)
         self._withhold(flow, record.id)
         if not await self._led(flow, mended.found, verdict):
             self._write(flow, mended)
         self._misses.record(record)
+
+    def _may_be_worker(self, flow: http.HTTPFlow) -> bool:
+        """Whether a service worker of the site may read the answer. There is none on plain http, but for localhost.
+
+        Of a browser that does not say how a request came about nothing is known, unless there is no portal to send
+        it to: then it is answered as on plain http.
+        """
+        request = request_of(flow)
+        if request.method != "GET":
+            return False
+        if says_how(request.headers):
+            return self._workers.has(request.url)
+        return request.url.startswith("https:") and may_be_script(request.headers) and self._sends_round()
 
     def _may_be_script(self, flow: http.HTTPFlow) -> bool:
         """Whether a script of the site may be asking; in transparent and reverse mode there is no way to find out."""
@@ -126,7 +153,9 @@ class Repair:
         may_be = request.method == "GET" and may_be_script(request.headers)
         return may_be and missed_before(flow) is None and self._sends_round()
 
-    def _send_round(self, flow: http.HTTPFlow, kind: MissKind) -> None:
+    def _send_round(
+        self, flow: http.HTTPFlow, kind: MissKind, *, at_portal: bool = False, ask: bool | None = None
+    ) -> None:
         """By way of the portal, where no script can follow and read. Who came from there in vain, or cannot be sent
         for the length of the address, has the answer as it came."""
         if has_been_round(flow) or flow.response is None:
@@ -141,11 +170,42 @@ class Repair:
             referrer=flow.request.headers.get("referer", ""),
             missed=page.missed if page is not None else "",
             failure=failure if isinstance(failure, Failure) else None,
+            at_portal=at_portal,
+            ask=ask,
         )
         way = self._detours.way(url_of(flow), self._client(flow), missed)
         if way is not None:
             self._withhold(flow, miss_id)
             write_page(flow, redirect(way), ours="detour", keep=_KEPT)
+
+    async def show_missed(self, flow: http.HTTPFlow, url: str, missed: Missed) -> RenderedPage:
+        """The repair page for who was sent to the portal because of a miss under `url`."""
+        started, lost = time.perf_counter(), missed.missed or url
+        texts = choose(flow.request.headers.get("accept-language"))
+        copy = await self._reader.copy(url) if missed.kind is MissKind.OFFLINE else None
+        if copy is not None:
+            return copy_page(copy, texts)
+        failure, client = missed.failure, self._client(flow)
+        context = PageContext(
+            language=texts.code,
+            status=missed.status,
+            miss_id=missed.miss_id,
+            offline=self._offline(),
+            error_detail=failure.error if failure is not None else "",
+            fault=failure.fault if failure is not None else "",
+            portal=self._portal(),
+            anyway=bool(missed.missed),
+            search_template=self._archives.shown.search_template,
+            framed=flow.request.headers.get("sec-fetch-dest", "document") != "document",
+            at_portal=True,
+        )
+        click = Click(referrer=missed.referrer or None, recent=tuple(self._visitors.recent(client)))
+        link = BrokenLink(url=lost, kind=missed.kind)
+        miss = Miss(link=link, click=click, client=client, ask=missed.ask, context=context)
+        mended = await self._mended(miss, NO_RULE)
+        self._misses.record(self._record(miss, mended.found, started))
+        status: Headers = (("Proxy-Status", proxy_status(failure)),) if failure is not None else ()
+        return replace(mended.page, headers=(*mended.page.headers, *status))
 
     def _withhold(self, flow: http.HTTPFlow, miss_id: str) -> None:
         if (page := withheld_of(flow)) is not None:
@@ -218,9 +278,7 @@ class Repair:
                 self._archives.note(miss.context.miss_id, miss.client, miss.link, ask=miss.ask)
             return bare(miss)
 
-    def _record(
-        self, flow: http.HTTPFlow, miss: Miss, found: RankedAlternatives, latency_ms: float
-    ) -> MissRecord:
+    def _record(self, miss: Miss, found: RankedAlternatives, started: float, *, rule: str = "") -> MissRecord:
         return MissRecord(
             id=miss.context.miss_id,
             at=datetime.now(UTC),
@@ -228,10 +286,10 @@ class Repair:
             kind=found.link.kind,
             source_url=shareable_url(found.link.source_url) if found.link.source_url else None,
             client=miss.client,
-            rule=verdict_of(flow).rule,
+            rule=rule,
             offered=(*(item.url for item in found.alternatives), *found.shortened),
-            status=flow.response.status_code if flow.response else 0,
-            latency_ms=latency_ms,
+            status=miss.context.status,
+            latency_ms=(time.perf_counter() - started) * 1000,
             query="" if is_personal_url(found.link.url) else found.query,
             language=miss.context.language,
             copy=found.copy_at is not None,

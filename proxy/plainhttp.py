@@ -21,7 +21,7 @@ _LINE = re.compile(rb"(GET|HEAD) ((?:http://[a-z0-9.:_-]+)?/[!\"$-~]*) HTTP/1\.1
 _FIELDS = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[!-~](?:[ -~]*[!-~])?\r\n)+\r\n")
 _AUTHORITY = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_-])?(?::[1-9][0-9]{0,4})?")
 _END = b"\r\n\r\n"
-# Of a body, a protocol change or a connection, and so for the full parser.
+# Of a body, a protocol change, a connection or a service worker, and so for the full parser.
 _REFUSED = frozenset(
     {
         "content-length",
@@ -29,6 +29,7 @@ _REFUSED = frozenset(
         "http2-settings",
         "keep-alive",
         "proxy-authorization",
+        "service-worker",
         "te",
         "trailer",
         "transfer-encoding",

@@ -129,7 +129,7 @@ class Repairer:
 
     def _preferred(self, link: BrokenLink, ranked: Sequence[Ranked]) -> Sequence[Ranked]:
         """What users chose before decides between pages that the text supports as much."""
-        return prefer(ranked, self._hints.favourites(link.url)) if self._hints and len(ranked) > 1 else ranked
+        return prefer(ranked, self._hints.favourites(link.url)) if self._hints else ranked
 
     def _pinned(self, link: BrokenLink, shown: Sequence[str]) -> tuple[Alternative, ...]:
         """What an admin chose for the link's target: certain, and offered whether we hold it or not."""

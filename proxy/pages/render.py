@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from proxy.pages.language import Catalogue
-from proxy.portal.helper import PORTAL, SEARCH_PATH
+from proxy.portal.helper import PORTAL, PORTAL_HOST, SEARCH_PATH
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -127,8 +127,8 @@ def _policy(framable: bool, images: str) -> str:
         f"script-src '{_hash(_SCRIPT)}'",
         f"img-src data: {images}".strip(),
         "connect-src 'self'",
-        # Browsers apply form-action to redirects too, and a search on a plain http site is sent to the portal.
-        f"form-action 'self' {PORTAL}",
+        # Browsers apply form-action to redirects too, and a search is sent to the portal.
+        f"form-action 'self' {PORTAL} https://{PORTAL_HOST}",
         "base-uri 'none'",
         _SANDBOX,
     ]

@@ -46,7 +46,7 @@ class PageContext:
     `miss_id` ties clicks to the miss log, empty for none; `portal` as in `render.html_page`; `anyway` when the page
     that was taken for missing can be shown all the same; `findings` are what is known of archived versions, None
     where archives may not be asked; `search_template` as in `archivepage.ArchiveContext`; `framed` when the page is
-    shown in a frame of another.
+    shown in a frame of another; `at_portal` when it does not stand under the address that is missing.
     """
 
     language: str
@@ -61,6 +61,7 @@ class PageContext:
     findings: Findings | None = None
     search_template: str = ""
     framed: bool = False
+    at_portal: bool = False
 
     @property
     def texts(self) -> Catalogue:
@@ -209,6 +210,7 @@ def _html_page(
         kind=found.link.kind.value,
         anyway=anyway_path(context.miss_id) if context.anyway and context.miss_id else "",
         lost=address(found.link.url),
+        again=link_target(found.link.url) or "" if context.at_portal else "",
         offers=offers,
         later=sum(item.later for item in offers),
         copy_date=context.texts.date(found.copy_at) if found.copy_at else "",

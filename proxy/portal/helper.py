@@ -6,8 +6,9 @@ school; a script of the visited site must read neither:
 
 - Where the browser says how a request came about (Sec-Fetch-*; https and localhost only), only a person's
   navigation of a whole window is answered, never fetch(), XHR or a frame.
-- On plain http it says nothing, and a script can imitate every header that is left. There the reader is sent on to
-  the portal: another origin, whose pages the browser does not let the script read.
+- On plain http it says nothing, and a script can imitate every header that is left. On https a service worker of the
+  site may read the answer to a navigation. So the user is sent on to the portal: another origin, whose pages the
+  browser lets neither read, and where sites have no workers.
 
 What archives have of a missing page is for the reader it was missing to, who knows the id of the miss. The script of
 the repair page asks for it from inside the sandbox, that is with `Origin: null`, which no page of a site sends.
@@ -20,6 +21,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from proxy.pages.timeview import TimeView, parameters, view_of
 from proxy.portal.devices import CertificateForm
+from proxy.readers.navigation import may_be_handed_on
 
 PORTAL_HOST = "linkmend.internal"
 PORTAL = f"http://{PORTAL_HOST}"
@@ -228,7 +230,7 @@ def route(
     if isinstance(wanted, Mementos) and wanted.part:
         return wanted if _from_the_sandbox(headers) else Refused(status=403)
     if isinstance(wanted, Search | Copy | Mementos | Portal | Privacy):
-        return _guarded(wanted, dict(headers), in_the_open=at_portal or not portal_reachable)
+        return _guarded(wanted, headers, scheme=parts.scheme, in_the_open=at_portal or not portal_reachable)
     return wanted
 
 
@@ -293,13 +295,17 @@ def _archived(method: str, url: str, headers: list[tuple[str, str]], *, base: st
     return Refused(status=403) if by_a_page else Archived(target="/" + url.split("/", 3)[3], base=base)
 
 
-def _guarded(wanted: _Guarded, headers: dict[str, str], *, in_the_open: bool) -> HelperCall | DeviceCall:
-    told = navigation(headers.items())
+def _guarded(
+    wanted: _Guarded, headers: Iterable[tuple[str, str]], *, scheme: str, in_the_open: bool
+) -> HelperCall | DeviceCall:
+    told = navigation(headers)
+    handed_on = may_be_handed_on(headers)
     if told is False:
         return Refused(status=403)
-    if told is None and not in_the_open:
-        return ToPortal(url=PORTAL + _path(wanted))
-    return wanted
+    if not in_the_open and (told is None or handed_on or scheme == "https"):
+        return ToPortal(url=f"{scheme}://{PORTAL_HOST}{_path(wanted)}")
+    # Where there is no portal to go to, nothing is better than what a worker reads.
+    return Refused(status=403) if handed_on else wanted
 
 
 def _path(wanted: _Guarded) -> str:

@@ -12,6 +12,9 @@ be a script is sent round:
                                            ▼
                                    http://site/missing?linkmend-way=SEAL  ──►  the repair page
 
+On https there may be a service worker of the site, which reads what comes back under its address. There the way ends
+at the portal, where sites have no workers, and the repair page is shown there (`Missed.at_portal`).
+
 The seal is in a redirect, which no script can read, and says all that is needed to answer without asking the site
 again. It is good for one client, one address and a minute. The script of our page takes it out of the address bar.
 """
@@ -58,6 +61,10 @@ class Missed:
     referrer: str = ""
     missed: str = ""
     failure: Failure | None = None
+    at_portal: bool = False
+    """Whether the repair page is shown at the portal, not under the address that is missing."""
+    ask: bool | None = None
+    """At the portal: whether archives may be asked, None that they may not even be looked up."""
 
 
 class Detours:
@@ -89,10 +96,13 @@ class Detours:
         good_until, *told = json.loads(payload)
         return _missed(told) if self._clock() <= good_until else None
 
-    def leads_back(self, marked: str, client: str) -> bool:
-        """Whether the portal may send this client there."""
-        url, seal = unmarked(marked)
-        return seal is not None and self.arrived(url, seal, client) is not None
+    def is_ours(self, url: str, seal: str, client: str) -> bool:
+        """Whether we sealed this for the client, however long ago."""
+        try:
+            payload, told_sum = map(_bytes, seal.split(".", 1))
+        except (ValueError, binascii.Error):
+            return False
+        return hmac.compare_digest(self._sum(url, client, payload), told_sum)
 
     def _sum(self, url: str, client: str, payload: bytes) -> bytes:
         said = b"\0".join((client.encode("utf-8", "replace"), url.encode("utf-8", "replace"), payload))
@@ -115,11 +125,13 @@ def _told(missed: Missed) -> list[object]:
         missed.referrer if len(missed.referrer) <= _MAX_TEXT else "",
         missed.missed if len(missed.missed) <= _MAX_TEXT else "",
         failure and (failure.kind.value, failure.error, failure.status, failure.detail[:200], failure.fault),
+        missed.at_portal,
+        missed.ask,
     ]
 
 
 def _missed(told: list[Any]) -> Missed:
-    kind, status, miss_id, headers, referrer, missed, failure = told
+    kind, status, miss_id, headers, referrer, missed, failure, at_portal, ask = told
     return Missed(
         kind=MissKind(kind),
         status=status,
@@ -128,6 +140,8 @@ def _missed(told: list[Any]) -> Missed:
         referrer=referrer,
         missed=missed,
         failure=_failure(*failure) if isinstance(failure, list) else None,
+        at_portal=at_portal,
+        ask=ask,
     )
 
 

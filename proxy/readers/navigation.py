@@ -5,11 +5,26 @@ name HTML and rate nothing above it. `Accept: */*`, which curl, image loaders an
 no navigation: a demonstration with curl adds `-H 'Accept: text/html'`. Programs that ask for JSON get it as JSON.
 
 A script of a site can send any Accept it likes: where Sec-Fetch-* is missing, it may be one (`may_be_script`).
+
+What a browser sends for a person it may also hand to a service worker of the site. Seen with Chromium 156 and Firefox
+153, each worker reading the body:
+
+    fetch(event.request) in a worker      Sec-Fetch-Dest: empty (Sec-Fetch-Mode: navigate, in Firefox same-origin)
+    any other fetch in a worker           Sec-Fetch-Dest: empty
+    navigation preload                    Service-Worker-Navigation-Preload: any text of the site's, also none at all
+    a race with the network (Chromium)    nothing at all (`proxy.readers.serviceworkers`)
+
+So an answer is rewritten only where all that the browser itself says is known to be harmless: of the fields that no
+script can set, those that are not known here may mean yet another way to read it.
 """
+
+from collections.abc import Iterable
 
 from proxy.cache.entry import Headers, values
 
 _DOCUMENTS = frozenset(("document", "iframe", "frame"))
+_HARMLESS = ("sec-fetch-", "sec-ch-", "sec-gpc")
+"""Fields of browsers, out of reach of scripts, that say nothing of who else reads the answer."""
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 
 
@@ -20,6 +35,8 @@ def is_navigation(method: str, headers: Headers) -> bool:
     destination = _first(headers, "sec-fetch-dest")
     if destination:
         return destination in _DOCUMENTS and _first(headers, "sec-fetch-mode") in ("", "navigate")
+    if says_how(headers):
+        return False
     # Not asked of requests with Sec-Fetch-Dest: Android's web views send X-Requested-With with everything.
     if values(headers, "x-requested-with"):
         return False
@@ -36,8 +53,11 @@ def wants_json(headers: Headers) -> bool:
 def asks_for_repair(method: str, headers: Headers) -> bool:
     """Whether an answer to this request may be rewritten: a navigation, or a program (no browser) that wants JSON.
 
+    Never what a service worker reads.
     A browser's script that wants JSON never is one: it expects its own server's errors.
     """
+    if may_be_handed_on(headers):
+        return False
     if is_navigation(method, headers):
         return True
     if not _may_be_document(method, headers) or _from_browser(headers):
@@ -53,10 +73,41 @@ def may_be_script(headers: Headers) -> bool:
     scripts Accept-Encoding, and Accept-Language can be changed but not left out). Programs have one of them at most,
     unless told otherwise. A User-Agent says nothing: in Firefox a script may choose it.
     """
-    if any(name.lower().startswith("sec-fetch-") for name, _ in headers):
+    if says_how(headers):
         return False
     codings = ",".join(values(headers, "accept-encoding")).lower()
     return "gzip" in codings and any(name.lower() == "accept-language" for name, _ in headers)
+
+
+def says_how(headers: Headers) -> bool:
+    """Whether the browser says how the request came about (Fetch Metadata); programs and old browsers do not."""
+    return any(name.lower().startswith("sec-fetch-") for name, _ in headers)
+
+
+def may_be_handed_on(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether the browser may give the answer to a service worker of the site, by what it says itself.
+
+    The mere presence of a field counts: its text is the site's to choose.
+    """
+    return any(
+        name[:1] in "sS"
+        and (lower := name.lower()).startswith(("sec-", "service-worker"))
+        and not lower.startswith(_HARMLESS)
+        and lower != "sec-purpose"  # which `is_navigation` reads
+        for name, _ in headers
+    )
+
+
+def tells_of_worker(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether a request shows that its site has a service worker, or is about to."""
+    told = {name.lower(): value.strip().lower() for name, value in headers if name[:1] in "sS"}
+    destination = told.get("sec-fetch-dest")
+    return (
+        "service-worker" in told
+        or "service-worker-navigation-preload" in told
+        or destination == "serviceworker"
+        or (destination == "empty" and told.get("sec-fetch-mode") == "navigate")
+    )
 
 
 def _may_be_document(method: str, headers: Headers) -> bool:

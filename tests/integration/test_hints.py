@@ -1,4 +1,7 @@
-"""What the proxy learns beside words, from what passes through it and from what readers choose."""
+"""What the proxy learns beside words, from what passes through it and from what users choose."""
+
+import re
+from html import unescape
 
 import pytest
 
@@ -46,20 +49,22 @@ def test_a_directory_whose_pages_are_seen_to_move_is_followed_for_a_page_that_is
     assert eventually(moved, "the move was not learnt")["confidence"] > 0.6
 
 
-def test_what_one_reader_chose_comes_up_for_the_next(origin, start_linkmend):
+def test_what_three_networks_chose_comes_before_what_is_as_good(origin, start_linkmend):
     url = start_linkmend(settings=SETTINGS).url
-    first, next_one = Client(url, source="127.0.0.31"), Client(url, source="127.0.0.32")
+    users = [Client(url, source=f"127.0.{network}.31") for network in range(1, 5)]
     marmots = {f"m{number}": f"Marmots part {number}" for number in range(3)}
-    read(origin, first, **marmots, **{f"o{number}": f"Otters {number}" for number in range(9)})
+    read(origin, users[0], **marmots, **{f"o{number}": f"Otters {number}" for number in range(9)})
     lost = origin.url + "/papers/marmots-part"
-    before = list(offered(first, lost))
+    before = list(offered(users[0], lost))
     chosen = before[-1]
-    assert first.open_page(chosen).status == 200
+    for user in users[:3]:
+        ping = re.search(rf'href="{re.escape(chosen)}" ping="([^"]+)"', user.open_page(lost).text)
+        assert user.get(origin.url + unescape(ping[1]), method="POST").status == 204
 
     def came_up():
-        now = offered(next_one, lost)
+        now = offered(users[3], lost)
         return now if chosen in now and "shared" in now[chosen]["reasons"] else None
 
-    now = eventually(came_up, "the choice was not noted")
+    now = eventually(came_up, "the choices were not noted")
     assert list(now).index(chosen) < before.index(chosen)
     assert now[chosen]["source"] == "shared"

@@ -7,7 +7,7 @@ for (const link of document.querySelectorAll("a[ping]")) {
   link.addEventListener("auxclick", (event) => event.button === 1 && tell());
 }
 // A reload is the reader's own request; a click from inside the sandbox would leave strict cookies behind.
-document.getElementById("again")?.addEventListener("click", (event) => {
+document.querySelector("#again[href='']")?.addEventListener("click", (event) => {
   event.preventDefault();
   location.reload();
 });

@@ -10,6 +10,7 @@ from addons.flows import OURS
 from addons.helper import Helper
 from proxy.archives.own import OwnArchive
 from proxy.misses.store import MissStore
+from proxy.pages.simple import redirect
 from proxy.portal.start import told_of
 from proxy.readers.clients import ClientHasher
 from proxy.readers.detour import Detours
@@ -48,6 +49,7 @@ def helper(tmp_path):
         show_anyway=shown_to_nobody_but_the_first,
         archives=archives_of(tmp_path, collection, threads),
         detours=Detours(),
+        show_missed=shown_in_vain,
     )
     threads.shutdown()
     collection.close()
@@ -56,6 +58,10 @@ def helper(tmp_path):
 
 async def shown_to_nobody_but_the_first(miss_id, client):
     return "http://school.test/withheld" if miss_id == "a" * 16 else None
+
+
+async def shown_in_vain(flow, url, missed):
+    return redirect(url)
 
 
 async def ask(helper, url, **about):

@@ -15,7 +15,8 @@ from proxy.failures import failure_of
 from proxy.mending import Mender
 from proxy.misses.store import MissStore
 from proxy.readers.clients import ClientHasher
-from proxy.readers.detour import Detours
+from proxy.readers.detour import Detours, unmarked
+from proxy.readers.serviceworkers import WorkerOrigins
 from proxy.readers.visitors import Visitors
 from proxy.readers.withheld import Withheld, WithheldPages
 from proxy.rules.live import LiveRules
@@ -55,6 +56,7 @@ class School:
         self.rules = Rules(RememberedVerdicts(self.live), portal=lambda: True)
         reader = Reader(self.collection, self.threads)
         self.detours, self.sends_round = Detours(), True
+        self.workers = WorkerOrigins()
         self.addon = Repair(
             Mender(
                 Repairer(self.collection, RepairSettings(), self.threads),
@@ -75,6 +77,7 @@ class School:
             rules=self.rules,
             detours=self.detours,
             sends_round=lambda: self.sends_round,
+            workers=self.workers,
         )
 
     def noted(self):
@@ -122,6 +125,42 @@ async def test_when_what_archives_said_cannot_be_read_the_repair_page_goes_out_w
     flow = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE)
     await school.addon.response(flow)
     assert f'data-url="{SITE}/earth/volcanoes"' in flow.response.get_text()
+
+
+NAVIGATION = [*BROWSER, ("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Mode", "navigate")]
+
+
+async def test_where_a_site_has_a_service_worker_the_repair_page_is_at_the_portal(school):
+    school.addon.requestheaders(a_flow(f"{SITE}/worker.js", headers=[("Service-Worker", "script")]))
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=NAVIGATION, response=GONE)
+    await school.addon.response(flow)
+    assert flow.response.status_code == 303
+    assert school.noted() == ()
+    way = parse_qs(urlsplit(flow.response.headers["Location"]).query)["to"][0]
+    url, seal = unmarked(way)
+    missed = school.detours.arrived(url, seal, school.hasher.hash(flow.client_conn.peername[0]))
+    shown = await school.addon.show_missed(a_flow("http://linkmend.internal/", headers=BROWSER), url, missed)
+    assert shown.status == 404
+    assert f'data-url="{SITE}/earth/volcanoes"'.encode() in shown.body
+    assert f'id="again" href="{SITE}/old-volcanoes"'.encode() in shown.body
+    assert school.noted()[0].url == f"{SITE}/old-volcanoes"
+
+
+async def test_where_there_is_no_portal_a_site_with_a_worker_answers_itself(school):
+    school.workers.note(SITE)
+    school.sends_round = False
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=NAVIGATION, response=GONE)
+    await school.addon.response(flow)
+    assert "alternatives" not in flow.response.get_text()
+
+
+async def test_a_navigation_preload_gets_what_the_site_sent(school):
+    for value in ("true", "x", ""):
+        preload = [*NAVIGATION, ("Service-Worker-Navigation-Preload", value)]
+        flow = a_flow(f"{SITE}/old-volcanoes", headers=preload, response=GONE)
+        await school.addon.response(flow)
+        assert "alternatives" not in flow.response.get_text()
+        assert flow.response.status_code == 404
 
 
 async def test_in_a_frame_no_click_is_told(school):

@@ -1,6 +1,5 @@
 """Which way of ranking the settings choose."""
 
-
 import pytest
 
 from repair import find, rankmodel

@@ -27,7 +27,7 @@ from proxy.portal.helper import (
     search_path,
 )
 
-SITE = "https://school.test"
+SITE = "http://school.test"
 PORTAL = "http://linkmend.internal"
 A_CLICK = (("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Site", "cross-site"))
 MISS_ID = "q3Yd0r0c2ZkXo2l8mB1tPw"
@@ -176,6 +176,18 @@ def test_on_plain_http_the_reader_is_sent_to_the_portal():
     )
 
 
+@pytest.mark.parametrize("preload", ["true", "x", ""])
+def test_what_a_service_worker_may_read_is_at_the_portal(preload):
+    """There may be one on every https site, and there is one where a navigation is preloaded."""
+    path = "/.well-known/linkmend/search?q=a"
+    handed_on = (*A_CLICK, ("Service-Worker-Navigation-Preload", preload))
+    assert got("https://school.test" + path) == ToPortal(url="https://linkmend.internal" + path)
+    assert got(SITE + path, handed_on) == ToPortal(url=PORTAL + path)
+    assert got("https://linkmend.internal" + path) == Search(query="a")
+    assert got("https://school.test" + path, portal_reachable=False) == Search(query="a")
+    assert got("https://school.test" + path, handed_on, portal_reachable=False) == Refused(status=403)
+
+
 def test_the_portal_itself_answers_without_fetch_metadata():
     assert got(PORTAL + "/search?q=a", ()) == Search(query="a")
 
@@ -292,7 +304,7 @@ MEMENTOS = f"https://site.test/.well-known/linkmend/mementos?miss={'m' * 22}"
 
 
 def test_archived_versions_are_asked_for_under_the_id_of_the_miss():
-    call = route("GET", f"{MEMENTOS}&year=2013&archive=a", A_CLICK)
+    call = route("GET", f"{MEMENTOS}&year=2013&archive=a".replace("https:", "http:"), A_CLICK)
     assert call == Mementos(miss_id="m" * 22, view=TimeView(year=2013, archive="a"))
     assert route("GET", "https://site.test/.well-known/linkmend/mementos?miss=short", ()) == Refused(
         status=400

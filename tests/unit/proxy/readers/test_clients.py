@@ -3,7 +3,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
-from proxy.readers.clients import ClientHasher
+import pytest
+
+from proxy.readers.clients import ClientHasher, network_of
 from tests.make import A_MOMENT
 
 
@@ -77,3 +79,18 @@ def test_workers_that_could_not_write_one_day_agree_again_the_next(tmp_path):
     path.parent.mkdir()
     clock.now += timedelta(days=1)
     assert len({hasher.hash("10.0.0.7") for hasher in hashers}) == 1
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.0/24"),
+        ("::ffff:192.0.2.7", "192.0.2.0/24"),
+        ("2001:db8:1:2:a:b:c:d", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::1", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("nonsense", "nonsense"),
+    ],
+)
+def test_a_network_is_one_voice(address, network):
+    assert network_of(address) == network

@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.readers.navigation import asks_for_repair, is_navigation, may_be_script, wants_json
+from proxy.readers.navigation import (
+    asks_for_repair,
+    is_navigation,
+    may_be_script,
+    tells_of_worker,
+    wants_json,
+)
 
 FIREFOX = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
 HTML = (("Accept", FIREFOX),)
@@ -141,3 +147,44 @@ _MARKS = (("Accept-Encoding", "gzip, deflate"), ("Accept-Language", "en"))
 )
 def test_what_browsers_let_no_script_leave_out_tells_that_it_may_be_one(headers, may_be):
     assert may_be_script(headers) is may_be
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("Service-Worker-Navigation-Preload", "true"),
+        ("service-worker-navigation-preload", ""),
+        ("Service-Worker", "script"),
+        ("Sec-Shared-Storage-Writable", "?1"),
+        ("Sec-Something-New", "1"),
+    ],
+)
+def test_what_a_service_worker_may_read_is_not_rewritten(name, value):
+    browser = (
+        ("Sec-Fetch-Dest", "document"),
+        ("Sec-Fetch-Mode", "navigate"),
+        ("Sec-GPC", "1"),
+        ("sec-ch-ua", "x"),
+    )
+    assert asks_for_repair("GET", browser)
+    assert not asks_for_repair("GET", (*browser, (name, value)))
+
+
+def test_who_says_how_it_came_about_but_not_what_for_is_nobody():
+    assert not is_navigation("GET", (("Sec-Fetch-Site", "same-origin"), ("Accept", "text/html")))
+
+
+@pytest.mark.parametrize(
+    ("headers", "tells"),
+    [
+        ((("Service-Worker", "script"),), True),
+        ((("Sec-Fetch-Dest", "serviceworker"),), True),
+        ((("Service-Worker-Navigation-Preload", ""),), True),
+        ((("Sec-Fetch-Dest", "empty"), ("Sec-Fetch-Mode", "navigate")), True),
+        ((("Sec-Fetch-Dest", "empty"), ("Sec-Fetch-Mode", "cors")), False),
+        ((("Sec-Fetch-Dest", "document"), ("Sec-Fetch-Mode", "navigate")), False),
+        ((), False),
+    ],
+)
+def test_a_request_that_tells_of_a_service_worker(headers, tells):
+    assert tells_of_worker(headers) is tells
