@@ -127,7 +127,7 @@ def parse_authority(authority: str | bytes, check: bool) -> tuple[str, int | Non
     found = _ENCODED.fullmatch(text) if "xn--" in text.lower() else None
     port = int(found[2]) if found is not None and found[2] else None
     if found is None or (port is not None and port > 65535):
-        return _parse_authority(authority, check)
+        return _parse_authority(authority, check)  # type: ignore[type-var]
     return found[1], port
 
 
@@ -135,7 +135,7 @@ def is_valid_host(host: str | bytes) -> bool:
     """As mitmproxy's, but for names of later rules."""
     text = host.decode("latin-1") if isinstance(host, bytes) else host
     found = _ENCODED.fullmatch(text) if "xn--" in text.lower() else None
-    return (found is not None and not found[2]) or _is_valid_host(host)
+    return (found is not None and not found[2]) or _is_valid_host(host)  # type: ignore[type-var]
 
 
 def install() -> None:
