@@ -151,7 +151,7 @@ async def fill(stores):
             await responses.put(f"http://a.test/{version}", replace(a_response(b"x" * 3_000), headers=()))
     await responses.lookup(URL)
     stores.hints.catch_up()
-    stores.hints.note_choice("http://school.test/lost", URL, A_MOMENT)
+    stores.hints.note_choice("http://school.test/lost", URL, A_MOMENT, network="one")
     stores.hints.note_redirect(URL, "http://school.test/new")
     stores.hints.tags.attach(URL, "wintergreen")
     stores.pins.pin("http://school.test/lost", URL, "admin", A_MOMENT)

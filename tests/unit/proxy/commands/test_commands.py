@@ -115,7 +115,9 @@ def test_an_address_is_erased_from_all_that_remembers_misses(missed):
     config.write_text("[misses]\nretention_days = 100000\n")
     with Collection.open(missed / "collection", CollectionSettings()) as collection:
         Pins(collection.database).pin("http://a.test/x", "http://b.test/y", "admin", A_MOMENT)
-        Hints(collection, RepairSettings()).note_choice("http://a.test/x", "http://b.test/y", A_MOMENT)
+        Hints(collection, RepairSettings()).note_choice(
+            "http://a.test/x", "http://b.test/y", A_MOMENT, network="one"
+        )
     with closing(Notebook(missed / "archives.sqlite")) as notebook:
         said = Answer(archive="an-archive", outcome=Outcome.NOTHING, said_at=A_MOMENT)
         remembered = Remembered(notebook, max_bytes=10**6, clock=lambda: A_MOMENT.timestamp())

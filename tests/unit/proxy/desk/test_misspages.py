@@ -224,9 +224,19 @@ async def test_a_redirect_becomes_a_rule(browser, desk):
         assert (await browser.post("/admin/misses/redirect", {"url": WATER, "to": to})).status == 400
 
 
+async def test_who_stands_behind_a_choice_is_shown_and_the_choice_can_be_forgotten(browser, desk):
+    chosen = f"{SITE}/water"
+    for network in ("one", "two"):
+        desk.hints.note_choice(WATER, chosen, A_MOMENT, network=network)
+    page = await (await browser.get("/admin/misses/address", params={"url": WATER})).text()
+    assert "<b>2</b><span>networks</span>" in page
+    await browser.post("/admin/misses/forget-choice", {"url": WATER, "chosen": chosen})
+    assert desk.hints.choices.of(WATER) == ()
+
+
 async def test_what_is_erased_is_gone(browser, desk, tmp_path):
     desk.pins.pin(WATER, f"{SITE}/water", "admin", A_MOMENT)
-    desk.hints.note_choice(WATER, f"{SITE}/water", A_MOMENT)
+    desk.hints.note_choice(WATER, f"{SITE}/water", A_MOMENT, network="one")
     assert (await browser.post("/admin/misses/erase", {"url": WATER})).status == 400
     assert desk.misses.count() == 3
     await browser.post("/admin/misses/erase", {"url": WATER, "sure": "yes"})
