@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "deploy" / "demo"
+START_S = 150.0
+"""How long a program may take to start: on a machine that is busy with other tests, a minute and more."""
 
 _SURROUNDINGS = (
     # Real archives are not on loopback; a test that has some of its own says so.
@@ -113,14 +115,14 @@ class Running:
     def output(self) -> str:
         return "".join(self._lines)
 
-    def wait_for_port(self, port: int, *, timeout_s: float = 30.0) -> None:
+    def wait_for_port(self, port: int, *, timeout_s: float = START_S) -> None:
         def answers() -> bool:
             with socket.socket() as probe:
                 return probe.connect_ex(("127.0.0.1", port)) == 0
 
         self.wait_until(answers, f"nothing answers on port {port}", timeout_s=timeout_s)
 
-    def wait_for_line(self, text: str, *, timeout_s: float = 30.0) -> str:
+    def wait_for_line(self, text: str, *, timeout_s: float = START_S) -> str:
         self.wait_until(lambda: text in self.output, f"no line with {text!r}", timeout_s=timeout_s)
         return next(line for line in self.output.splitlines() if text in line)
 
@@ -131,6 +133,7 @@ class Running:
                 self._reader.join(1)
                 raise AssertionError(f"ended with {self.process.returncode}:\n{self.output}")
             if time.monotonic() > end:
+                self.kill()
                 raise AssertionError(f"{complaint} after {timeout_s} s:\n{self.output}")
             time.sleep(0.02)
 
