@@ -67,7 +67,6 @@ ODD_VALUES = [
     ("Range", "evil=1"),
     ("DNT", "<script>"),
     ("Priority", "<script>"),
-    ("TE", "<script>"),
 ]
 
 

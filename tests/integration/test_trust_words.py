@@ -98,8 +98,9 @@ def test_what_is_asked_of_us_as_an_archive_makes_no_header(running, client, site
 
 
 def test_what_a_site_fails_with_makes_no_header(running, site, client):
-    site.pages["/bad"] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX\x01Y: \x1b[31m\r\n\r\n"
-    head = said(running, f"GET {site.url}/bad HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\n\r\n".encode())
+    site.pages["/bad"] = b"HTTP/1.1 200 OK\r\nContent-Length: \x1b[31m\r\n\r\n"
+    host = f"127.0.0.1:{site.port}"
+    head = said(running, f"GET {site.url}/bad HTTP/1.1\r\nHost: {host}\r\nAccept: text/html\r\n\r\n".encode())
     assert head.startswith(b"HTTP/1.1 502 ")
     assert not re.search(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]", head)
 
@@ -119,7 +120,8 @@ def test_what_a_site_fails_with_makes_no_header(running, site, client):
 def test_an_address_writes_no_line_of_its_own_into_any_log(running, site, client, host, path):
     before = len(misses(running))
     base = host.format(site=site.url)
-    request = f"GET {base}{path} HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\n\r\n"
+    authority = base.removeprefix("http://")
+    request = f"GET {base}{path} HTTP/1.1\r\nHost: {authority}\r\nAccept: text/html\r\n\r\n"
     status = said(running, request.encode()).split()[1]
     if status in (b"404", b"502"):
         eventually(lambda: len(misses(running)) > before, "the miss is not logged")

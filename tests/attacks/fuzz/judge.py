@@ -78,7 +78,7 @@ class Judge:
         """Raises Complaint when linkmend ended, or failed inside since it was last asked."""
         log, self._log_read = self.running.output[self._log_read :], len(self.running.output)
         if self.running.process.poll() is not None or "Traceback" in log:
-            raise Complaint("linkmend failed", sent=b"", got=log[-4000:].encode())
+            raise Complaint("linkmend failed", sent=b"", got=log[log.find("Traceback") :][:9000].encode())
 
     def _judge_victim(self, path: str, attack: bytes) -> None:
         lines = (
