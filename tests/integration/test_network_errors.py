@@ -156,7 +156,7 @@ def test_a_failure_is_never_told_in_the_words_of_the_site(origin, client):
     broken = {
         "/nul": head + b"SECRET: \x00\r\n\r\n",
         "/line": b"SECRET certificate [Errno -3]\r\n" + head + b"\r\n",
-        "/name": head + b"SECRET without a colon\r\n\r\n",
+        "/value": head + b"X: SECRET\x00\r\n\r\n",
         "/chunk": head + b"Transfer-Encoding: chunked\r\n\r\nSECRET\r\n",
     }
     origin.pages.update(broken)
@@ -183,7 +183,7 @@ def test_an_app_opens_from_its_own_cache_when_its_site_is_gone(sites, tab):
         assert tab.goto(f"{site.url}/app").status == 200
         assert tab.title() == "Lessons"
         # Where there is no worker, a person has a page.
-        other = tab.context.new_page()
+        other = tab.context.browser.new_context().new_page()
         assert other.goto(f"https://localhost:{site.port}/app").headers["linkmend-miss"] == "unreachable"
     finally:
         site.up()
