@@ -20,6 +20,7 @@ from typing import Any
 
 from mitmproxy import flow as mitm_flow
 from mitmproxy import http
+from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layer import Paused
 from mitmproxy.proxy.layers import http as layers
@@ -72,7 +73,7 @@ class AnsweringStream(HttpStream):
     _is_timed = False
 
     def handle_event(self, event: events.Event) -> Generator[Any, Any, None]:
-        if isinstance(event, events.Wakeup):
+        if isinstance(event, events.Wakeup) and self.child_layer is None:  # that of a tunnel has its own
             return self._wake_up()
         begin = vars(self.context).get(BEGIN)
         if begin is None or self._paused:
@@ -162,6 +163,7 @@ class AnsweringStream(HttpStream):
             and not request.stream
             and not request.trailers
             and not self.flow.metadata.get(TIMED_OUT)  # it was us who closed it
+            and self.context.client.state is not ConnectionState.CLOSED
             and opened_at is not None
             and opened_at < request.timestamp_start
         )

@@ -4,10 +4,12 @@ An answer of ours would be taken for the site's: `fetch()` resolves to any statu
 own cache when the network fails would show our words instead. People get a page, programs what any proxy sends.
 """
 
+import asyncio
 import contextlib
 import http.client
 import socket
 import ssl
+import time
 
 import pytest
 
@@ -157,7 +159,6 @@ def test_a_failure_is_never_told_in_the_words_of_the_site(origin, client):
         "/nul": head + b"SECRET: \x00\r\n\r\n",
         "/line": b"SECRET certificate [Errno -3]\r\n" + head + b"\r\n",
         "/value": head + b"X: SECRET\x00\r\n\r\n",
-        "/chunk": head + b"Transfer-Encoding: chunked\r\n\r\nSECRET\r\n",
     }
     origin.pages.update(broken)
     for path in broken:
@@ -189,3 +190,72 @@ def test_an_app_opens_from_its_own_cache_when_its_site_is_gone(sites, tab):
         site.up()
     assert tab.evaluate(ASK, "/app").startswith("200 <!doctype")
     assert other.reload().status == 200
+
+
+# Clients that leave right behind their request
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_what_is_sent_by_a_page_that_is_left_arrives(scheme, method, sites, running):
+    site = sites[scheme]
+    paths = [f"/beacon/{method}/{number}" for number in range(10)]
+    for number, path in enumerate(paths):
+        with opened(running, site) as connection:
+            target = path if site.tls else site.url + path
+            head = f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\n"
+            connection.sendall(
+                f"{head}Content-Length: 5\r\n\r\nhello".encode()
+                if method == "POST"
+                else f"{head}\r\n".encode()
+            )
+            time.sleep(0.003 * (number % 2))
+    eventually(lambda: all(site.asked[path] == 1 for path in paths), f"not all have arrived: {site.asked}")
+
+
+def test_who_leaves_is_not_waited_for_long(running):
+    """Nor is a site that says nothing to who has left."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host = f"127.0.0.1:{server.getsockname()[1]}"
+        with socket.create_connection(("127.0.0.1", running.port), timeout=20) as client:
+            client.sendall(f"GET http://{host}/ HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            connection, _ = server.accept()
+            connection.settimeout(20)
+            assert connection.recv(65536).startswith(b"GET / ")
+        with connection:
+            left_at = time.monotonic()
+            assert connection.recv(1) == b""
+            assert time.monotonic() - left_at < 10
+
+
+def test_who_has_only_said_all_gets_the_answer(sites, running):
+    """Some programs close their side behind a request, and read on."""
+    site = sites["http"]
+    site.pages["/late"] = late
+    with socket.create_connection(("127.0.0.1", running.port), timeout=20) as client:
+        client.sendall(f"GET {site.url}/late HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\n\r\n".encode())
+        client.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := client.recv(65536):
+            answer += piece
+    assert answer.endswith(b"at last")
+
+
+async def late(exchange):
+    await asyncio.sleep(0.3)
+    await exchange.send(reply("at last", Cache_Control="no-store"))
+
+
+@contextlib.contextmanager
+def opened(running, site):
+    """A connection on which a site's requests may be sent; it is closed without a word."""
+    with contextlib.ExitStack() as stack:
+        connection = socket.create_connection(("127.0.0.1", running.port), timeout=20)
+        stack.enter_context(connection)
+        if site.tls:
+            host = f"127.0.0.1:{site.port}"
+            connection.sendall(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+            context = ssl.create_default_context(cafile=str(running.ca))
+            connection = stack.enter_context(context.wrap_socket(connection, server_hostname="127.0.0.1"))
+        yield connection
