@@ -1,9 +1,9 @@
 """Clients that leave right behind their request: what has arrived whole is carried to its site all the same.
 
-A page that is left sends its last words (`sendBeacon`, `fetch` with `keepalive`) and closes. mitmproxy gives a request
-up as soon as its client closes, mostly before a connection to the site is there. So a client that has said all, and
-was answered nothing yet, is taken to have left only after a while; if its answer comes before, that is sent, and the
-connection ends with it. Of HTTP/2 this is not true: there a browser takes its requests back one by one.
+A page that is left sends its last words (`sendBeacon`, `fetch` with `keepalive`) and closes. mitmproxy gives up a
+request as soon as its client closes, mostly before a connection to the site is there. So a client that has said all,
+and was answered nothing yet, is taken to have left only after a while; if its answer comes before, that is sent, and
+the connection ends with it. Of HTTP/2 this is not true: there a browser takes its requests back one by one.
 """
 
 from collections.abc import Callable, Generator

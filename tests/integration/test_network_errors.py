@@ -1,4 +1,4 @@
-"""Where a site cannot be reached, a browser's scripts, pictures and workers have a network error, as without linkmend.
+"""Where a site cannot be reached, a browser's scripts, pictures and workers have a network error, as without us.
 
 An answer of ours would be taken for the site's: `fetch()` resolves to any status, and an app that falls back on its
 own cache when the network fails would show our words instead. People get a page, programs what any proxy sends.
@@ -101,7 +101,7 @@ def is_unanswered(client, url, **headers):
         answer = client.get(url, **headers)
     except (http.client.RemoteDisconnected, ConnectionResetError):
         return True
-    assert answer is None, (url, headers, answer.status, answer.text[:200])
+    raise AssertionError((url, headers, answer.status, answer.text[:200]))
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
