@@ -53,6 +53,9 @@ def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
         "connection_strategy": "lazy",
         "http2": settings.http2,
         "http3": False,
+        # Frames pass as they are: mitmproxy would hold a message until it is whole, however large, answer the end of
+        # a conversation itself, and make new frames of all others.
+        "websocket": False,
         "ssl_insecure": not settings.verify_origins,
         "ssl_verify_upstream_trusted_ca": trusted_file(settings.trusted_ca, Path(confdir).expanduser()),
         "client_replay_concurrency": -1,

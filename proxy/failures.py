@@ -3,8 +3,12 @@
 mitmproxy reports failures as text only (no exception, no code on version 11), so the texts of Python's
 socket layer, OpenSSL and mitmproxy are read here, and nowhere else. A text nobody has met yet is
 `unreachable`: the reader is told that the page could not be fetched, which is true of all of them.
+
+Some of them quote what the site sent, with cookies that no script may read, or with words that would make another
+kind of it. So nothing is read from the first quotation mark on, and nothing of a text is ever passed on but a number.
 """
 
+import os
 import re
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +21,7 @@ from repair.model import MissKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A failed fetch: the kind of miss, the error type of RFC 9209 2.3, our status, and the words for a log.
+    """A failed fetch: the kind of miss, the error type of RFC 9209 2.3, our status, and words of our own.
 
     `fault` is what is wrong with the site's certificate, a key of `[fault]` in proxy/pages/locales; else empty.
     """
@@ -45,10 +49,18 @@ _BY_TEXT: tuple[tuple[re.Pattern[str], MissKind, str, int], ...] = tuple(
         (r"\[Errno 110\]|timed out|timeout", MissKind.TIMEOUT, "connection_timeout", 504),
         (r"\[Errno (101|113)\]|unreachable|no route", MissKind.UNREACHABLE, "destination_ip_unroutable", 502),
         (r"closed|reset|eof|incomplete|terminated", MissKind.UNREACHABLE, "connection_terminated", 502),
-        (r"invalid|malformed|protocol|header", MissKind.UNREACHABLE, "http_protocol_error", 502),
+        (
+            r"invalid|malformed|protocol|header|cannot parse|unexpected",
+            MissKind.UNREACHABLE,
+            "http_protocol_error",
+            502,
+        ),
     )
 )
 
+
+_QUOTED = re.compile(r"['\"]")
+_NUMBER = re.compile(r"\[Errno (-?[0-9]{1,4})\]")
 
 # OpenSSL's words (X509_verify_cert_error_string), in its versions 1.1 and 3.
 _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -66,14 +78,24 @@ _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 def failure_of(message: str, *, timed_out: bool = False) -> Failure:
     """The failure behind an error text; `timed_out` when we ended the connection ourselves."""
-    detail = message[:300]
+    text = _QUOTED.split(message, maxsplit=1)[0][:300]
+    detail = _detail(text)
     if timed_out:
         return Failure(kind=MissKind.TIMEOUT, error="http_response_timeout", status=504, detail=detail)
     for pattern, kind, error, status in _BY_TEXT:
-        if pattern.search(detail):
-            fault = _fault(detail) if error == "tls_certificate_error" else ""
-            return Failure(kind=kind, error=error, status=status, detail=detail, fault=fault)
+        if pattern.search(text):
+            fault = _fault(text) if error == "tls_certificate_error" else ""
+            return Failure(kind=kind, error=error, status=status, detail=fault or detail, fault=fault)
     return Failure(kind=MissKind.UNREACHABLE, error="destination_unavailable", status=502, detail=detail)
+
+
+def _detail(text: str) -> str:
+    """The system's number for the error, with its words for it; name look-ups have numbers below zero, and none."""
+    found = _NUMBER.search(text)
+    if found is None:
+        return ""
+    number = int(found[1])
+    return f"[Errno {number}] {os.strerror(number)}" if number > 0 else f"[Errno {number}]"
 
 
 def _fault(detail: str) -> str:

@@ -2,6 +2,7 @@
 
 from addons.internals import (
     choosing,
+    departures,
     draining,
     heads,
     inline,
@@ -24,6 +25,7 @@ def install() -> None:
     heads.install()
     limits.install()
     messages.install()
+    departures.install()
     tunnels.install()
     watchdog.install()
     draining.install()

@@ -20,15 +20,17 @@ from typing import Any
 
 from mitmproxy import flow as mitm_flow
 from mitmproxy import http
+from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layer import Paused
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
 
-from addons.flows import ANSWERABLE, EXPECTS_CONTINUE, KEPT, KEPT_BYTES, TIMED_OUT, Kept
+from addons.flows import ANSWERABLE, EXPECTS_CONTINUE, KEPT, KEPT_BYTES, TIMED_OUT, Kept, header_list
 from addons.internals.inline import BEGIN, Begin
 from addons.internals.shortcuts import validate_headers
 from proxy.errors import StartError
+from proxy.readers.navigation import expects_network_error
 
 _NEEDED = (
     "handle_protocol_error",
@@ -59,6 +61,7 @@ MISS_HELD_BACK_S = 10.0
 _UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _UNFIT_IN_TARGET = re.compile(rb"[\x00-\x20\x7f]")
 _CLOSED = "server closed connection"
+_NO_RESPONSE = 444  # mitmproxy's, for a stream that ends without an answer
 
 
 class AnsweringStream(HttpStream):
@@ -70,7 +73,7 @@ class AnsweringStream(HttpStream):
     _is_timed = False
 
     def handle_event(self, event: events.Event) -> Generator[Any, Any, None]:
-        if isinstance(event, events.Wakeup):
+        if isinstance(event, events.Wakeup) and self.child_layer is None:  # that of a tunnel has its own
             return self._wake_up()
         begin = vars(self.context).get(BEGIN)
         if begin is None or self._paused:
@@ -137,7 +140,15 @@ class AnsweringStream(HttpStream):
         elif self._may_answer(event):
             yield from self._answer(event)
         else:
-            yield from super().handle_protocol_error(event)
+            yield from super().handle_protocol_error(self._unanswered(event))
+
+    def _unanswered(self, event: Any) -> Any:
+        """The origin failed while the client was still sending: mitmproxy would answer with a page of its own."""
+        if isinstance(event, ResponseProtocolError) and expects_network_error(
+            header_list(self.flow.request.headers)
+        ):
+            return _protocol_error(self.stream_id, event.message, _NO_RESPONSE, "KILL")
+        return event
 
     def _may_try_again(self, event: Any) -> bool:
         """The connection was open before this request came, and closed before anything of an answer."""
@@ -152,6 +163,7 @@ class AnsweringStream(HttpStream):
             and not request.stream
             and not request.trailers
             and not self.flow.metadata.get(TIMED_OUT)  # it was us who closed it
+            and self.context.client.state is not ConnectionState.CLOSED
             and opened_at is not None
             and opened_at < request.timestamp_start
         )

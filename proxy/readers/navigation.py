@@ -98,6 +98,24 @@ def may_be_handed_on(headers: Iterable[tuple[str, str]]) -> bool:
     )
 
 
+def expects_network_error(headers: Headers) -> bool:
+    """Whether a browser asks for a script, a picture or a worker, and not to show the answer as a page.
+
+    Where the site cannot be reached it must find out: to any answer, whatever its status, `fetch()` resolves, and the
+    app that would now open from its own cache does not. Programs are not meant: they expect what any proxy sends.
+    """
+    told = says_how(headers)
+    if not told and not may_be_script(headers):
+        return False
+    if any(name.lower() == "service-worker-navigation-preload" for name, _ in headers):
+        return True
+    if told:
+        shown = _first(headers, "sec-fetch-dest") in (*_DOCUMENTS, "")
+        return not shown or _first(headers, "sec-fetch-mode") not in ("", "navigate")
+    html, _, best = _preferences(headers)
+    return html == 0 or html < best
+
+
 def tells_of_worker(headers: Iterable[tuple[str, str]]) -> bool:
     """Whether a request shows that its site has a service worker, or is about to."""
     told = {name.lower(): value.strip().lower() for name, value in headers if name[:1] in "sS"}

@@ -64,7 +64,7 @@ def test_the_same_failures_of_a_sub_resource_stay_short_and_honest(site, start_l
     running = start_linkmend(settings=site.settings)
     client = Client(running.url, running.ca)
     for path, (_, status, _) in BEHAVIOURS.items():
-        answer = client.get(site.url + path, Accept="image/avif,*/*", Sec_Fetch_Dest="image")
+        answer = client.get(site.url + path, Accept="image/avif,*/*")  # of a browser: test_network_errors.py
         assert (path, answer.status) == (path, status)
         assert answer.miss is None or len(answer.body) < 1000
         assert "<html" not in answer.text

@@ -1,5 +1,6 @@
 """`--offline`: what was seen or imported is there, what was not is said to be missing, and nobody is asked."""
 
+import http.client
 import io
 import json
 
@@ -128,9 +129,19 @@ def test_what_is_not_held_is_a_miss_of_its_own_kind(client, site):
 
 
 def test_a_picture_that_is_not_held_is_a_short_error(client, site):
-    answer = client.get(site.url + "/bee.png", Accept="image/*", Sec_Fetch_Dest="image")
+    answer = client.get(site.url + "/bee.png", Accept="image/*")
     assert answer.status == 504
     assert "<html" not in answer.text
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_script_finds_out_that_there_is_no_network(method, client, site):
+    """So that it takes what it holds itself; who asks for nothing but what is held here is told that it is not."""
+    script = {"Sec_Fetch_Dest": "empty", "Sec_Fetch_Mode": "cors", "Accept": "*/*"}
+    with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
+        client.get(site.url + "/bee.json", method=method, **script)
+    assert client.get(site.url + "/bee.json", Cache_Control="only-if-cached", **script).status == 504
+    assert client.get(site.url + "/bee.css", **script).status == 200
 
 
 def test_a_form_cannot_be_sent(client, site):

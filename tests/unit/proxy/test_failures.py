@@ -27,6 +27,12 @@ from repair.model import MissKind
         ("The remote server does not speak TLS.", MissKind.TLS, "tls_protocol_error"),
         ("server closed connection", MissKind.UNREACHABLE, "connection_terminated"),
         ("HTTP/1 protocol error: Invalid header", MissKind.UNREACHABLE, "http_protocol_error"),
+        (
+            "Cannot parse HTTP response: Bad HTTP response line: b'x'",
+            MissKind.UNREACHABLE,
+            "http_protocol_error",
+        ),
+        ("unexpected server response: b'HTTP/1.1 200 OK'", MissKind.UNREACHABLE, "http_protocol_error"),
         ("something never met before", MissKind.UNREACHABLE, "destination_unavailable"),
     ],
 )
@@ -76,6 +82,24 @@ def test_any_error_text_makes_a_proxy_status_that_others_can_read(message):
     name, parameters = http_sf.parse(proxy_status(failure_of(message)).encode(), tltype="list")[0]
     assert str(name) == "linkmend"
     assert "error" in parameters
+
+
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_what_a_site_sent_is_neither_passed_on_nor_read(quote):
+    text = f"unexpected server response: b{quote}Set-Cookie: sid=SECRET certificate [Errno -3]{quote}"
+    failure = failure_of(text)
+    assert (failure.kind, failure.detail) == (MissKind.UNREACHABLE, "")
+    assert proxy_status(failure) == "linkmend;error=http_protocol_error"
+
+
+def test_the_words_for_an_error_are_the_systems():
+    assert failure_of("[Errno 111] sid=SECRET").detail == "[Errno 111] Connection refused"
+    assert failure_of("[Errno -3] Temporary failure in name resolution").detail == "[Errno -3]"
+
+
+@given(st.text())
+def test_no_part_of_an_unknown_text_is_passed_on(message):
+    assert failure_of(f"SECRET{message}").detail.count("SECRET") == 0
 
 
 def test_a_failure_without_details_says_only_its_error():

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from proxy.readers.navigation import (
     asks_for_repair,
+    expects_network_error,
     is_navigation,
     may_be_script,
     tells_of_worker,
@@ -188,3 +189,28 @@ def test_who_says_how_it_came_about_but_not_what_for_is_nobody():
 )
 def test_a_request_that_tells_of_a_service_worker(headers, tells):
     assert tells_of_worker(headers) is tells
+
+
+@pytest.mark.parametrize(
+    ("headers", "expects"),
+    [
+        (sent(Sec_Fetch_Dest="document", Sec_Fetch_Mode="navigate"), False),
+        (sent(Sec_Fetch_Dest="iframe", Sec_Fetch_Mode="navigate"), False),
+        (sent(Sec_Fetch_Dest="empty", Sec_Fetch_Mode="cors"), True),
+        (sent(Sec_Fetch_Dest="empty", Sec_Fetch_Mode="navigate"), True),
+        (sent(Sec_Fetch_Dest="image", Sec_Fetch_Mode="no-cors"), True),
+        (
+            sent(Sec_Fetch_Dest="document", Sec_Fetch_Mode="navigate", Service_Worker_Navigation_Preload=""),
+            True,
+        ),
+        # on plain http
+        (sent(Accept="*/*", Accept_Language="en", Accept_Encoding="gzip, deflate"), True),
+        (sent(Accept=FIREFOX, Accept_Language="en", Accept_Encoding="gzip, deflate"), False),
+        # programs
+        (sent(Accept="*/*"), False),
+        (sent(Accept="*/*", Accept_Encoding="gzip"), False),
+        ((), False),
+    ],
+)
+def test_who_has_a_network_error_where_a_site_has_no_answer(headers, expects):
+    assert expects_network_error(headers) is expects
