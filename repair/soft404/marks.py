@@ -8,7 +8,7 @@ A name counts only when all of its words are those of such names. Programs load 
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from urllib.parse import unquote, urlsplit
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -21,11 +21,12 @@ def _split(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_WORTH_A_LOOK = re.compile(r"(?i)404|not[-_]?found")
+_WORTH_A_LOOK = ("404", "notfound", "not-found", "not_found", "not found", "cms-no", "next-error")
 _LOOKED_AT = (
-    "html[class], html[id], body[class], body[id], main[class], main[id], section[class], section[id], "
-    "article[class], div[class], div[id], h1[class], link[rel][href], meta[property][content], img, svg[aria-label], "
-    "object[data], embed[src], video[src], source[src], lottie-player[src]"
+    "[class*='404'], [class*='found' i], [class*='cms-no'], [class*='next-error'], [id*='404'], [id*='found' i], "
+    "[src*='404'], [src*='found' i], [data*='404'], [alt*='404'], [alt*='found' i], [aria-label*='404'], "
+    "[aria-label*='found' i], link[href*='404'], link[href*='found' i], "
+    "meta[content*='404'], meta[content*='found' i]"
 )
 _MAX_NODES = 3_000
 _MAX_VALUE = 500
@@ -33,6 +34,7 @@ _MAX_NAME = 60
 _MAX_FOLDERS = 2
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _CODE = "404"
+_PHOTOGRAPH = "photograph"
 _GLUED = re.compile(r"(?i)(page)?(not)(found)")
 _NAMES = _split(
     "404 not found error errors err http page pages site is template body content contents container wrapper wrap "
@@ -50,6 +52,8 @@ _PLACEHOLDERS = frozenset(
 _EXACT = frozenset(("cms-no-route", "cms-noroute-index", "next-error-h1"))
 """What Magento and Next call theirs."""
 _DRAWN = frozenset(("svg", "json", "lottie"))
+_OWN_IDS = frozenset(("html", "body", "main", "div"))
+_NAMED = frozenset(("html", "body", "main", "section", "article", "div", "h1"))
 _SHOWN = frozenset(("img", "object", "embed", "video", "source", "lottie-player"))
 _LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-z]{2})?")
 _ENDING = re.compile(r"(?i)\.(?:html?|shtml|php|aspx?|jsp)$")
@@ -57,11 +61,14 @@ _ENDING = re.compile(r"(?i)\.(?:html?|shtml|php|aspx?|jsp)$")
 
 def marks_of(tree: LexborHTMLParser, html: str) -> frozenset[str]:
     """The kinds of places that name the page an error page: name, style, image, label, address; or a `NUMBER`."""
-    if not _WORTH_A_LOOK.search(html):
+    low = html.lower()
+    if not any(word in low for word in _WORTH_A_LOOK):
         return frozenset()
-    nodes = tree.css(_LOOKED_AT)[:_MAX_NODES]
-    files = {_file(_source(node)) for node in nodes if node.tag in _SHOWN}
-    return frozenset((*(mark for node in nodes for mark in _marks(node)), *_marks_of_files(files)))
+    found = {mark for node in tree.css(_LOOKED_AT)[:_MAX_NODES] for mark in _marks(node)}
+    if _PHOTOGRAPH in found:
+        found.remove(_PHOTOGRAPH)
+        found.update(() if _are_numbered(tree) else (NUMBER,))
+    return frozenset(found)
 
 
 def _marks(node: LexborNode) -> Iterator[str]:
@@ -80,11 +87,20 @@ def _marks(node: LexborNode) -> Iterator[str]:
                 yield "address"
         case "img" | "svg":
             label = (attributes.get("alt") or attributes.get("aria-label") or "").strip()
-            yield from (NUMBER,) if label == _CODE else _marks_of_name("label", label)
-        case tag if tag not in _SHOWN:
-            names = (attributes.get("class") or "")[:_MAX_VALUE].split()
-            for name in (*names, attributes.get("id") or ""):
+            yield from (_PHOTOGRAPH,) if label == _CODE else _marks_of_name("label", label)
+        case tag if tag in _NAMED:
+            for name in _names(tag or "", attributes):
                 yield from _marks_of_name("name", name)
+    if node.tag in _SHOWN:
+        yield from _marks_of_file(_file(attributes.get("src") or attributes.get("data") or ""))
+
+
+def _names(tag: str, attributes: dict[str, str | None]) -> list[str]:
+    """Its classes, and its id unless documentation makes that of the words of the heading that follows."""
+    classes = (attributes.get("class") or "")[:_MAX_VALUE].split()
+    if tag not in _OWN_IDS or "section" in classes:
+        return classes
+    return [*classes, attributes.get("id") or ""]
 
 
 def _marks_of_name(kind: str, name: str) -> Iterator[str]:
@@ -101,17 +117,13 @@ def _marks_of_name(kind: str, name: str) -> Iterator[str]:
         yield kind
 
 
-def _marks_of_files(files: Iterable[str]) -> Iterator[str]:
-    """By the names of pictures and films; drawings are not numbered, and where one photograph is, others are."""
-    parts = [file.rpartition(".") for file in files if file]
-    are_numbered = any(stem != _CODE and stem.isdigit() for stem, _, _ in parts)
-    for stem, _, ending in parts:
-        if stem != _CODE:
-            yield from _marks_of_name("image", stem)
-        elif ending.lower() in _DRAWN:
-            yield "image"
-        elif not are_numbered:
-            yield NUMBER
+def _marks_of_file(file: str) -> Iterator[str]:
+    """By the name of a picture or film; drawings are not numbered."""
+    stem, _, ending = file.rpartition(".")
+    if stem != _CODE:
+        yield from _marks_of_name("image", stem)
+    else:
+        yield "image" if ending.lower() in _DRAWN else _PHOTOGRAPH
 
 
 def _is_error_address(address: str) -> bool:
@@ -127,8 +139,13 @@ def _is_error_address(address: str) -> bool:
     return "address" in _marks_of_name("address", stem) and len(folders) <= _MAX_FOLDERS
 
 
-def _source(node: LexborNode) -> str:
-    return node.attributes.get("src") or node.attributes.get("data") or ""
+def _are_numbered(tree: LexborHTMLParser) -> bool:
+    """Whether other pictures have numbers for names."""
+    stems = {
+        _file(node.attributes.get("src") or "").partition(".")[0]
+        for node in tree.css("img[src]")[:_MAX_NODES]
+    }
+    return any(stem.isdigit() and stem != _CODE for stem in stems)
 
 
 def _file(address: str) -> str:
