@@ -8,6 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 from repair import markup
 from repair.decode import body_text
 from repair.model import Page
+from repair.soft404.marks import marks_of
 from repair.walk import MAX_TEXT, Block, Walk
 
 MAX_BYTES = 2 * 1024 * 1024
@@ -28,7 +29,8 @@ _FURNITURE = "h1, h2, h3, pre, table, dl, form, input[type=password i], script, 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageParts:
     """The parts of one page; `headings` are h1 to h3 wherever they stand, `tables` also listings, `own_links`
-    those outside menus, `sources` where scripts and frames come from, host first."""
+    those outside menus, `sources` where scripts and frames come from, host first, `marks` the kinds of places in the
+    markup that call it an error page."""
 
     url: str
     title: str
@@ -40,6 +42,7 @@ class PageParts:
     scripts: int
     tables: int
     sources: frozenset[str]
+    marks: frozenset[str]
 
 
 class Reading:
@@ -67,7 +70,7 @@ class Reading:
         """The page taken apart."""
         tree, walk = self._begun or (markup.tree(self.html), Walk(_MAX_LINKS))
         _walked(tree, walk)
-        furniture = _Furniture(tree)
+        furniture, marks = _Furniture(tree), marks_of(tree, self.html)
         return PageParts(
             url=self._url,
             title=_line(walk.title),
@@ -79,6 +82,7 @@ class Reading:
             scripts=furniture.scripts,
             tables=furniture.tables,
             sources=frozenset(furniture.sources),
+            marks=marks,
         )
 
 

@@ -9,13 +9,14 @@ The words of a page count when its HTML itself says that the page is missing, in
 
     always                     a notice ("404", "Page not found") or a sentence that is neither title nor heading
     without an empty place     also a heading that tells it in other words than the title, which tells it too,
-                               and a notice that is all of the title or of a line; a page with enough other text
+                               and a notice that is all of the title, of a line or of a piece of a heading; a page
+                               with enough other text; a page that its markup calls an error page (marks.py)
 
 Otherwise a page that runs scripts or shows something from elsewhere is a shell, and any other is in doubt.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from itertools import islice
 
@@ -23,6 +24,7 @@ from selectolax.lexbor import LexborNode
 
 from repair import markup
 from repair.soft404.parts import PageParts
+from repair.soft404.phrases import Row
 from repair.soft404.signals import Claim, Signals, is_notice
 from repair.words import tokens
 
@@ -33,6 +35,7 @@ def _split(listed: str) -> frozenset[str]:
 
 _MAX_NODES = 3_000
 _MAX_INNER = 20
+_MAX_HEADINGS = 8
 _MAX_HIDDEN = 10
 _MAX_PIECE = 500
 _MAX_TEXT = 2_000
@@ -45,6 +48,7 @@ _HIDDEN = re.compile(r"(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden)")
 _HIDDEN_CLASSES = frozenset(("hidden", "hide", "d-none", "is-hidden", "invisible", "ng-hide", "display-none"))
 _DATA = re.compile(r"(?i)json|templ|tmpl|importmap|speculationrules|mustache|handlebars|text/html")
 """The types of script elements that only hold data."""
+_HEADINGS = frozenset(("h1", "h2", "h3"))
 _ELSEWHERE = frozenset(("iframe", "frame", "canvas", "object", "embed"))
 _UNSEEN = frozenset(("script", "style", "noscript", "template"))
 _PLACES = frozenset(("div", "section", "ul", "ol", "table", "tbody", "pre", "p"))
@@ -118,13 +122,24 @@ def _is_said(nodes: Sequence[LexborNode], parts: PageParts, found: Signals) -> b
             return False
         if _is_written(parts, known) and not any(_may_be_filled(node, known) for node in nodes):
             return True
-    if found.title_tells and any(headings.issuperset(claim.words) for claim in own):
+    if found.is_marked or (found.title_tells and any(headings.issuperset(claim.words) for claim in own)):
+        return True
+    silent = hidden.union(known)
+    if any(is_notice(piece) and not silent.issuperset(piece) for piece in _heading_pieces(nodes)):
         return True
     return is_notice(found.title_words) or any(is_notice(claim.words) for claim in claims)
 
 
 def _is_sentence(claim: Claim, headings: frozenset[str]) -> bool:
     return claim.says and len(claim.words) in _SENTENCE and not headings.issuperset(claim.words)
+
+
+def _heading_pieces(nodes: Iterable[LexborNode]) -> Iterator[Row]:
+    """What stands by itself within headings: "404 <br> nothing here", "404 Not found <small>Oh dear</small>"."""
+    for heading in islice((node for node in nodes if node.tag in _HEADINGS), _MAX_HEADINGS):
+        for inner in islice(heading.traverse(include_text=True), _MAX_INNER):
+            if inner.tag == "-text" and (piece := tuple(tokens((inner.text_content or "")[:_MAX_PIECE]))):
+                yield piece
 
 
 def _nodes(html: str) -> list[LexborNode]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log1p
 
+from repair.soft404.marks import NUMBER
 from repair.soft404.parts import PageParts
 from repair.soft404.phrases import Phrases, is_usual_notice, shipped
 from repair.walk import Block
@@ -49,12 +50,14 @@ FEATURES = (
     "tables*agree",
     "own_links",
     "errs_otherwise",
+    "marked",
 )
 """The names of the signals, in the order of `vector`."""
 
 _CODES = frozenset(
-    ("404", "410", "٤٠٤", "۴۰۴", "４０４", "error404", "http404", "404error", "404s", "404page")
+    ("404", "410", "٤٠٤", "۴۰۴", "４０４", "error404", "http404", "404error", "404s", "404page", "4o4")
 )
+_FIGURES = frozenset((("4", "0", "4"), ("4", "o", "4")))
 _OTHER_CODES = frozenset(
     str(code)
     for code in (*range(100, 103), *range(200, 207), *range(300, 309), *range(400, 418), *range(500, 512))
@@ -100,7 +103,7 @@ class Signals:
     `discusses` is for a page that says much about something, be it errors (documentation of HTTP): it is no error
     page. `told` are the families of phrases anywhere, `announced` those of title, headings and the first lines;
     `spoken` is how many characters of content there are; `claims` are the lines that say or
-    hint that it is missing, and `title_tells` whether the title says so.
+    hint that it is missing, `title_tells` is whether the title says so, `is_marked` whether the markup confirms it.
     """
 
     vector: tuple[float, ...]
@@ -115,6 +118,7 @@ class Signals:
     words: frozenset[str]
     claims: tuple[Claim, ...]
     title_tells: bool
+    is_marked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +158,10 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
     headings = [_told(heading, known) for heading in parts.headings]
     lines = list(_lines(content if spoken else parts.blocks, known))
     agree = _agree(title, headings, lines)
+    told = (title, *headings, *lines)
+    # Names in the markup confirm what the words say; alone they tell nothing ("404.jpg" may be a car).
+    is_named = bool(parts.marks - {NUMBER}) and any(map(_tells, told))
+    is_marked = is_named or (bool(parts.marks) and any(text.code or text.says for text in told))
     vector = (
         *_of_title(title, parts.title, known),
         *_of_headings(headings),
@@ -161,8 +169,8 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
         float(agree),
         *_of_amount(parts, lines, spoken, everything, agree),
         float("error" in title.families or any("error" in told.families for told in (*headings, *lines))),
+        float(is_marked),
     )
-    told = (title, *headings, *lines)
     return Signals(
         vector=vector,
         discusses=_discusses(headings, lines),
@@ -175,6 +183,7 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
         heading_words=tuple(word for text in headings for word in text.words),
         words=frozenset(word for text in told for word in text.words),
         title_tells=title.says or title.code,
+        is_marked=is_marked,
         claims=tuple(
             Claim(words=line.words, says=line.says or line.code_alone)
             for line in lines
@@ -211,7 +220,7 @@ def _families(texts: Iterable[_Told]) -> frozenset[str]:
 
 
 def _told(text: str, phrases: Phrases) -> _Told:
-    words = tuple(tokens(text))
+    words = _joined(tuple(tokens(text)))
     families = phrases.found(words)
     held = _CODES.intersection(words)
     return _Told(
@@ -224,9 +233,16 @@ def _told(text: str, phrases: Phrases) -> _Told:
     )
 
 
+def _joined(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words, a code that they begin with as one: "4 0 4" is how large figures come, each in an element."""
+    if words[:3] in _FIGURES and len(words) <= _NOTICE_WORDS:
+        return ("404", *words[3:])
+    return words
+
+
 def _is_code(text: str) -> bool:
     """Whether the text is the code of a missing page and little else."""
-    words = set(tokens(text))
+    words = set(_joined(tuple(tokens(text))))
     return not words.isdisjoint(_CODES) and words <= _CODE_WORDS
 
 

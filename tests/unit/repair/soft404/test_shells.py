@@ -73,6 +73,34 @@ def test_an_error_message_that_is_not_shown_says_nothing():
     assert judged("<title>School</title>" + shown + APP).kind is PageKind.NOT_FOUND
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<title>School | NotFound</title><link rel=stylesheet href=/css/pagenotfound.css><a href=/>Return</a>",
+        "<title>School</title><h1>404 <br> no hay <br> pagina aca</h1>",
+        "<title>School</title><h1>404 Not found <small>Oh dear!</small></h1>",
+        "<title>School</title><h1><span>4</span> <span>0</span> <span>4</span></h1>",
+    ],
+    ids=["marked", "broken line", "small print", "figures"],
+)
+def test_without_an_empty_place_marks_and_pieces_of_headings_count(body):
+    assert judged(body + ANALYTICS).kind is PageKind.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "mark", ["<body class=error404>", "<link rel=canonical href=/404.html>", "<img src=404.svg>"]
+)
+def test_no_mark_makes_an_application_a_missing_page(mark):
+    wrong = [title for title in TITLES[::EVERY] if judged(mark + SHELLS["issue"].format(t=title)).miss]
+    assert wrong == []
+
+
+def test_a_mark_alone_tells_nothing():
+    page = "<title>{}</title><body class=error404><h1>{}</h1><p>Mondays at four, in the gym.</p>"
+    assert judged(page.format("Football", "Football")).kind is PageKind.ORDINARY
+    assert judged(page.format("Oops", "Page not found")).kind is PageKind.NOT_FOUND
+
+
 def test_short_pages_with_loaded_titles_are_at_most_in_doubt():
     found = [judged(SHORT.format(title, title, sentence)) for title, sentence in ORDINARY["short"]]
     assert sum(one.miss is not None for one in found) <= INDISTINGUISHABLE
