@@ -53,6 +53,8 @@ def mitmproxy_options(settings: ProxySettings, confdir: str) -> dict[str, Any]:
         "connection_strategy": "lazy",
         "http2": settings.http2,
         "http3": False,
+        # Read by mitmproxy, a message is held until it is whole, however large; passed on as bytes, nothing is held.
+        "websocket": False,
         "ssl_insecure": not settings.verify_origins,
         "ssl_verify_upstream_trusted_ca": trusted_file(settings.trusted_ca, Path(confdir).expanduser()),
         "client_replay_concurrency": -1,

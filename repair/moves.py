@@ -9,8 +9,8 @@ from the narrowest scope (its own directory) to the widest (the whole host):
 The last part may lose and gain beginnings and endings (suffixes, slashes, query keys around an id) and change its
 separators and case. A rewriting is trusted by how many pairs it explains against how many it gets wrong, and its
 answer only counts when that page is held. One that leads to another site needs pairs from two places within its
-scope: on a host of many, one of them could send the pages of all others to a site of theirs. When nothing trusted answers, or two answers are about as good, there is
-none.
+scope: on a host of many, one of them could send the pages of all others to a site of theirs. When nothing trusted
+answers, or two answers are about as good, there is none.
 """
 
 import itertools
