@@ -72,8 +72,8 @@ class RuleBook:
         verdict = self._first(stage, known)
         if verdict.action is Action.BLOCK or not self._blocks or stage is Stage.CONNECT:
             return verdict, known
-        read = plainest(known.normal_url)
-        if read is not None:
+        # Some servers make one slash of several before they go up by dots, some after that.
+        for read in filter(None, {plainest(known.url), plainest(known.normal_url)}):
             other = known.read_as(read)
             stricter = self._first(stage, other)
             if stricter.action is Action.BLOCK:

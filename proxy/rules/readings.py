@@ -6,16 +6,16 @@ a path. None of that is part of an address's normal form, since to others these 
 
 import re
 
-_ODD = re.compile(r"(?i)//|%2f|%5c|;|%3b|%25|%00")
-_SLASH = re.compile(r"(?i)%2f|%5c")
+_ODD = re.compile(r"(?i)//|\\|%2f|%5c|;|%3b|%25|%00")
+_SLASH = re.compile(r"(?i)\\|%2f|%5c")
 _PARAMETERS = re.compile(r"(?i)(?:;|%3b)[^/]*")
 _AFTER_NULL = re.compile(r"%00.*", re.DOTALL)
 _SLASHES = re.compile(r"/{2,}")
-_ADDRESS = re.compile(r"(https?://[^/?#]*)(/[^?#]*)(.*)\Z", re.DOTALL)
+_ADDRESS = re.compile(r"(?i)(https?://[^/?#]*)(/[^?#]*)(.*)\Z", re.DOTALL)
 
 
 def plainest(url: str) -> str | None:
-    """The address, given in normal form, as the most lenient server reads it; None when that is the same."""
+    """The address as the most lenient server reads it, not yet in normal form; None when that is the same."""
     found = _ADDRESS.match(url)
     if found is None or not _ODD.search(found[2]):
         return None
