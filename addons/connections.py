@@ -27,6 +27,7 @@ from proxy.cache.hopbyhop import (
     is_end_to_end,
     names_end_to_end_fields,
     names_other_fields,
+    opens_web_socket,
 )
 
 _ODD = "linkmend_odd"
@@ -69,7 +70,9 @@ class Connections:
         if names_end_to_end_fields(headers):
             flow.metadata[DOUBTFUL] = True
         asked = request_of(flow)
-        if response.status_code == 101 and not asks_for_web_socket(asked.method, asked.headers):
+        if response.status_code == 101 and not (
+            asks_for_web_socket(asked.method, asked.headers) and opens_web_socket(asked.headers, headers)
+        ):
             _refuse(flow)
             return
         delimited = has(headers, "content-length") or has(headers, "transfer-encoding")

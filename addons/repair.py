@@ -36,7 +36,7 @@ from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import PageContext, auto_follow_target
 from proxy.pages.rulepages import led_elsewhere
 from proxy.pages.simple import redirect
-from proxy.readers.clients import ClientHasher
+from proxy.readers.clients import ClientHasher, device_of
 from proxy.readers.detour import Detours, Missed
 from proxy.readers.navigation import asks_for_repair, may_be_script, says_how, tells_of_worker, wants_json
 from proxy.readers.privacy import is_personal_url, shareable_url
@@ -201,7 +201,9 @@ class Repair:
         )
         click = Click(referrer=missed.referrer or None, recent=tuple(self._visitors.recent(client)))
         link = BrokenLink(url=lost, kind=missed.kind)
-        miss = Miss(link=link, click=click, client=client, ask=missed.ask, context=context)
+        miss = Miss(
+            link=link, click=click, client=client, ask=missed.ask, context=context, device=self._device(flow)
+        )
         mended = await self._mended(miss, NO_RULE)
         self._misses.record(self._record(miss, mended.found, started))
         status: Headers = (("Proxy-Status", proxy_status(failure)),) if failure is not None else ()
@@ -260,7 +262,14 @@ class Repair:
             referrer=flow.request.headers.get("referer"), recent=tuple(self._visitors.recent(client))
         )
         link = BrokenLink(url=url, kind=kind)
-        return Miss(link=link, click=click, client=client, ask=self._ask(url, verdict), context=context)
+        return Miss(
+            link=link,
+            click=click,
+            client=client,
+            ask=self._ask(url, verdict),
+            context=context,
+            device=self._device(flow),
+        )
 
     def _ask(self, url: str, verdict: Verdict) -> bool | None:
         """Whether archives may be asked about a lost page; None for an address that none may be told."""
@@ -302,6 +311,9 @@ class Repair:
 
     def _client(self, flow: http.HTTPFlow) -> str:
         return self._hasher.hash(flow.client_conn.peername[0])
+
+    def _device(self, flow: http.HTTPFlow) -> str:
+        return self._hasher.hash(device_of(flow.client_conn.peername[0]))
 
 
 def miss_of(flow: http.HTTPFlow) -> MissKind | None:

@@ -29,7 +29,8 @@ REMEMBER_S = 0.5
 class Miss:
     """A page that a reader missed, and how the page instead of it is to look.
 
-    `ask` says whether archives may be asked about it, None that they may not even be looked up.
+    `ask` says whether archives may be asked about it, None that they may not even be looked up. `device` is a code
+    of whose turn it is when many wait.
     """
 
     link: BrokenLink
@@ -37,6 +38,7 @@ class Miss:
     client: str
     ask: bool | None
     context: PageContext
+    device: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +80,7 @@ class Mender:
     async def mend(self, miss: Miss, *, within_s: float) -> Mended:
         """The page for a miss; when it is not that soon one's turn, or too many wait, with what is known at once."""
         try:
-            async with asyncio.timeout(within_s) as patience, self._turns.turn():
+            async with asyncio.timeout(within_s) as patience, self._turns.turn(miss.device):
                 found = await self._repairer.repair(miss.link, within_s=within_s, click=miss.click)
                 patience.reschedule(None)
                 return await self._drawn(found, miss, await self._findings(found.link, miss))

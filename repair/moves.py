@@ -8,8 +8,9 @@ from the narrowest scope (its own directory) to the widest (the whole host):
 
 The last part may lose and gain beginnings and endings (suffixes, slashes, query keys around an id) and change its
 separators and case. A rewriting is trusted by how many pairs it explains against how many it gets wrong, and its
-answer only counts when that page is held. When nothing trusted answers, or two answers are about as good, there is
-none.
+answer only counts when that page is held. One that leads to another site needs pairs from two places within its
+scope: on a host of many, one of them could send the pages of all others to a site of theirs. When nothing trusted
+answers, or two answers are about as good, there is none.
 """
 
 import itertools
@@ -29,6 +30,7 @@ _AMBIGUOUS = 0.9  # a second answer this close to the best makes both doubtful
 # As if every rewriting had been wrong so often before: one pair suffices where pages keep their names, else two.
 _WRONG_BEFORE = 0.5
 _WRONG_BEFORE_RENAMING = 1.0
+_PLACES_TO_LEAVE = 2  # pages or directories right below a scope that went to the same other site
 _SAME_DIRECTORY = 0.6  # of the longer name's letters: "Element" may have become "Elements"
 _MAX_PARTS = 24
 _MAX_PAIRS = 20_000  # of one site; the first ones
@@ -163,14 +165,19 @@ class Moves:
             if len(at[rule.host, rule.head]) < _MAX_RULES_AT:
                 at[rule.host, rule.head].append(rule)
         right, wrong = Counter[Rule](), Counter[Rule]()
+        left: dict[Rule, set[str]] = defaultdict(set)
         for old, answer, _ in pairs:
             for rule in (rule for scope in _scopes(old) for rule in at.get(scope, ())):
                 url = rule.apply(old)
                 if url == answer:
                     right[rule] += 1
+                    left[rule].add(_first_below(old, rule.head))
                 elif url is not None and holds(url):  # pages that are not held are never answers
                     wrong[rule] += 1
-        return cls(((rule, Tally(right[rule], wrong[rule])) for rule in right), _directories(pairs))
+        trusted = (
+            rule for rule in right if len(left[rule]) >= _PLACES_TO_LEAVE or not _leads_elsewhere(rule)
+        )
+        return cls(((rule, Tally(right[rule], wrong[rule])) for rule in trusted), _directories(pairs))
 
     def guesses(self, url: str, holds: Callable[[str], bool]) -> tuple[Guess, ...]:
         """Held pages that rewriting leads to, each once, the most trusted first."""
@@ -218,6 +225,17 @@ class Moves:
         """What was learnt, in no order."""
         for found in self._rules.values():
             yield from found
+
+
+def _leads_elsewhere(rule: Rule) -> bool:
+    """Whether a rewriting leads to another site."""
+    return urls.site(f"http://{rule.host}/") != urls.site(f"{rule.new_origin}/")
+
+
+def _first_below(place: Place, head: tuple[str, ...]) -> str:
+    """What stands right below a scope; all queries of one page are one place."""
+    below = place.parts[len(head)].rstrip("/") if len(place.parts) > len(head) else ""
+    return "?" if below.startswith("?") else below
 
 
 def _places(move: Move) -> tuple[Place, str, Place] | None:

@@ -60,6 +60,7 @@ _MAIL = re.compile(r"(?<![\w.+\-@])[\w.+\-]{1,64}@(?:[\w\-]{1,63}\.){1,8}[^\W\d_
 _MAIL_IN_VALUE = re.compile(r"(?<![\w.+\-@/])[\w.+\-]{1,64}@[^\W\d][\w.\-]{1,100}")
 _FILE_ENDING = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,8})$")
 _GITWEB = re.compile(r"(?:^|[;&])a=(?:blob|commit|commitdiff|log|patch|shortlog|snapshot|summary|tag|tree)\b")
+_WITHIN = re.compile(r"[?&;#]")
 _BLOCK = re.compile(r"[A-Za-z0-9]+")
 _WORD_SIGNS = re.compile(r"[_.\-\s]+")
 _SLUG = re.compile(r"(?:[^\W\d_]{2,}[-_]){2,}", re.UNICODE)
@@ -118,7 +119,7 @@ def _path_has_secret(path: str, host: str) -> bool:
         return True
     before: tuple[str, ...] = ()
     for number, segment in enumerate(segments):
-        piece, *matrix = segment.split(";")
+        piece, *matrix = _WITHIN.split(segment)
         if any(_pair_has_secret(*pair.partition("=")[::2]) for pair in matrix):
             return True
         if _segment_is_secret(piece, before, is_last=number == len(segments) - 1):
@@ -216,7 +217,7 @@ def _pair_has_secret(
     value, name = (value, name[:_MAX_NAME]) if value else (name, "")
     if not value:
         return False
-    if name and _is_secret_name(name):
+    if name and (_is_secret_name(name) or _names_secret_within(value)):
         return True
     if _MAIL_IN_VALUE.search(value):
         return True
@@ -234,6 +235,12 @@ def _pair_has_secret(
     if "/" in value:  # an address within an address, or base64
         return any(_is_random_anywhere(piece, "") for piece in re.split(r"[/?&=:]", value))
     return _is_random_anywhere(value, whole if whole in DIGEST_PLACES else _word(place.rpartition("/")[2]))
+
+
+def _names_secret_within(value: str) -> bool:
+    """Whether an address within an address has a parameter whose name says that it is a secret."""
+    pairs = (pair.partition("=") for pair in _WITHIN.split(value)[1:_MAX_PIECES])
+    return any(text and _is_secret_name(name.strip().lower()[:_MAX_NAME]) for name, _, text in pairs)
 
 
 def _fragment_has_secret(fragment: str, host: str) -> bool:

@@ -2,9 +2,13 @@
 
 A class that follows fifty dead links in the same minute is served; of a thousand at once each would be late. Few are
 worked on at the same time: more would not be ready any sooner, and each would be ready as late as the last.
+
+Devices take turns with each other: one that misses a thousand pages waits for itself, and when there is no more room,
+who has most waiting makes some.
 """
 
 import asyncio
+from collections import OrderedDict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Protocol
@@ -37,26 +41,86 @@ class TooMany(TimeoutError):
 
 
 class Turns:
-    """Who may work now, who waits, first come, first served. `turned_away` counts those who could do neither."""
+    """Who may work now and who waits. `turned_away` counts those who could do neither."""
 
     def __init__(self, *, at_once: int, abreast: int) -> None:
         self._at_once = at_once
-        self._abreast = asyncio.Semaphore(abreast)
+        self._free = abreast
+        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        """By device, whose turn it is first; those of one device in the order they came."""
         self.under_way = 0
         self.turned_away = 0
 
     @asynccontextmanager
-    async def turn(self) -> AsyncIterator[None]:
-        """Wait for a turn and have it for the length of the block. Raises TooMany at once."""
+    async def turn(self, device: str = "") -> AsyncIterator[None]:
+        """Wait for a turn and have it for the length of the block. Raises TooMany, mostly at once."""
         if self.under_way >= self._at_once:
             self.turned_away += 1
-            raise TooMany(f"{self.under_way} repairs are under way")
+            if not self._make_room(device):
+                raise self._too_many()
         self.under_way += 1
         try:
-            async with self._abreast:
+            await self._begin(device)
+            try:
                 yield
+            finally:
+                self._pass_on()
         finally:
             self.under_way -= 1
+
+    async def _begin(self, device: str) -> None:
+        if self._free:
+            self._free -= 1
+            return
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(device, deque()).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                self._leave(device, turn)
+            elif turn.exception() is None:  # its turn came at the same moment
+                self._pass_on()
+            raise
+
+    def _pass_on(self) -> None:
+        """The next device's turn; none waits while there is a free place."""
+        while self._waiting:
+            device = next(iter(self._waiting))
+            turn = self._taken(device, 0)
+            if device in self._waiting:
+                self._waiting.move_to_end(device)
+            if not turn.done():  # who gave up may not have left yet
+                turn.set_result(None)
+                return
+        self._free += 1
+
+    def _make_room(self, device: str) -> bool:
+        """Turn away the last of the device that has most waiting, if that is another, by more than one."""
+        most = max(self._waiting, key=lambda each: len(self._waiting[each]), default=device)
+        if len(self._waiting.get(most, ())) <= len(self._waiting.get(device, ())) + 1:
+            return False
+        turn = self._taken(most, -1)
+        if not turn.done():
+            turn.set_exception(self._too_many())
+        return True
+
+    def _leave(self, device: str, turn: asyncio.Future[None]) -> None:
+        turns = self._waiting.get(device, deque())
+        if turn in turns:
+            self._taken(device, turns.index(turn))
+
+    def _taken(self, device: str, place: int) -> asyncio.Future[None]:
+        """One that waits, taken out of the queue of its device."""
+        turns = self._waiting[device]
+        turn = turns[place]
+        del turns[place]
+        if not turns:
+            del self._waiting[device]
+        return turn
+
+    def _too_many(self) -> TooMany:
+        return TooMany(f"{self.under_way} repairs are under way")
 
 
 async def at_hand(held: HeldPages, link: BrokenLink) -> RankedAlternatives:

@@ -54,9 +54,9 @@ class Parts(NamedTuple):
     query: str
 
 
-def parse(url: str) -> Parts:
-    """The parts of a web address in normal form; ValueError when it is none."""
-    if len(url) > MAX_URL:
+def parse(url: str, *, most: int = MAX_URL) -> Parts:
+    """The parts of a web address in normal form; ValueError when it is none, or has more characters than `most`."""
+    if len(url) > most:
         raise ValueError(f"address of {len(url)} characters")
     found = _SPLIT.match(_LINE_NOISE.sub("", url.strip(_EDGES)).replace("\\", "/"))
     if found is None:
@@ -71,7 +71,7 @@ def parse(url: str) -> Parts:
     return Parts(scheme, host, f"{host}:{port}" if port else host, path, query)
 
 
-def normal(url: str) -> str:
+def normal(url: str, *, most: int = MAX_URL) -> str:
     """The normal form of a web address, without its fragment; ValueError when it is none.
 
     >>> normal("HTTP://School.Test:80/a/./b/../%7Ec?q=%c3%a9#top")
@@ -80,7 +80,7 @@ def normal(url: str) -> str:
     # Most addresses are plain and normal already: one look instead of the whole procedure.
     if len(url) <= MAX_URL and _PLAIN_URL.match(url):
         return url
-    parts = parse(url)
+    parts = parse(url, most=most)
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.scheme}://{parts.authority}{parts.path}{query}"
 

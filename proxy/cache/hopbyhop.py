@@ -4,6 +4,9 @@ A client may name any field in Connection, and so take it out of what the origin
 stays in, whatever is named; and a request that names a field of another's is nobody else's (`names_other_fields`).
 """
 
+import base64
+import hashlib
+
 from proxy.cache.directives import response_directives
 from proxy.cache.entry import Headers
 from proxy.cache.fields import has, has_body, members
@@ -47,6 +50,7 @@ _END_TO_END = frozenset(
     )
 )
 """No sender takes these out of a message by naming them in Connection."""
+_WEB_SOCKET = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"  # RFC 6455 1.3
 _END_TO_END_BEGINNINGS = ("content-", "access-control-", "cross-origin-", "sec-", "cdn-")
 
 
@@ -87,6 +91,24 @@ def asks_for_web_socket(method: str, headers: Headers) -> bool:
         return False
     wanted = [each.lower() for each in members(headers, "upgrade")]
     return wanted == ["websocket"] and "upgrade" in connection_options(headers)
+
+
+def opens_web_socket(asked: Headers, answered: Headers) -> bool:
+    """Whether a 101 opens the web socket that was asked for (RFC 6455 4.2.2).
+
+    Anything else would make a tunnel of the connection, in which one side still speaks HTTP, past all that we check.
+    """
+    keys = [value.strip() for name, value in asked if name.lower() == "sec-websocket-key"]
+    versions = [value.strip() for name, value in asked if name.lower() == "sec-websocket-version"]
+    accepts = [value.strip() for name, value in answered if name.lower() == "sec-websocket-accept"]
+    if (
+        len(keys) != 1
+        or versions != ["13"]
+        or [each.lower() for each in members(answered, "upgrade")] != ["websocket"]
+    ):
+        return False
+    digest = hashlib.sha1((keys[0] + _WEB_SOCKET).encode("utf-8", "replace"), usedforsecurity=False).digest()
+    return accepts == [base64.b64encode(digest).decode("ascii")]
 
 
 def forwarded_request(

@@ -86,6 +86,21 @@ def network_of(client_address: str) -> str:
     return str(ipaddress.ip_network((address, 24 if address.version == 4 else 64), strict=False))
 
 
+def device_of(client_address: str) -> str:
+    """What counts as one device when many wait: an address of IPv4, a /64 of IPv6.
+
+    >>> device_of("2001:db8:1:2:a:b:c:d"), device_of("::ffff:192.0.2.7")
+    ('2001:db8:1:2::/64', '192.0.2.7')
+    """
+    try:
+        address = ipaddress.ip_address(client_address.partition("%")[0])
+    except ValueError:
+        return client_address
+    if isinstance(address, ipaddress.IPv6Address):
+        return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))
+    return str(address)
+
+
 def _write_private(path: Path, text: str) -> None:
     fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
     fresh.unlink(missing_ok=True)

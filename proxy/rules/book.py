@@ -2,6 +2,8 @@
 
 Without rules an answer costs one look at an empty tuple. With them the index gives the few that can match, and only
 those are tried, in order. `explained` tries all of them the slow way, and tells what it found.
+
+What a rule blocks is blocked however its address is spelt; other actions are for the address as it was asked for.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,6 +13,7 @@ from datetime import datetime
 from proxy.rules.index import Index
 from proxy.rules.matching import Check, Known, checks_of, reached, stage_of
 from proxy.rules.model import NO_RULE, Action, Asked, Rule, Stage, Verdict
+from proxy.rules.readings import plainest
 from proxy.rules.redirects import target
 from repair.model import MissKind
 
@@ -34,6 +37,7 @@ class RuleBook:
         self._stages = tuple(stage_of(checks) for checks in self._checks)
         self._verdicts = tuple(_verdict(rule) for rule in self.rules)
         self._index = Index(self.rules, self._stages)
+        self._blocks = any(rule.action is Action.BLOCK and rule.when.url is not None for rule in self.rules)
 
     def __bool__(self) -> bool:
         return bool(self.rules)
@@ -44,24 +48,37 @@ class RuleBook:
 
     def on_request(self, asked: Asked) -> Verdict:
         """The verdict before anything is fetched: rules that need the answer are passed over."""
-        return self._first(Stage.REQUEST, _known(asked)) if self.rules else NO_RULE
+        return self._decided(Stage.REQUEST, _known(asked))[0] if self.rules else NO_RULE
 
     def on_response(self, asked: Asked, *, miss: MissKind | None, content_type: str) -> Verdict:
         """The verdict when the answer is known; `content_type` is the header's value, "" for none."""
         if not self.rules:
             return NO_RULE
-        return self._first(Stage.RESPONSE, _known(asked, miss, content_type))
+        return self._decided(Stage.RESPONSE, _known(asked, miss, content_type))[0]
 
     def explained(
         self, stage: Stage, asked: Asked, *, miss: MissKind | None = None, content_type: str = ""
     ) -> Iterator[Step]:
         """What becomes of each rule at a stage, in order, up to and with the one that fires."""
-        known = _known(asked, miss, content_type)
+        known = self._decided(stage, _known(asked, miss, content_type))[1]
         for rule, checks, needed in zip(self.rules, self._checks, self._stages, strict=True):
             fired, why = _outcome(stage, rule, checks, needed, known)
             yield Step(rule=rule, fired=fired, why=why)
             if fired:
                 return
+
+    def _decided(self, stage: Stage, known: Known) -> tuple[Verdict, Known]:
+        """The verdict, and the reading of the address that it is about."""
+        verdict = self._first(stage, known)
+        if verdict.action is Action.BLOCK or not self._blocks or stage is Stage.CONNECT:
+            return verdict, known
+        # Some servers make one slash of several before they go up by dots, some after that.
+        for read in filter(None, {plainest(known.url), plainest(known.normal_url)}):
+            other = known.read_as(read)
+            stricter = self._first(stage, other)
+            if stricter.action is Action.BLOCK:
+                return stricter, other
+        return verdict, known
 
     def _first(self, stage: Stage, known: Known) -> Verdict:
         by_address = self._index.looks_at_address and stage is not Stage.CONNECT

@@ -12,6 +12,9 @@ from repair import urls
 from repair.model import MissKind
 
 _ORDER = tuple(Stage)
+_LONGEST = (
+    100_000  # more than any request line that we take: what is too long for others is not past the rules
+)
 _ROOT_DOT = re.compile(r"\A(https?://[^/:\[]+?)\.+(?=[/:])")
 
 
@@ -43,10 +46,21 @@ class Known:
         """The address in normal form, or as it is when it has none."""
         if self._normal_url is None:
             try:
-                self._normal_url = _without_root_dot(urls.normal(self.url))
+                self._normal_url = _without_root_dot(urls.normal(self.url, most=_LONGEST))
             except ValueError:
-                self._normal_url = self.url[: urls.MAX_URL]
+                self._normal_url = self.url[:_LONGEST]
         return self._normal_url
+
+    def read_as(self, url: str) -> "Known":
+        """The same about another reading of the address."""
+        return Known(
+            host=self.host,
+            client=self.client,
+            at=self.at,
+            url=url,
+            miss=self.miss,
+            content_type=self.content_type,
+        )
 
 
 class Check(NamedTuple):

@@ -249,13 +249,15 @@ class MementoClient:
     async def _judged(self, asked: str, memento: Memento, seen: Seen) -> Verdict:
         """The verdict on a page; a move that led to a good one is told, of the address that was asked for only.
 
-        An archive may say what it likes of pages that nobody asked it about, and of what lies between.
+        An archive may say what it likes of pages that nobody asked it about, and of what lies between. Nor is it
+        believed that a page has moved to another site: nothing but its word would stand for that.
         """
         said = await asyncio.to_thread(verdict, memento.original, seen.page, self._is_bad)
         if said is Verdict.GOOD:
             passed = [new for _, new in seen.moves]
-            of_that_site = urls.site(memento.original) == urls.site(asked)
-            if passed and of_that_site and not any(map(self._is_personal, (asked, *passed))):
+            site = urls.site(asked)
+            within_site = all(urls.site(url) == site for url in (memento.original, *passed))
+            if passed and within_site and not any(map(self._is_personal, (asked, *passed))):
                 self._on_move(Move(old=asked, new=passed[-1], origin="archive"))
         return said
 

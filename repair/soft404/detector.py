@@ -34,6 +34,7 @@ from repair.soft404.redirects import landing
 from repair.soft404.signals import signals
 from repair.soft404.sites import Sites
 from repair.soft404.sketch import KEPT, Sketch, is_alike, sketch_of
+from repair.urls import site
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,8 @@ _REMEMBERED = 500
 _SETTLED_S = 30.0
 """How long a page that came again is not looked up anew, if nothing was learnt of any site meanwhile."""
 _MAX_PROBES = 20
+_MAX_PROBES_OF_SITE = 2
+"""At once: one site that never answers does not keep all others from being asked."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -99,7 +102,7 @@ class Detector:
         self._sketched = _Recent[tuple[Key, int], Sketch]()
         self._settled = _Recent[Key, tuple[Finding, float, Stamp]]()
         self._clock = clock
-        self._probes: set[asyncio.Task[Finding]] = set()
+        self._probes: dict[asyncio.Task[Finding], str] = {}
         self._vouched = _Recent[str, None]()
 
     async def find(self, page: Page, *, asked: str | None = None, budget_s: float = 0.0) -> Finding:
@@ -117,11 +120,11 @@ class Detector:
             self._settle(page, found, stamp)
         if not found.judgement.unsure or not found.sketch or self._ask is None:
             return found
-        if len(self._probes) >= _MAX_PROBES or not place_of(page.url) or not self._may_probe(page.url):
+        if self._has_enough_to_ask(page.url) or not place_of(page.url) or not self._may_probe(page.url):
             return found
         task = loop.create_task(self._probed(page.url, found))
-        self._probes.add(task)
-        task.add_done_callback(self._probes.discard)
+        self._probes[task] = site(page.url)
+        task.add_done_callback(self._probes.pop)
         done, _ = await asyncio.wait({task}, timeout=budget_s)
         return task.result() if done else found
 
@@ -152,6 +155,11 @@ class Detector:
             task.cancel()
         if self._probes:
             await asyncio.wait(self._probes)
+
+    def _has_enough_to_ask(self, url: str) -> bool:
+        if len(self._probes) >= _MAX_PROBES:
+            return True
+        return list(self._probes.values()).count(site(url)) >= _MAX_PROBES_OF_SITE
 
     def _settle(self, page: Page, found: Finding, stamp: Stamp) -> None:
         self._settled.note(_key(page), (found, self._clock() + _SETTLED_S, stamp))

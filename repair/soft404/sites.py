@@ -19,7 +19,7 @@ from typing import Protocol
 from repair.errors import CollectionError
 from repair.files import is_damage, set_aside
 from repair.soft404.sketch import Sketch, is_alike
-from repair.urls import normal, parse
+from repair.urls import normal, parse, site
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +27,8 @@ PER_SITE = 8
 MAX_ROWS = 20_000
 ASK_EVERY_S = 86_400.0
 """How long a directory of a site is not asked again."""
+ASKED_PER_SITE = 20
+"""Directories of one site that are asked within that time: whoever leads us through them has it asked no more."""
 _CHANGED = "soft404"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS prints (
@@ -35,6 +37,9 @@ CREATE TABLE IF NOT EXISTS prints (
 CREATE TABLE IF NOT EXISTS fine (id INTEGER PRIMARY KEY AUTOINCREMENT, url BLOB NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS asked (
     id INTEGER PRIMARY KEY AUTOINCREMENT, place BLOB NOT NULL UNIQUE, at REAL NOT NULL
+);
+CREATE TABLE IF NOT EXISTS turns (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, site BLOB NOT NULL UNIQUE, since REAL NOT NULL, used INTEGER NOT NULL
 );
 """
 
@@ -144,7 +149,7 @@ class Sites:
     def may_ask(self, place: str) -> bool:
         """Whether it is time to ask a directory of a site again; who is told yes is the one to ask, and no other."""
         now = self._clock()
-        before = self._write(
+        is_its_turn = self._write(
             (
                 "INSERT INTO asked (place, at) VALUES (?1, ?2)"
                 " ON CONFLICT (place) DO UPDATE SET at = ?2 WHERE at < ?3 OR at > ?2",
@@ -152,7 +157,21 @@ class Sites:
             ),
             _bounded("asked"),
         )
-        return before > 0
+        return is_its_turn > 0 and self._takes_turn(site(place), now)
+
+    def _takes_turn(self, of_site: str, now: float) -> bool:
+        """Whether a site may be asked once more within a day, and has been counted as asked."""
+        taken = self._write(
+            (
+                "INSERT INTO turns (site, since, used) VALUES (?1, ?2, 1) ON CONFLICT (site) DO UPDATE SET"
+                " used = CASE WHEN since BETWEEN ?3 AND ?2 THEN used + 1 ELSE 1 END,"
+                " since = CASE WHEN since BETWEEN ?3 AND ?2 THEN since ELSE ?2 END"
+                " WHERE used < ?4 OR since NOT BETWEEN ?3 AND ?2",
+                (_digest(of_site), now, now - ASK_EVERY_S, ASKED_PER_SITE),
+            ),
+            _bounded("turns"),
+        )
+        return taken > 0
 
     def _note_change(self) -> None:
         """Once it is committed: whoever sees another stamp reads what is new."""

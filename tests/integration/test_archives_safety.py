@@ -198,18 +198,23 @@ async def test_moves_of_personal_addresses_are_not_told(archive, client):
 
 
 async def test_an_archive_tells_only_where_the_page_went_that_it_was_asked_for(archive, client):
-    """Neither of pages between, nor of another that it pretends to have been asked for."""
+    """Neither of pages between, nor of another that it pretends to have been asked for, nor to another site."""
     between, end = "http://bank.example/login", "http://evil.example/"
     archive.pages[f"/20140301000000id_/{LOST}"] = a_capture(status="301 Moved", Location=between)
     archive.pages[f"/20140301000000id_/{between}"] = a_capture(status="301 Moved", Location=f"{end}page")
     archive.pages[f"/20140301000000id_/{end}page"] = a_capture()
     other = "http://lost.example/other"
     archive.pages[f"/timemap/link/{other}"] = a_list(archive.url, 2014, url=between)
+    moved, new = "http://lost.example/moved", "http://www.lost.example/new"
+    archive.pages[f"/timemap/link/{moved}"] = a_list(archive.url, 2014, url=moved)
+    archive.pages[f"/20140301000000id_/{moved}"] = a_capture(status="301 Moved", Location=new)
+    archive.pages[f"/20140301000000id_/{new}"] = a_capture()
     moves = []
     async with client(wayback(archive), on_move=moves.append) as archives:
         assert (await archives.best(LOST)).page.url == f"{end}page"
         assert (await archives.best(other)).page.url == f"{end}page"
-    assert [(move.old, move.new) for move in moves] == [(LOST, f"{end}page")]
+        assert (await archives.best(moved)).page.url == new
+    assert [(move.old, move.new) for move in moves] == [(moved, new)]
 
 
 @pytest.mark.parametrize("noise", ["\r\nX-Sneaked: in", " ", "\x00", "é"])

@@ -27,7 +27,11 @@ def answer(known, url, held):
     [
         ([("/css/color", "/reference/css/color")], "/css/margin", "/reference/css/margin"),
         ([("/docs/en/color", "/docs/color")], "/docs/en/margin", "/docs/margin"),
-        ([("/color", "http://b.test/color")], "/margin", "http://b.test/margin"),
+        (
+            [("/color", "http://b.test/color"), ("/css/x", "http://b.test/css/x")],
+            "/margin",
+            "http://b.test/margin",
+        ),
         ([("/color.html", "/color/")], "/deep/down/margin.html", "/deep/down/margin/"),
         ([("/Water_Cycle", "/water-cycle")], "/Rock_Cycle", "/rock-cycle"),
         ([("/show.php?id=4711", "/articles/4711")], "/show.php?id=12", "/articles/12"),
@@ -38,6 +42,24 @@ def answer(known, url, held):
 )
 def test_what_was_done_to_known_pages_is_done_to_the_missing_one(pairs, asked, expected):
     assert answer(moves(*pairs), asked, [expected]) == expected
+
+
+@pytest.mark.parametrize(
+    "old",
+    ["/~mallory/", "/~mallory", "/~mallory/{}", "/~mallory/go?to={}", "/go?to={}", "/?to={}"],
+)
+def test_one_place_of_a_host_leads_no_other_to_another_site(old):
+    names = ["color", "margin", "padding"]
+    known = moves(
+        *(
+            (old.format(name), "http://evil.test" + old.format(name).replace("go", "~mallory"))
+            for name in names
+        )
+    )
+    asked = "/~alice/rain"
+    assert answer(known, asked, [f"http://evil.test{asked}"]) is None
+    within = moves(*((f"/old/{name}", f"/new/{name}") for name in names[:1]))
+    assert answer([*known, *within], "/old/rain", ["/new/rain"]) == "/new/rain"
 
 
 def test_a_page_that_is_not_held_is_no_answer():

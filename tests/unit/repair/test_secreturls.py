@@ -41,6 +41,11 @@ def test_an_ordinary_address_is_kept_as_it_is():
         "http://school.test/page#access_token=abc",
         "http://school.test/page?for=name%2540school.test",
         "http://[bad",
+        "http://school.test/a%3Ftoken=abc123",
+        "http://school.test/a?x=1%26token=abc123",
+        "http://school.test/a?q=1?token=abc123",
+        "http://school.test/a?next=http%3A%2F%2Fother.test%2F%3Ftoken%3Dabc123",
+        "http://school.test/a?next=https%253A%252F%252Fother.test%252F%253Ftoken%253Dabc123",
     ],
 )
 def test_a_secret_is_found_however_it_is_written(url):

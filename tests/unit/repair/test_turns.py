@@ -77,3 +77,58 @@ async def test_who_comes_when_too_many_wait_is_told_so_and_takes_no_place():
             async with turns.turn():
                 pass
         assert turns.under_way == 1
+
+
+async def test_devices_take_turns_with_each_other():
+    turns, order = Turns(at_once=50, abreast=1), []
+
+    async def work(device, number):
+        async with turns.turn(device):
+            order.append((device, number))
+            await asyncio.sleep(0)
+
+    tasks = [asyncio.create_task(work("greedy", number)) for number in range(20)]
+    await settled()
+    late = asyncio.create_task(work("other", 0))
+    await asyncio.gather(*tasks, late)
+    assert order.index(("other", 0)) < len(order) - 5
+    assert [number for device, number in order if device == "greedy"] == list(range(20))
+
+
+async def test_one_device_leaves_room_for_others_when_there_is_none():
+    turns, go_on, done = Turns(at_once=4, abreast=1), asyncio.Event(), []
+
+    async def work(device):
+        async with turns.turn(device):
+            await go_on.wait()
+        done.append(device)
+
+    greedy = [asyncio.create_task(work("greedy")) for _ in range(10)]
+    await settled()
+    others = [asyncio.create_task(work("other")) for _ in range(3)]
+    await settled()
+    go_on.set()
+    found = await asyncio.gather(*greedy, *others, return_exceptions=True)
+    assert done.count("other") >= 1
+    assert done.count("greedy") + done.count("other") == 4
+    assert sum(isinstance(each, TooMany) for each in found) == 9 == turns.turned_away
+    assert turns.under_way == 0
+
+
+async def test_who_gives_up_waiting_takes_nobodys_turn():
+    turns, go_on = Turns(at_once=10, abreast=1), asyncio.Event()
+
+    async def work():
+        async with turns.turn("a"):
+            await go_on.wait()
+
+    tasks = [asyncio.create_task(work()) for _ in range(4)]
+    await settled()
+    tasks[1].cancel()
+    await settled()
+    tasks[2].cancel()
+    go_on.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert turns.under_way == 0
+    async with asyncio.timeout(1), turns.turn("b"):
+        assert turns.under_way == 1

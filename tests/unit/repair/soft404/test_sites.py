@@ -6,7 +6,7 @@ import pytest
 
 from repair.errors import CollectionError
 from repair.soft404 import sites as sites_module
-from repair.soft404.sites import ASK_EVERY_S, PER_SITE, Sites
+from repair.soft404.sites import ASK_EVERY_S, ASKED_PER_SITE, PER_SITE, Sites
 from repair.soft404.sketch import sketch
 from tests.fakes import FakeClock
 from tests.make import spoil
@@ -51,6 +51,21 @@ def test_a_directory_may_be_asked_once_in_a_while(tmp_path):
     assert second.may_ask("http://school.test/lessons/")
     first.close()
     second.close()
+
+
+def test_a_site_is_asked_about_so_many_directories_a_day_and_no_more(tmp_path):
+    """Whoever makes pages in doubt under a domain would have it asked without end, by all of its names."""
+    clock = FakeClock(1_000.0)
+    sites = Sites(tmp_path / "sites.sqlite", clock=clock)
+
+    def asked():
+        return sum(sites.may_ask(f"http://www{number % 3}.school.test/{number}/") for number in range(100))
+
+    assert asked() == ASKED_PER_SITE
+    assert sites.may_ask("http://other.test/lessons/")
+    clock.now += ASK_EVERY_S + 1
+    assert asked() == ASKED_PER_SITE
+    sites.close()
 
 
 def test_of_many_that_want_to_ask_one_may(sites):
