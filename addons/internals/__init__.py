@@ -4,6 +4,7 @@ from addons.internals import (
     choosing,
     draining,
     heads,
+    http2,
     inline,
     interim,
     limits,
@@ -27,6 +28,7 @@ def install() -> None:
     tunnels.install()
     watchdog.install()
     draining.install()
+    http2.install()
     choosing.check()
     quicklayer.check()
     inline.check()
