@@ -31,7 +31,7 @@ from proxy.errors import StartError
 Steps = Generator[Any, Any, None]
 
 TURN = 32
-"""What is handled at a time: a request counts for four or more, with the size of its headers, other frames for one."""
+"""What is handled at a time: headers count by their size, for four at least, other frames for one."""
 IDLE_FRAMES, IDLE_FRAMES_PER_S = 1000, 100
 """Frames that lead nowhere: so many at once, and so many in a second. A stream that is reset counts for four."""
 WINDOW_BYTES = 2 * 1024 * 1024

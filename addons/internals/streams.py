@@ -26,6 +26,7 @@ from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
 
 from addons.flows import ANSWERABLE, EXPECTS_CONTINUE, KEPT, KEPT_BYTES, TIMED_OUT, Kept
+from addons.internals.heads import REQUEST_LINES
 from addons.internals.inline import BEGIN, Begin
 from addons.internals.shortcuts import validate_headers
 from proxy.errors import StartError
@@ -70,7 +71,9 @@ class AnsweringStream(HttpStream):
     _timer: commands.RequestWakeup | None = None
 
     def handle_event(self, event: events.Event) -> Generator[Any, Any, None]:
-        if isinstance(event, events.Wakeup) and event.command is self._timer:  # others are of layers in a tunnel
+        if (
+            isinstance(event, events.Wakeup) and event.command is self._timer
+        ):  # others are of layers in a tunnel
             return self._wake_up()
         begin = vars(self.context).get(BEGIN)
         if begin is None or self._paused:
@@ -264,7 +267,10 @@ class AnsweringStream(HttpStream):
         yield layers.HttpRequestHeadersHook(self.flow)
         yield layers.HttpErrorHook(self.flow)
         refusal = _protocol_error(
-            self.stream_id, "control character in a header", 400, "REQUEST_VALIDATION_FAILED"
+            self.stream_id,
+            "control character in a header, or too many headers",
+            400,
+            "REQUEST_VALIDATION_FAILED",
         )
         yield layers.SendHttp(refusal, self.context.client)
         self.flow.live = False
@@ -296,6 +302,8 @@ class AnsweringStream(HttpStream):
 def _is_unfit(request: http.Request) -> bool:
     """Whether a request that came by HTTP/2 could not be written as HTTP/1 without becoming another, or several."""
     data = request.data
+    if len(data.headers.fields) > REQUEST_LINES:
+        return True
     return any(
         _UNFIT_IN_TARGET.search(part) for part in (data.method, data.scheme, data.authority, data.path)
     ) or _has_unfit_values(request.headers)
