@@ -310,11 +310,12 @@ def test_a_window_that_shrinks_below_nothing_breaks_nothing(running, sites, path
 
     async def in_two(exchange):
         await exchange.send(
-            b"HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 9000\r\n\r\n" + b"a" * 5000
+            b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n" + b"a" * 5000
         )
         while not go_on.is_set():
             await asyncio.sleep(0.02)
         await exchange.send(b"b" * 4000)
+        exchange.writer.close()
 
     sites.one.pages[path] = in_two
     with speaking(running, sites.one) as speaker:
@@ -326,7 +327,6 @@ def test_a_window_that_shrinks_below_nothing_breaks_nothing(running, sites, path
         speaker.read(timeout_s=1, takes=False)
         speaker.secure.sendall(frame(SETTINGS, 0, 0, struct.pack(">HI", 4, 65_535)))
         speaker.read(lambda: 1 in speaker.ended, takes=False)
-        print(speaker.ended, speaker.error, time.monotonic())
         assert speaker.bodies[1] == b"a" * 5000 + b"b" * 4000
     assert "Traceback" not in running.output
 
