@@ -17,7 +17,7 @@ import hpack
 import pytest
 
 from tests.attacks.attackers import connection_to, read_until
-from tests.integration.client import Client
+from tests.integration.client import NAVIGATION, Client
 from tests.integration.origin import Origin, certificate, reply
 from tests.integration.processes import eventually, serving
 
@@ -146,8 +146,9 @@ class Speaking:
     def flush(self):
         self.secure.sendall(self.end.data_to_send())
 
-    def ask(self, stream, path):
-        self.end.send_headers(stream, self.fields(path), end_stream=True)
+    def ask(self, stream, path, **headers):
+        more = [(name.lower(), value) for name, value in headers.items()]
+        self.end.send_headers(stream, [*self.fields(path), *more], end_stream=True)
         self.flush()
 
     def read(self, until=lambda: False, timeout_s=20.0, *, takes=True):
@@ -344,7 +345,7 @@ def test_a_status_that_there_is_not_is_a_failure_of_the_site(running, sites, bob
 
 
 def test_a_page_that_its_site_is_still_making_flows_through_a_tunnel_too(running, sites, bob, path):
-    """The wake-up that lets the first part go came only to pages on plain http."""
+    """Only what a person opens is held back at first; the wake-up that lets it go has to pass the tunnel."""
     go_on = threading.Event()
 
     async def slowly(exchange):
@@ -358,7 +359,7 @@ def test_a_page_that_its_site_is_still_making_flows_through_a_tunnel_too(running
 
     sites.one.pages[path] = slowly
     with speaking(running, sites.one) as speaker:
-        speaker.ask(1, path)
+        speaker.ask(1, path, **NAVIGATION)
         speaker.read(lambda: b"first" in speaker.bodies.get(1, b""), 8.0)
         assert speaker.bodies.get(1) == b"<p>first"
         go_on.set()
