@@ -5,6 +5,7 @@ from addons.internals import (
     departures,
     draining,
     heads,
+    http2,
     inline,
     interim,
     limits,
@@ -29,6 +30,7 @@ def install() -> None:
     tunnels.install()
     watchdog.install()
     draining.install()
+    http2.install()
     choosing.check()
     quicklayer.check()
     inline.check()

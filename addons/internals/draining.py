@@ -15,6 +15,7 @@ from mitmproxy.connection import Server
 from mitmproxy.proxy import events
 from mitmproxy.proxy.server import ConnectionHandler, ConnectionIO
 
+from addons.internals.http2 import wait_for_others
 from proxy.errors import StartError
 
 _LAST_WORDS_BYTES = 256 * 1024
@@ -29,7 +30,8 @@ async def drain_writers(self: ConnectionHandler) -> None:
         if not _is_well(writer, io.reader):
             await _hear_last_words(self)
             await _drain_writers(self)
-            return
+            break
+    await wait_for_others(self)
 
 
 async def _hear_last_words(self: ConnectionHandler) -> None:

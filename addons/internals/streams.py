@@ -27,6 +27,7 @@ from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
 
 from addons.flows import ANSWERABLE, EXPECTS_CONTINUE, KEPT, KEPT_BYTES, TIMED_OUT, Kept, header_list
+from addons.internals.heads import REQUEST_LINES
 from addons.internals.inline import BEGIN, Begin
 from addons.internals.shortcuts import validate_headers
 from proxy.errors import StartError
@@ -70,10 +71,12 @@ class AnsweringStream(HttpStream):
     _tried_again = False
     _held_since: float | None = None  # by a clock that nobody sets
     _last_piece_at = 0.0
-    _is_timed = False
+    _timer: commands.RequestWakeup | None = None
 
     def handle_event(self, event: events.Event) -> Generator[Any, Any, None]:
-        if isinstance(event, events.Wakeup) and self.child_layer is None:  # that of a tunnel has its own
+        if (
+            isinstance(event, events.Wakeup) and event.command is self._timer
+        ):  # others are of layers in a tunnel
             return self._wake_up()
         begin = vars(self.context).get(BEGIN)
         if begin is None or self._paused:
@@ -216,9 +219,9 @@ class AnsweringStream(HttpStream):
             self._held_since = now
         if len(self.response_body_buf) > KEPT_BYTES or self._held_until(response) <= now:
             yield from self._pass_on(response)
-        elif not self._is_timed and self._may_flow(response):
-            self._is_timed = True
-            yield commands.RequestWakeup(max(self._held_until(response) - now, 0.0))
+        elif self._timer is None and self._may_flow(response):
+            self._timer = commands.RequestWakeup(max(self._held_until(response) - now, 0.0))
+            yield self._timer
         return False
 
     def _may_flow(self, response: http.Response) -> bool:
@@ -236,7 +239,7 @@ class AnsweringStream(HttpStream):
 
     def _wake_up(self) -> Generator[Any, Any, None]:
         """Nothing may have come for a while: what is there is passed on, if it is time."""
-        self._is_timed = False
+        self._timer = None
         # Whoever is paused, or has gone on to another state, has no body that waits.
         if self._paused or self.server_state != self.state_consume_response_body:
             return
@@ -245,8 +248,8 @@ class AnsweringStream(HttpStream):
             return
         left_s = self._held_until(response) - now
         if left_s > 0:
-            self._is_timed = True
-            yield commands.RequestWakeup(left_s)
+            self._timer = commands.RequestWakeup(left_s)
+            yield self._timer
         else:
             yield from self._pass_on(response)
 
@@ -276,7 +279,10 @@ class AnsweringStream(HttpStream):
         yield layers.HttpRequestHeadersHook(self.flow)
         yield layers.HttpErrorHook(self.flow)
         refusal = _protocol_error(
-            self.stream_id, "control character in a header", 400, "REQUEST_VALIDATION_FAILED"
+            self.stream_id,
+            "control character in a header, or too many headers",
+            400,
+            "REQUEST_VALIDATION_FAILED",
         )
         yield layers.SendHttp(refusal, self.context.client)
         self.flow.live = False
@@ -293,6 +299,8 @@ class AnsweringStream(HttpStream):
             validate_headers(self.flow.response)
             if self.flow.response.is_http2 and _has_unfit_values(self.flow.response.headers):
                 raise ValueError("control character in a header")
+            if not 100 <= self.flow.response.status_code <= 599:
+                raise ValueError("no status that there is")
         except ValueError as error:
             yield commands.CloseConnection(self.flow.server_conn)
             malformed = f"malformed answer: {error}"
@@ -306,6 +314,8 @@ class AnsweringStream(HttpStream):
 def _is_unfit(request: http.Request) -> bool:
     """Whether a request that came by HTTP/2 could not be written as HTTP/1 without becoming another, or several."""
     data = request.data
+    if len(data.headers.fields) > REQUEST_LINES:
+        return True
     return any(
         _UNFIT_IN_TARGET.search(part) for part in (data.method, data.scheme, data.authority, data.path)
     ) or _has_unfit_values(request.headers)
