@@ -36,6 +36,7 @@ UNWANTED_BYTES = 16 * 1024 * 1024
 _NEEDED = ("_handle_event", "read_headers", "read_body", "mark_done", "make_pipe")
 _NEEDED_OF_MODULE = ("should_make_pipe", "make_body_reader")
 _EMPTY = ReceiveBuffer()
+_BUSY = "linkmend_busy"
 _handle_event = Http1Connection._handle_event
 _mark_done = Http1Server.mark_done
 _server_send = Http1Server.send
@@ -140,12 +141,20 @@ def mark_done(
 
 
 def handle_event(self: Http1Server, event: events.Event) -> Generator[Any, Any, None]:
-    yield from _handle_event(self, event)
-    # Empty lines between requests are left out one at a time (RFC 9112 2.2).
-    left = -1
-    while self.buf and self.state == self.read_headers and len(self.buf) != left:
-        left = len(self.buf)
-        yield from self.state(events.DataReceived(self.conn, b""))
+    if _BUSY in vars(self):
+        # An answer, if only 100 Continue, while a request is handed on: what lies behind it is not read within that.
+        yield from _handle_event(self, event)
+        return
+    vars(self)[_BUSY] = True
+    try:
+        yield from _handle_event(self, event)
+        # Empty lines between requests are left out one at a time (RFC 9112 2.2).
+        left = -1
+        while self.buf and self.state == self.read_headers and len(self.buf) != left:
+            left = len(self.buf)
+            yield from self.state(events.DataReceived(self.conn, b""))
+    finally:
+        del vars(self)[_BUSY]
 
 
 def send_to_client(self: Http1Server, event: HttpEvent) -> Generator[Any, Any, None]:

@@ -94,6 +94,16 @@ def test_hundreds_of_requests_in_one_piece_are_all_answered(running, sites):
         assert answers(connection, len(names)) == names
 
 
+def test_a_request_behind_one_that_waits_for_100_continue_is_not_read_within_it(running, sites):
+    """Found by the fuzzer: the second took the first one's place."""
+    site = sites[0]
+    one, other = (requests_for([name], site, site.url) for name in ("fetched 1", "fetched 2"))
+    waiting = one.removesuffix(b"\r\n") + b"Expect: 100-continue\r\n\r\n"
+    with connected(running, site) as connection:
+        connection.sendall(waiting + other)
+        assert answers(connection, 2) == ["fetched 1", "fetched 2"]
+
+
 def test_empty_lines_between_requests_are_left_out(running, sites):
     site = sites[0]
     one, other = (requests_for([name], site, site.url) for name in ("fetched 1", "fetched 2"))
