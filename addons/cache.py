@@ -367,7 +367,7 @@ class Cache:
             self._release(passage)
 
     def _streams(self, passage: Passage, status: int, length: int | None) -> bool:
-        if passage.request.method == "HEAD":
+        if passage.request.method == "HEAD" or status == 204:
             return False
         if length is not None:
             return length > self.settings.stream_over_bytes
@@ -405,6 +405,8 @@ class Cache:
         digest = passage.digest
         if passage.spool is None:
             body = whole = body_of(flow)
+            if whole and response.status_code == 204:
+                return  # HTTP/2 lets it pass; as HTTP/1 the body would be the next answer's beginning
             if await self._repeats(flow, passage, whole or b""):
                 return
             digest = hashlib.blake2b(whole or b"", digest_size=16) if _matters(passage) else None
