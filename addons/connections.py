@@ -65,7 +65,8 @@ class Connections:
         if response.status_code != 101 and _says_nothing_of_connections(response):
             return
         headers = header_list(response.headers)
-        if challenges_connection(headers):
+        from_proxy = goes_by_parent(flow) or flow.client_conn.proxy_mode.type_name == "upstream"
+        if challenges_connection(response.status_code, headers, from_proxy=from_proxy):
             note_personal(flow.client_conn)
         if names_end_to_end_fields(headers):
             flow.metadata[DOUBTFUL] = True
@@ -79,7 +80,7 @@ class Connections:
         kept = forwarded_response(
             response.status_code,
             headers,
-            from_proxy=goes_by_parent(flow) or flow.client_conn.proxy_mode.type_name == "upstream",
+            from_proxy=from_proxy,
             # That we asked the origin to close is no matter of the client's.
             lasts=is_retired(flow.server_conn) and delimited and not asks_to_close(asked.headers),
         )

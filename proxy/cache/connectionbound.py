@@ -1,7 +1,8 @@
 """Whether somebody signs in for a whole connection: later requests on it are theirs, and nothing in them says so.
 
 NTLM and Negotiate (RFC 4559) do so. Which schemes sign each request by itself is known, so any other scheme is taken
-for one that signs a connection.
+for one that signs a connection, if credentials come with it, or if an answer refuses the page without them. A proxy's
+challenge counts only from a proxy: of an origin it means nothing, and is not passed on.
 """
 
 import re
@@ -30,8 +31,10 @@ _EACH_REQUEST = frozenset(
         *("sapisidhash", "signature", "token", "x-api-key"),
     )
 )
+_WHOLE_CONNECTION = frozenset({"", "kerberos", "negotiate", "nego2", "ntlm"})
+"""The empty one stands for what cannot be read."""
 _CREDENTIALS = ("authorization", "proxy-authorization")
-_CHALLENGES = ("www-authenticate", "proxy-authenticate")
+_REFUSING = frozenset({401, 407})
 # What servers and proxies say only of connections that are signed in for (RFC 4559 6, MS-N2HT, IIS).
 _SAID_OF_CONNECTIONS = frozenset({"persistent-auth", "proxy-support", "session-based-authentication"})
 _LONGEST = 4096
@@ -41,22 +44,28 @@ _SCHEME = re.compile(r"([!#$%&'*+\-.^_`|~0-9a-zA-Z]+)(?:[ \t]+(?!=)|$)")
 def signs_in_connection(request_headers: Headers) -> bool:
     """Whether a request carries credentials that may hold for the connection it came on."""
     return any(
-        value.strip(" \t").partition(" ")[0].lower() not in _EACH_REQUEST
+        _may_sign_in(*value.replace("\t", " ").strip(" ").partition(" ")[::2])
         for name in _CREDENTIALS
         for value in values(request_headers, name)
     )
 
 
-def challenges_connection(response_headers: Headers) -> bool:
+def _may_sign_in(scheme: str, credentials: str) -> bool:
+    known = scheme.lower()
+    return known in _WHOLE_CONNECTION or (known not in _EACH_REQUEST and bool(credentials.strip(" ")))
+
+
+def challenges_connection(status: int, response_headers: Headers, *, from_proxy: bool) -> bool:
     """Whether an answer asks for such credentials, or tells of them."""
     if has_any(response_headers, _SAID_OF_CONNECTIONS):
         return True
-    return any(
-        scheme not in _EACH_REQUEST
-        for name in _CHALLENGES
-        for value in values(response_headers, name)
-        for scheme in _schemes(value)
-    )
+    names = ("www-authenticate", "proxy-authenticate") if from_proxy else ("www-authenticate",)
+    schemes = {
+        scheme for name in names for value in values(response_headers, name) for scheme in _schemes(value)
+    }
+    if status in _REFUSING:
+        return not schemes <= _EACH_REQUEST
+    return not schemes.isdisjoint(_WHOLE_CONNECTION)
 
 
 def _schemes(challenges: str) -> list[str]:

@@ -110,8 +110,10 @@ def expects_network_error(headers: Headers) -> bool:
     if any(name.lower() == "service-worker-navigation-preload" for name, _ in headers):
         return True
     if told:
-        shown = _first(headers, "sec-fetch-dest") in (*_DOCUMENTS, "")
-        return not shown or _first(headers, "sec-fetch-mode") not in ("", "navigate")
+        destination = _first(headers, "sec-fetch-dest")
+        if not destination:
+            return False  # browsers always name one; Node, a program, names its mode alone
+        return destination not in _DOCUMENTS or _first(headers, "sec-fetch-mode") not in ("", "navigate")
     html, _, best = _preferences(headers)
     return html == 0 or html < best
 

@@ -1,10 +1,15 @@
 """proxy.cache.connectionbound: who signs in for a connection."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.cache.connectionbound import challenges_connection, signs_in_connection
+
+refused = partial(challenges_connection, 401, from_proxy=False)
+told = partial(challenges_connection, 200, from_proxy=False)
 
 
 @pytest.mark.parametrize(
@@ -12,11 +17,11 @@ from proxy.cache.connectionbound import challenges_connection, signs_in_connecti
 )
 def test_who_signs_each_request_does_not_sign_in_the_connection(value):
     assert not signs_in_connection((("Authorization", value),))
-    assert not challenges_connection((("WWW-Authenticate", value),))
+    assert not refused((("WWW-Authenticate", value),))
 
 
 @pytest.mark.parametrize(
-    "value", ["NTLM TlRM", "Negotiate YII=", "negotiate", "Kerberos x", "Custom x", "", "\tNTLM a"]
+    "value", ["NTLM TlRM", "Negotiate YII=", "negotiate", "Kerberos x", "Custom x", "", "\tNTLM a", "ntlm\tb"]
 )
 @pytest.mark.parametrize("name", ["Authorization", "proxy-authorization"])
 def test_whatever_else_does(name, value):
@@ -31,8 +36,20 @@ def test_whatever_else_does(name, value):
     ],
 )
 def test_a_challenge_is_found_among_others(value):
-    assert challenges_connection((("WWW-Authenticate", value),))
-    assert challenges_connection((("WWW-Authenticate", "Basic"), ("Proxy-Authenticate", value)))
+    assert refused((("WWW-Authenticate", value),))
+    both = (("WWW-Authenticate", "Basic"), ("Proxy-Authenticate", value))
+    assert challenges_connection(407, both, from_proxy=True)
+    assert not challenges_connection(200, both, from_proxy=False), "an origin is no proxy"
+
+
+@pytest.mark.parametrize("value", ["NTLM", "Negotiate oYGB==", "x" * 5000])
+def test_of_a_page_that_is_shown_only_known_schemes_tell(value):
+    assert told((("WWW-Authenticate", value),))
+    assert not told((("WWW-Authenticate", "Custom"),))
+
+
+def test_a_scheme_without_credentials_signs_nobody_in():
+    assert not signs_in_connection((("Authorization", "Custom"),))
 
 
 @pytest.mark.parametrize(
@@ -45,16 +62,16 @@ def test_a_challenge_is_found_among_others(value):
     ],
 )
 def test_a_word_in_a_parameter_is_no_scheme(value):
-    assert not challenges_connection((("WWW-Authenticate", value),))
+    assert not refused((("WWW-Authenticate", value),))
 
 
 def test_what_is_said_of_a_connection_tells_of_it():
-    assert challenges_connection((("Persistent-Auth", "false"),))
-    assert not challenges_connection((("Content-Type", "text/html"),))
+    assert told((("Persistent-Auth", "false"),))
+    assert not refused((("Content-Type", "text/html"),))
     assert not signs_in_connection((("Cookie", "NTLM=1"),))
 
 
 @given(st.text(max_size=200))
 def test_nothing_that_is_sent_breaks_it(value):
     signs_in_connection((("Authorization", value),))
-    challenges_connection((("WWW-Authenticate", value),))
+    refused((("WWW-Authenticate", value),))
