@@ -36,8 +36,10 @@ Steps = Generator[Any, Any, Any]
 DOUBTFUL = "linkmend_doubtful"
 """Metadata: the answer came over a connection where it may belong to another request."""
 _SHARED = "linkmend_shared"
+_STATUS = "linkmend_status"
 _OURS = "linkmend_wrapped"
 _SHAREABLE = frozenset({"GET", "HEAD"})
+_OF_A_PAGE = ("origin", "cookie", "authorization")
 # Without any of these fields, and with a plain Connection, a request goes out as it is.
 _TOUCHED = frozenset(
     (
@@ -141,9 +143,7 @@ def _making_connection(make: Callable[[HttpStream], Steps]) -> Callable[[HttpStr
         try:
             command = next(steps)
             if isinstance(command, GetHttpConnection):
-                vars(command)[_SHARED] = (
-                    flow.request.method in _SHAREABLE and self.context.client not in _personal
-                )
+                vars(command)[_SHARED] = self.context.client not in _personal and _may_be_shared(flow.request)
             while True:
                 command = steps.send((yield command))
         except StopIteration as made:
@@ -152,6 +152,13 @@ def _making_connection(make: Callable[[HttpStream], Steps]) -> Callable[[HttpStr
             return made.value
 
     return make_server_connection
+
+
+def _may_be_shared(request: http.Request) -> bool:
+    """Whether the answer may be stored. A POST's may be (RFC 9110 9.3.3), but none that a page in a browser sends."""
+    if request.method != "POST":
+        return request.method in _SHAREABLE
+    return not any(name in request.headers for name in _OF_A_PAGE)
 
 
 # What is written on it
@@ -263,6 +270,7 @@ def _reading_body(read_body: Callable[..., Steps]) -> Callable[..., Steps]:
 
 def _judge_head(self: Http1Client, response: http.Response) -> None:
     """Before any addon has touched it."""
+    vars(self)[_STATUS] = response.status_code
     if not self.request_done or answer_leaves_doubt(
         response.status_code, header_list(response.headers), version=response.http_version
     ):
@@ -278,7 +286,14 @@ def _judge_end(self: Http1Client, command: Any) -> None:
         and (self.response is None or self.response.status_code != 101)
     ):
         _retired.add(self.conn)
-        _said_too_much.add(self.conn)
+        # The answer itself is done with by now, and forgotten.
+        if _may_be_answer(bytes(self.buf)[:5]) or vars(self).get(_STATUS) != 200:
+            _said_too_much.add(self.conn)
+
+
+def _may_be_answer(left: bytes) -> bool:
+    """Whether what is left over begins another answer: then this one may be another's. Else its length was wrong."""
+    return left.lstrip(b"\r\n")[:5] == b"HTTP/"[: len(left.lstrip(b"\r\n"))]
 
 
 def _mark_done(self: Http1Client, *, request: bool = False, response: bool = False) -> Steps:
