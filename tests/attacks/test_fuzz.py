@@ -45,4 +45,4 @@ def test_the_judge_complains_of_a_page_that_is_not_the_sites_own(judge):
     honest = HostileRequest(text="GET http://{site}/plain/{fresh} HTTP/1.1\r\nHost: {site}\r\n\r\n", paths=())
     judge.judge_poisoning(honest)
     with pytest.raises(Complaint):
-        judge._judge_victim("/leftover/../odd name", b"")
+        judge._judge_victim("/plain/../odd name", b"")

@@ -18,7 +18,6 @@ BEHAVIOURS = (
     "chunked",
     "trailers",
     "until-close",
-    "leftover",
     "head-with-body",
     "gzip",
     "vary",
@@ -139,8 +138,6 @@ class CarelessOrigin:
             return answer + _PAUSE + smuggled, True
         if not head_only:
             answer += body
-        if behaviour == "leftover":
-            answer += _PAUSE + smuggled
         return answer, True
 
 
