@@ -84,7 +84,10 @@ class School:
     def desk(self, path, method="GET", **query):
         if not self._desk.token:
             self._desk.url = self.running.wait_for_line("linkmend desk on ").split()[-1]
-            told = linkmend("desk", "token", "test", "--data", self.running.data)
+            told = linkmend(
+                *("desk", "token", "test", "--scope", "read", "--scope", "review"),
+                *("--data", self.running.data),
+            )
             self._desk.token = told.stdout.split()[-1]
         address = f"{self._desk.url}/admin/api/misses/{path}?{urllib.parse.urlencode(query)}"
         told = {"Authorization": f"Bearer {self._desk.token}"}

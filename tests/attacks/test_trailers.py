@@ -208,7 +208,7 @@ def test_an_upload_by_http2_arrives_framed_at_a_site_with_http1(running, secure,
     smuggled = b"GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n"
     status, got, _ = ask_by_http2(running, secure.port, path=path, body=smuggled)
     assert (status, got) == (b"200", b"hello")
-    assert secure.seen[-1].framing == "chunked"
+    assert secure.seen[-1].framing in ("chunked", str(len(smuggled)))
     fields = [("content-length", str(len(smuggled)))]
     status, got, _ = ask_by_http2(running, secure.port, path=path, body=smuggled, fields=fields)
     assert (status, got) == (b"200", b"hello")

@@ -65,7 +65,7 @@ def test_a_flood_of_interim_answers_is_cut_off_and_ends_in_a_page(origin, start_
             answer += data
     assert 0 < answer.count(b"HTTP/1.1 103 ") <= 10
     assert answer.count(b"HTTP/1.1 502 ") == 1
-    assert b"more than 10 interim responses" in answer
+    assert b"http protocol error" in answer
     assert hints.megabytes < MOST_MEGABYTES
 
 
@@ -286,7 +286,7 @@ def test_a_client_that_leaves_during_the_origins_handshake_is_not_waited_for(sta
         url = f"https://127.0.0.1:{silent.getsockname()[1]}/page"
         with pytest.raises(TimeoutError):
             Client(running.url, running.ca).get(url, timeout_s=1.0)
-        time.sleep(0.5)
+        time.sleep(4)  # a request whose client has left is carried on for two seconds, and no longer
         running.process.send_signal(signal.SIGTERM)
         running.wait_for_line("stopping: 0 answers under way")
 
