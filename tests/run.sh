@@ -9,6 +9,9 @@ missing=
 command -v squid >/dev/null 2>&1 || [ -x /usr/sbin/squid ] || missing="$missing squid-openssl"
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
 command -v certutil >/dev/null 2>&1 || missing="$missing libnss3-tools"
+command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
+command -v curl >/dev/null 2>&1 || missing="$missing curl"
+command -v wget >/dev/null 2>&1 || missing="$missing wget"
 ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || missing="$missing libfaketime"
 if [ -n "$missing" ]; then
     say "installing Debian packages:$missing"
