@@ -1,6 +1,5 @@
 """A page that was stored compressed goes only to programs that can read it; with curl, wget and Debian's nginx."""
 
-import shutil
 import subprocess
 
 import pytest
@@ -24,16 +23,15 @@ http {{
 
 
 @pytest.fixture(scope="module")
-def nginx(tmp_path_factory):
+def nginx(tmp_path_factory, program):
     """nginx as Debian sets it up: it compresses, and says nothing of it in Vary."""
-    if not shutil.which("nginx"):
-        pytest.skip("nginx is not installed")
+    path = program("nginx")
     folder, port = tmp_path_factory.mktemp("nginx"), free_port()
     (folder / "www").mkdir()
     for number in range(20):
         (folder / "www" / f"{number}.html").write_text(PAGE, encoding="utf-8")
     (folder / "nginx.conf").write_text(_NGINX.format(folder=folder, port=port), encoding="utf-8")
-    server = Running(["nginx", "-e", "stderr", "-p", folder, "-c", folder / "nginx.conf"])
+    server = Running([path, "-e", "stderr", "-p", folder, "-c", folder / "nginx.conf"])
     try:
         server.wait_for_port(port)
         yield f"http://127.0.0.1:{port}"
