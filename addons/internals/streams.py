@@ -299,7 +299,7 @@ class AnsweringStream(HttpStream):
             validate_headers(self.flow.response)
             if self.flow.response.is_http2 and _has_unfit_values(self.flow.response.headers):
                 raise ValueError("control character in a header")
-            if not 100 <= self.flow.response.status_code <= 599:
+            if not 100 <= self.flow.response.status_code <= 999:  # browsers take what is above 599, too
                 raise ValueError("no status that there is")
         except ValueError as error:
             yield commands.CloseConnection(self.flow.server_conn)

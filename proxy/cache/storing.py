@@ -195,7 +195,7 @@ def _complete(status: int, headers: Headers) -> bool:
     if status == 206:
         found = _RANGE_FROM_START.fullmatch(", ".join(values(headers, "content-range")).strip())
         return found is not None and int(found[1]) + 1 == int(found[2])
-    return 200 <= status <= 999 and status not in _OF_THE_REQUEST
+    return 200 <= status <= 599 and status not in _OF_THE_REQUEST
 
 
 def _method_allows(request: CacheRequest, headers: Headers, explicit_s: float | None) -> bool:

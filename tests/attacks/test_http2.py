@@ -27,7 +27,7 @@ PIECE = bytes(range(256)) * 256
 MOST_AHEAD_BYTES = 20 * 1024 * 1024
 """What may lie in sockets, windows and in us of an answer that nobody reads."""
 DATA, HEADERS, PRIORITY, RESET, SETTINGS, PING, GOAWAY = 0, 1, 2, 3, 4, 6, 7
-UNFIT_STATUSES = ("99", "-1", "600", "999")
+UNFIT_STATUSES = ("99", "-1")
 
 
 class Origin2:
@@ -342,6 +342,12 @@ def test_a_status_that_there_is_not_is_a_failure_of_the_site(running, sites, bob
     with speaking(running, sites.two) as speaker:
         speaker.ask(1, path)
         assert speaker.read(lambda: 1 in speaker.ended).statuses == {1: 200}
+
+
+def test_a_status_that_nobody_knows_is_passed_on_as_browsers_take_it(running, sites, path):
+    with speaking(running, sites.two) as speaker:
+        speaker.ask(1, f"/status/699{path}")
+        assert speaker.read(lambda: 1 in speaker.ended).statuses == {1: 699}
 
 
 def test_a_page_that_its_site_is_still_making_flows_through_a_tunnel_too(running, sites, bob, path):

@@ -32,8 +32,8 @@ def test_others_are_not_stored_without_a_word(status):
     assert is_storable(("Last-Modified", at(-86_400)), cc("public"), status=status)
 
 
-@pytest.mark.parametrize("status", [100, 103, 304, 206])
-def test_what_is_not_final_or_not_whole_is_not_stored(status):
+@pytest.mark.parametrize("status", [100, 103, 304, 206, 600, 999])
+def test_what_is_not_final_not_whole_or_no_status_that_there_is_is_not_stored(status):
     assert not is_storable(FRESH, status=status)
 
 
