@@ -57,7 +57,7 @@ def read_body(self: Http1Connection, event: events.Event) -> Generator[Any, Any,
                 read = self.body_reader.read_eof()
         except h11.ProtocolError as error:
             yield commands.CloseConnection(self.conn)
-            failed = self.ReceiveProtocolError(_stream_of(self), f"HTTP/1 protocol error: {error}")
+            failed = broken(self.ReceiveProtocolError, _stream_of(self), f"HTTP/1 protocol error: {error}")
             yield layers.ReceiveHttp(failed)
             return
         if read is None:
@@ -71,6 +71,15 @@ def read_body(self: Http1Connection, event: events.Event) -> Generator[Any, Any,
         else:
             yield from _end(self, is_server)
             return
+
+
+def broken(kind: type[Any], stream_id: int, message: str) -> Any:
+    """An event of mitmproxy's that tells of a broken message; since version 12 it needs a code."""
+    codes = getattr(layers, "ErrorCode", None)
+    if codes is None:
+        return kind(stream_id, message)
+    is_request = kind is layers.RequestProtocolError
+    return kind(stream_id, message, codes.GENERIC_CLIENT_ERROR if is_request else codes.GENERIC_SERVER_ERROR)
 
 
 def _end(self: Http1Connection, is_server: bool) -> Generator[Any, Any, None]:

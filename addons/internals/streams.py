@@ -29,6 +29,7 @@ from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
 from addons.flows import ANSWERABLE, EXPECTS_CONTINUE, KEPT, KEPT_BYTES, TIMED_OUT, Kept, header_list
 from addons.internals.heads import REQUEST_LINES
 from addons.internals.inline import BEGIN, Begin
+from addons.internals.messages import broken
 from addons.internals.shortcuts import validate_headers
 from proxy.errors import StartError
 from proxy.readers.navigation import expects_network_error
@@ -117,7 +118,7 @@ class AnsweringStream(HttpStream):
         """
         self.flow.live = False
         self.client_state = self.state_errored
-        cut = layers.RequestProtocolError(self.stream_id, "answered before the upload was whole")
+        cut = broken(layers.RequestProtocolError, self.stream_id, "answered before the upload was whole")
         yield layers.SendHttp(cut, self.context.server)
         yield layers.DropStream(self.stream_id)
         yield layers.SendHttp(layers.ResponseEndOfMessage(self.stream_id), self.context.client)
