@@ -1,23 +1,26 @@
-"""Passes what is asked of http://linkmend.internal/admin on to the desk, and says for whom.
+"""Forwards requests for http://linkmend.internal/admin to the admin UI, with the address of the client.
 
-The desk may be in another process, so it is asked over loopback, by us and not by mitmproxy: nothing of it then
-passes the cache, the harvest or the parent. An answer is held in memory while it passes, which is why the desk ends
-its live streams after a while when it is asked this way.
+The admin UI runs in the backend. We send these requests over a unix socket ourselves, without mitmproxy, so that
+they never pass the cache, the harvest or the parent proxy. A response is buffered in memory on its way, which is why
+the admin UI ends its live streams after a while when it is reached like this.
 """
 
+import errno
 import logging
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import aiohttp
 from mitmproxy import http
 from yarl import URL
 
 from addons.flows import header_list, url_of, write_page
-from proxy.desk.app import MAX_BODY_BYTES
-from proxy.desk.door import HEADERS, Door
+from addons.flowstate import AnsweredBy
+from proxy.admin.app import MAX_BODY_BYTES
+from proxy.admin.gateway import HEADERS, gateway_headers
 from proxy.pages.render import RenderedPage, text_page
-from proxy.portal.helper import PORTAL_HOST
+from proxy.portal.routes import PORTAL_HOST
 
 log = logging.getLogger(__name__)
 
@@ -26,7 +29,7 @@ _BELOW = tuple(f"{address}/" for address in _ADDRESSES)
 _MAX_ANSWER_BYTES = 64 * 1024**2
 _AT_ONCE = 6  # of one client; a browser opens as many connections
 _TIMEOUT = aiohttp.ClientTimeout(total=60, sock_connect=5)
-# Of one connection, or set by us; a client's own word for who it is never passes.
+# Fields of one connection, or set by us; what a client claims about its own address is never forwarded.
 _NOT_PASSED = frozenset(
     {
         *(name.lower() for name in HEADERS),
@@ -46,15 +49,12 @@ _NOT_PASSED = frozenset(
 _NOT_RETURNED = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "date"})
 
 
-class Admin:
-    """Stands before the helper. On any other host /admin is the site's own."""
+class AdminGateway:
+    """Comes before the portal addon. On any other host /admin is the site's own."""
 
-    def __init__(
-        self, address: Callable[[], str], door: Callable[[], Door], *, portal: Callable[[], bool]
-    ) -> None:
-        """`address` is where the desk answers us, HOST:PORT; empty while there is none."""
-        self._address = address
-        self._door = door
+    def __init__(self, socket: Path, *, portal: Callable[[], bool]) -> None:
+        """`socket` is the admin UI's unix socket; it does not exist while the admin UI is off."""
+        self._socket = socket
         self._portal = portal
         self._asking: Counter[str] = Counter()
         self._session: aiohttp.ClientSession | None = None
@@ -66,11 +66,11 @@ class Admin:
         too_large = not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES
         if too_large or "transfer-encoding" in flow.request.headers:
             flow.request.stream = False
-            write_page(flow, _words(413, "this is more than the desk takes"), ours="desk")
+            write_page(flow, _words(413, "the request is too large for the desk"), by=AnsweredBy.ADMIN)
             _end_connection(flow)
 
     def request_now(self, flow: http.HTTPFlow) -> bool:
-        """Nearly always: nothing for the desk."""
+        """Return at once for nearly all requests: they are not for the admin UI."""
         return flow.response is not None or not self._is_asked(flow)
 
     async def request(self, flow: http.HTTPFlow) -> None:
@@ -78,19 +78,22 @@ class Admin:
             return
         client = flow.client_conn.peername[0].removeprefix("::ffff:")
         if self._asking[client] >= _AT_ONCE:
-            write_page(flow, _words(429, "too many requests of the desk at once"), ours="desk")
+            write_page(flow, _words(429, "too many requests to the desk at once"), by=AnsweredBy.ADMIN)
             return
         self._asking[client] += 1
         try:
             page = await self._answer(flow, client)
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            log.warning("the desk does not answer: %s", error)
-            page = _words(503, "the desk does not answer; linkmend's log tells more")
+            if isinstance(error, aiohttp.ClientConnectorError) and error.os_error.errno == errno.ENOENT:
+                page = _words(404, "the desk is not running")
+            else:
+                log.warning("desk: no answer: %s", error)
+                page = _words(503, "the desk does not answer; see linkmend's log")
         finally:
             self._asking[client] -= 1
             if not self._asking[client]:
                 del self._asking[client]
-        write_page(flow, page, ours="desk")
+        write_page(flow, page, by=AnsweredBy.ADMIN)
 
     async def close(self) -> None:
         if self._session is not None:
@@ -103,32 +106,29 @@ class Admin:
         return self._portal() and (base in _ADDRESSES or base.startswith(_BELOW))
 
     async def _answer(self, flow: http.HTTPFlow, client: str) -> RenderedPage:
-        address = self._address()
-        if not address:
-            return _words(404, "the desk is not open")
         request = flow.request
         headers = [
             (name, value) for name, value in header_list(request.headers) if name.lower() not in _NOT_PASSED
         ]
-        mark = self._door().headers_for(client, secure=url_of(flow).startswith("https:"))
-        async with self._asker().request(
+        mark = gateway_headers(client, secure=url_of(flow).startswith("https:"))
+        async with self._client().request(
             request.method,
-            URL(f"http://{address}{request.path}", encoded=True),
+            URL(f"http://{PORTAL_HOST}{request.path}", encoded=True),
             headers=[*headers, *mark.items()],
             data=request.raw_content or None,
             allow_redirects=False,
         ) as answer:
-            body = await _read(answer)
+            body = await _read_body(answer)
             kept = tuple(
                 (name, value) for name, value in answer.headers.items() if name.lower() not in _NOT_RETURNED
             )
             return RenderedPage(status=answer.status, headers=kept, body=body)
 
-    def _asker(self) -> aiohttp.ClientSession:
+    def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 timeout=_TIMEOUT,
-                connector=aiohttp.TCPConnector(limit=100),
+                connector=aiohttp.UnixConnector(str(self._socket), limit=100),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 auto_decompress=False,
                 skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
@@ -136,13 +136,13 @@ class Admin:
         return self._session
 
 
-async def _read(answer: aiohttp.ClientResponse) -> bytes:
+async def _read_body(answer: aiohttp.ClientResponse) -> bytes:
     """The whole body. Raises ValueError when it is more than we hold in memory."""
     body = bytearray()
     async for chunk in answer.content.iter_chunked(64 * 1024):
         body += chunk
         if len(body) > _MAX_ANSWER_BYTES:
-            raise ValueError("an answer of the desk is too large to pass on")
+            raise ValueError("the desk's response is too large")
     return bytes(body)
 
 

@@ -1,8 +1,9 @@
-"""Connections that nobody looks into: where a rule or the list of pass-through sites says so, bytes just go by.
+"""Connections without interception: if a rule or the pass-through list says so, bytes are forwarded unread.
 
-The decision is made when a tunnel begins, by the host that the client asked to be connected to, never by the name
-in its TLS greeting: with a name of its choice a client could have any site passed through. Only in transparent
-mode, where the host is a bare address, that name is all there is.
+The decision is made when a tunnel begins, by the host in CONNECT, never by the server name in the TLS handshake
+(SNI): with an SNI of its choice a client could bypass interception for any site. In transparent mode the host is an
+IP address and only the SNI names the site. So there we resolve the SNI ourselves and connect to its address, whatever
+address the client chose.
 """
 
 from collections.abc import Callable
@@ -12,10 +13,10 @@ from mitmproxy import connection
 from mitmproxy.proxy import layer
 from mitmproxy.tls import ClientHelloData
 
-from addons.internals.tunnels import begins_tunnel, pass_on
+from addons.mitm.tunnels import begins_tunnel, pass_on
 from proxy.rules.domains import DomainList, normal_host
 from proxy.rules.live import LiveRules
-from proxy.rules.model import NO_RULE, Action
+from proxy.rules.model import NO_RULE, RuleAction
 from proxy.settings import ProxySettings, parent_address
 
 
@@ -38,12 +39,12 @@ class Bypass:
         self._spoke = spoke
         self._clock = clock
 
-    def next_layer(self, asked: layer.NextLayer) -> None:
-        context = asked.context
-        if context.server.address is None or not begins_tunnel(asked):
+    def next_layer(self, nextlayer: layer.NextLayer) -> None:
+        context = nextlayer.context
+        if context.server.address is None or not begins_tunnel(nextlayer):
             return
         if self._is_passed(context.server.address[0], context.client.peername[0]):
-            pass_on(asked, parent_address(self.settings.parent) if self.settings.parent else None)
+            pass_on(nextlayer, parent_address(self.settings.parent) if self.settings.parent else None)
             self._spoke(context.client)
 
     def tls_clienthello(self, hello: ClientHelloData) -> None:
@@ -51,11 +52,13 @@ class Bypass:
         if client.proxy_mode.type_name == "transparent" and name:
             hello.ignore_connection = self._is_passed(name, client.peername[0])
             if hello.ignore_connection:
+                server = hello.context.server
+                server.address = (name, server.address[1] if server.address else 443)
                 self._spoke(client)
 
     def _is_passed(self, host: str, client: str) -> bool:
-        if self._live.book:
-            verdict = self._live.book.on_connect(host, client, self._clock())
+        if self._live.ruleset:
+            verdict = self._live.ruleset.on_connect(host, client, self._clock())
             if verdict is not NO_RULE:
-                return verdict.action is Action.BYPASS
+                return verdict.action is RuleAction.BYPASS
         return bool(self.passed_through.entry_for(normal_host(host)))

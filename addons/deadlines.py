@@ -1,21 +1,22 @@
-"""No reader waits for ever: an origin that does not connect, answer or go on in time is given up.
+"""Timeouts for origins that do not connect, answer or continue in time.
 
-A person does not wait long for a page. Scripts do: with long polling a site answers when there is news, and only
-then. So what is no page, and would not be repaired, has the site's own time, within a bound.
+A user does not wait long for a page. Scripts do: with long polling a site answers only when there is news. So
+requests that are no page, and would not be repaired, get a much longer timeout.
 
-mitmproxy itself waits for the operating system (minutes) to connect and for ten minutes for an answer. Here every
-forwarded request is looked at once its time may be over; if it is, the tasks that hold the connections to that origin
-are cancelled, which mitmproxy reports like any failed connection, and addons/failures.py answers. All is measured by
-a clock that nobody sets: mitmproxy's own time stamps are of the time of day.
+mitmproxy itself waits minutes for a connection (the operating system's limit) and ten minutes for a response. Here
+every forwarded request is checked when its timeout may be over. If it is, the tasks of the connections to that origin
+are cancelled. mitmproxy reports that like any failed connection, and addons/failures.py answers. All times are
+monotonic; mitmproxy's own time stamps are times of day.
 
-Nearly all requests are answered long before, so they stand in one line with one timer for the first of them: to set
-and cancel a timer for each would cost more than all else here.
+Nearly all requests are answered long before, so they wait in one queue with one timer for the first: a timer for each
+would cost more than everything else here.
 """
 
 import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,16 +24,13 @@ from mitmproxy import ctx, http
 from mitmproxy.connection import Client, Server
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-from addons.flows import TIMED_OUT, request_of
-from proxy.readers.navigation import asks_for_repair
+from addons.flows import request_of
+from addons.flowstate import state_of
+from proxy.headers.navigation import asks_for_repair
 from proxy.settings import ProxySettings
+from proxy.timers import PatientTimer
 
-_SENT_AT = "linkmend_sent_at"
-_HELD_UP = "linkmend_held_up"
 _EARLY_S = 0.01  # a timer may wake a moment before its time
-_LATE_S = 0.5
-_READ_S = 0.5
-"""Who is looked at so late was held up with this process: what came meanwhile lies unread, and is read first."""
 
 
 def _mitmproxys_handler(flow: http.HTTPFlow) -> Any:
@@ -42,19 +40,19 @@ def _mitmproxys_handler(flow: http.HTTPFlow) -> Any:
 
 
 class Deadlines:
-    """Watches over connecting, the first byte, and a body that we hold back while it arrives."""
+    """Timeouts for connecting, for the first byte, and for a body that we buffer."""
 
     def __init__(
         self, settings: ProxySettings, handler_of: Callable[[http.HTTPFlow], Any] = _mitmproxys_handler
     ) -> None:
         self._settings = settings
         self._handler_of = handler_of
-        self._line: OrderedDict[str, tuple[float, http.HTTPFlow]] = OrderedDict()
-        """Requests under way that were not looked at yet, by when they are to be."""
-        self._round: asyncio.TimerHandle | None = None
-        """For the first in the line."""
-        self._again: dict[str, asyncio.TimerHandle] = {}
-        """For each that was looked at and has some time left."""
+        self._queue: OrderedDict[str, tuple[float, http.HTTPFlow]] = OrderedDict()
+        """Requests in flight that were not checked yet, by the time of their check."""
+        self._round: PatientTimer | None = None
+        """The timer for the first in the queue."""
+        self._again: dict[str, PatientTimer] = {}
+        """Timers for requests that were checked and have time left."""
         self._connected_at: WeakKeyDictionary[Server, float] = WeakKeyDictionary()
 
     @property
@@ -63,10 +61,10 @@ class Deadlines:
 
     @settings.setter
     def settings(self, settings: ProxySettings) -> None:
-        """Those under way are looked at now, and again by the new times: the line is in order for one set only."""
+        """Check all requests in flight now, and again by the new timeouts: the queue is sorted for one set only."""
         self._settings = settings
-        waiting = [flow for _, flow in self._line.values()]
-        self._line.clear()
+        waiting = [flow for _, flow in self._queue.values()]
+        self._queue.clear()
         for flow in waiting:
             self._check(flow)
 
@@ -77,14 +75,14 @@ class Deadlines:
         if flow.response is not None:
             return
         # Later than the client's request if that had to wait for another.
-        now = flow.metadata[_SENT_AT] = time.monotonic()
+        now = state_of(flow).sent_at = time.monotonic()
         sooner_s = min(self.settings.connect_timeout_s, self.settings.first_byte_timeout_s)
-        self._line[flow.id] = (now + sooner_s, flow)
+        self._queue[flow.id] = (now + sooner_s, flow)
         if self._round is None:
             self._go_round_in(sooner_s)
 
     def responseheaders(self, flow: http.HTTPFlow) -> None:
-        # A body that is streamed may rest as long as its reader likes; one that we hold back must go on.
+        # A streamed body may pause as long as its client likes; one that we buffer must continue.
         if flow.response is None or flow.response.stream:
             self._forget(flow)
 
@@ -98,25 +96,25 @@ class Deadlines:
         for timer in (*self._again.values(), *([self._round] if self._round else ())):
             timer.cancel()
         self._again.clear()
-        self._line.clear()
+        self._queue.clear()
 
     def _go_round_in(self, delay_s: float) -> None:
-        self._round = asyncio.get_running_loop().call_later(delay_s, self._go_round)
+        self._round = PatientTimer(delay_s, self._go_round)
 
     def _go_round(self) -> None:
-        """Look at those whose time may be over."""
+        """Check the requests whose timeout may be over."""
         self._round = None
-        while self._line:
-            due_at, flow = next(iter(self._line.values()))
+        while self._queue:
+            due_at, flow = next(iter(self._queue.values()))
             left_s = due_at - time.monotonic()
             if left_s > _EARLY_S:
                 self._go_round_in(left_s)
                 return
-            del self._line[flow.id]
+            del self._queue[flow.id]
             self._check(flow)
 
     def _forget(self, flow: http.HTTPFlow) -> None:
-        self._line.pop(flow.id, None)
+        self._queue.pop(flow.id, None)
         timer = self._again.pop(flow.id, None)
         if timer is not None:
             timer.cancel()
@@ -129,9 +127,9 @@ class Deadlines:
             self._check_progress(flow)
 
     def _check_answered(self, flow: http.HTTPFlow) -> None:
-        """Before the answer: a connection that is not open has less time than one that is."""
+        """Before the response: connecting has a shorter timeout than waiting."""
         transports = self._origin_transports(flow)
-        asked_at = flow.metadata[_SENT_AT]
+        asked_at = state_of(flow).sent_at or 0.0
         if any(io.writer is None for io in transports):
             ends_at = asked_at + self.settings.connect_timeout_s
         else:
@@ -140,7 +138,7 @@ class Deadlines:
         self._give_up_at(ends_at, flow)
 
     def _check_progress(self, flow: http.HTTPFlow) -> None:
-        """While a body arrives: the connection's watchdog knows when anything last happened on it."""
+        """While a body arrives: the connection's watchdog knows the time of the last activity."""
         handler = self._handler_of(flow)
         if handler is not None:
             self._give_up_at(handler.timeout_watchdog.last_activity + self._patience_s(flow), flow)
@@ -153,16 +151,13 @@ class Deadlines:
 
     def _give_up_at(self, ends_at: float, flow: http.HTTPFlow) -> None:
         left_s = ends_at - time.monotonic()
-        if left_s < -_LATE_S and not flow.metadata.get(_HELD_UP):
-            flow.metadata[_HELD_UP] = True
-            left_s = _READ_S
         if left_s > _EARLY_S:
-            self._again[flow.id] = asyncio.get_running_loop().call_later(left_s, self._check, flow)
+            self._again[flow.id] = PatientTimer(left_s, partial(self._check, flow))
         else:
             self._give_up(flow, [io.handler for io in self._origin_transports(flow) if io.handler])
 
     def _give_up(self, flow: http.HTTPFlow, tasks: list[asyncio.Task[None]]) -> None:
-        flow.metadata[TIMED_OUT] = True
+        state_of(flow).timed_out = True
         for task in tasks:
             task.cancel("timed out")
 

@@ -1,36 +1,37 @@
-"""When an origin cannot be reached, the client gets an answer all the same (addons/internals/streams.py sends it).
+"""Answers the client when an origin cannot be reached (addons/mitm/streams.py sends the response).
 
-But for what a page of a site asks for in a browser: there an answer of ours would be taken for the site's, where
-without us there is none. So it has none, and the site's script or worker learns that the network failed.
+Requests of a site's scripts in a browser get no response: they would take ours for the site's. So the script or
+worker sees a network error, as without a proxy.
 """
 
 from mitmproxy import http
 
-from addons.flows import ANSWERABLE, FAILURE, OURS, TIMED_OUT, request_of, url_of, write_page
-from proxy.cache.fields import members
+from addons.flows import request_of, url_of, write_page
+from addons.flowstate import AnsweredBy, state_of
 from proxy.failures import failure_of, proxy_status
-from proxy.pages.simple import plain_error
-from proxy.readers.navigation import expects_network_error
+from proxy.headers.fields import members
+from proxy.headers.navigation import expects_network_error
+from proxy.pages.otherpages import plain_error
 
 
 class Failures:
-    """Gives every failed request a short, honest error; the repair addon makes a page of it where a person waits."""
+    """Gives every failed request a short error response; the repair addon turns it into a page for users."""
 
     def error(self, flow: http.HTTPFlow) -> None:
-        if flow.error is None or flow.response is not None or not flow.metadata.get(ANSWERABLE):
-            return  # the cache has answered with a stale copy, or nobody is there to be answered
-        failure = failure_of(flow.error.msg, timed_out=bool(flow.metadata.get(TIMED_OUT)))
-        flow.metadata[FAILURE] = failure
+        if flow.error is None or flow.response is not None or not state_of(flow).is_answerable:
+            return  # the cache has answered with a stale copy, or the client is gone
+        failure = failure_of(flow.error.msg, timed_out=state_of(flow).timed_out)
+        state_of(flow).failure = failure
         words = failure.error.replace("_", " ")
         page = plain_error(failure.kind, url_of(flow), status=failure.status, detail=words)
-        write_page(flow, page, ours="failure", also=(("Proxy-Status", proxy_status(failure)),))
+        write_page(flow, page, by=AnsweredBy.FAILURE, also=(("Proxy-Status", proxy_status(failure)),))
 
     def response(self, flow: http.HTTPFlow) -> None:
         """Without this, trying again would meet the old error: mitmproxy remembers a failed connection as long as
         the client's lasts (`HttpLayer.get_connection`)."""
         if flow.response is None:
             return
-        if FAILURE in flow.metadata and flow.request.is_http11:
+        if state_of(flow).failure is not None and flow.request.is_http11:
             flow.response.headers["connection"] = "close"
         if (
             _nobody_answered(flow)
@@ -41,8 +42,8 @@ class Failures:
 
 
 def _nobody_answered(flow: http.HTTPFlow) -> bool:
-    """Whether the answer is ours, or the parent's, in the place of a site that said nothing."""
-    ours = flow.metadata.get(OURS)
-    if ours == "offline":  # who asks for what is held, and nothing else, is told so (RFC 9111 5.2.1.7)
+    """Whether the response is ours or the parent's, because the site sent none."""
+    ours = state_of(flow).answered_by
+    if ours is AnsweredBy.OFFLINE:  # only-if-cached gets its 504, not a repair page (RFC 9111 5.2.1.7)
         return "only-if-cached" not in members(request_of(flow).headers, "cache-control")
-    return FAILURE in flow.metadata and ours in (None, "failure")
+    return state_of(flow).failure is not None and ours in (None, AnsweredBy.FAILURE)

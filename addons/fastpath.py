@@ -1,9 +1,9 @@
 """Answers plain requests out of memory before mitmproxy makes a flow of them: most hits, at a tenth of the cost.
 
-It says what the cache would say, by the same functions, or nothing at all: then the request takes its usual way, with
-all addons. So nothing here may differ from that way, neither the bytes of an answer nor what is done beside it, and
-whatever would need another addon's word (a page not yet known to be there, a client that was just redirected, a
-response other than 200, anything for linkmend itself) is left to it.
+It says what the cache would say, by the same engine (proxy/cache/hits.py), or nothing at all: then the request takes
+its usual way, with all addons. So nothing here may differ from that way, neither the bytes of an answer nor what is
+done beside it, and whatever would need another addon's word (a page not yet known to be there, a client that was just
+redirected, a response other than 200, anything for linkmend itself) is left to it.
 """
 
 import time
@@ -15,25 +15,20 @@ from weakref import WeakKeyDictionary
 from mitmproxy import connection, http
 from mitmproxy.proxy import layer
 
-from addons.flows import OURS, url_of
-from addons.internals.quicklayer import Place, quickened
-from addons.soft404 import FINDING, is_worth_keeping
-from proxy.cache.decide import Serve, decide
-from proxy.cache.entry import CacheRequest, values
-from proxy.cache.freshness import ttl_s
-from proxy.cache.ready import Ready, made_ready
-from proxy.cache.reply import reply_from
-from proxy.cache.status import CacheStatus
+from addons.flows import url_of
+from addons.flowstate import AnsweredBy, state_of
+from addons.mitm.fastlayer import LayerTarget, with_fast_path
+from addons.soft404 import is_worth_keeping
+from proxy.cache.hits import HitAnswer, PlainHit, answer_hit, goes_as_bytes
 from proxy.cache.vary import select
-from proxy.cache.wire import dressed, head_bytes
-from proxy.plainhttp import PlainFields, PlainRequest, plain_request
-from proxy.portal.helper import PORTAL_HOST, PREFIX
+from proxy.headers.plainrequest import PlainFields, PlainRequest, plain_request
+from proxy.messages import CacheRequest, values
+from proxy.portal.routes import PORTAL_HOST, PREFIX
 from proxy.settings import CacheSettings
-from proxy.store.memory import Held
+from proxy.store.memory import CachedEntry
 from proxy.store.responses import ResponseStore
 from repair.detect import is_document
 from repair.model import Page
-from repair.soft404.detector import Finding
 
 CLEARED_S = 60.0
 """How long a page that was found to be there is not judged again: its site's error pages may be learnt meanwhile."""
@@ -42,8 +37,8 @@ _PORTAL = (f"http://{PORTAL_HOST}", f"https://{PORTAL_HOST}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asides:
-    """What is asked and done beside an answer; clients are told by their addresses."""
+class FastPathListeners:
+    """Checks and notifications of other addons for each answer; clients are named by their addresses."""
 
     spoke: Callable[[connection.Client], None]
     """The client has sent a request."""
@@ -54,7 +49,7 @@ class Asides:
     was_redirected: Callable[[str, str], bool]
     """Whether the client comes to a URL by a redirect a moment ago."""
     in_reach: Callable[[str], bool]
-    """Whether a URL may be asked for at all; the answer holds until there are new settings."""
+    """Whether a URL may be requested at all; the answer is valid until the settings change."""
     may_answer: Callable[[str, str, str], bool]
     """Whether nothing that an admin has laid down touches this URL, for this client and content type."""
     answered: Callable[[int], None] = lambda size: None
@@ -63,7 +58,7 @@ class Asides:
 
 @dataclass(slots=True, kw_only=True)
 class _Variant:
-    ready: Ready
+    hit: PlainHit
     is_document: bool
     content_type: str
     cleared_until: float = 0.0
@@ -71,7 +66,7 @@ class _Variant:
 
 @dataclass(slots=True, kw_only=True)
 class _Prepared:
-    """What is held of one URL, made ready under these settings; `chosen` is the variant for fields seen before.
+    """The stored responses of one URL, prepared under these settings; `chosen` is the variant for fields seen before.
 
     Nobody's fields are kept for that: each block of them is as large as a small page.
     """
@@ -81,14 +76,14 @@ class _Prepared:
     chosen: WeakKeyDictionary[PlainFields, _Variant | None] = field(default_factory=WeakKeyDictionary)
 
 
-class Quick:
-    """Puts itself below mitmproxy's HTTP layers. It stands after Soft404, whose findings it notes."""
+class FastPath:
+    """Puts itself below mitmproxy's HTTP layers. It comes after Soft404, whose findings it notes."""
 
     def __init__(
         self,
         settings: CacheSettings,
         store: ResponseStore,
-        asides: Asides,
+        asides: FastPathListeners,
         *,
         offline: Callable[[], bool],
         clock: Callable[[], float] = time.time,
@@ -96,102 +91,96 @@ class Quick:
         self.settings = settings
         self.answered = 0
         self._store = store
-        self._asides = asides
+        self._listeners = asides
         self._offline = offline
         self._clock = clock
 
     def next_layer(self, chosen: layer.NextLayer) -> None:
-        quickened(chosen.layer, self.answer)
+        with_fast_path(chosen.layer, self.answer)
 
     def response(self, flow: http.HTTPFlow) -> None:
         """A hit went the usual way and was judged: if it is there, the next one need not."""
-        found = flow.metadata.get(FINDING)
-        if not isinstance(found, Finding) or flow.metadata.get(OURS) != "hit" or flow.response is None:
+        found = state_of(flow).finding
+        if found is None or state_of(flow).answered_by is not AnsweredBy.CACHE or flow.response is None:
             return
         if found.judgement.unsure or not is_worth_keeping(flow):
             return
         url = url_of(flow)
-        held = self._store.at_hand(url)
-        for variant in self._prepared(held, url).variants if held is not None else ():
-            if variant.ready.body is flow.response.raw_content:
+        entry = self._store.get_cached(url)
+        for variant in self._prepare(entry, url).variants if entry is not None else ():
+            if variant.hit.stored.body is flow.response.raw_content:
                 variant.cleared_until = self._clock() + CLEARED_S
 
-    def answer(self, client: connection.Client, place: Place, data: bytes) -> bytes | None:
+    def answer(self, client: connection.Client, place: LayerTarget, data: bytes) -> bytes | None:
         """The whole answer to one request, with all that goes with it; None: it takes the usual way."""
-        asked = plain_request(data)
-        url = _url(asked, place) if asked is not None else None
-        if asked is None or url is None:
+        request_head = plain_request(data)
+        url = _url(request_head, place) if request_head is not None else None
+        if request_head is None or url is None:
             return None
-        held = self._store.at_hand(url)
+        entry = self._store.get_cached(url)
         address = client.peername[0]
-        variant = self._variant(held, url, asked) if held is not None else None
-        if held is None or variant is None or not self._may_be_shown(variant, asked, url, address):
+        variant = self._variant(entry, url, request_head) if entry is not None else None
+        if entry is None or variant is None or not self._may_be_shown(variant, request_head, url, address):
             return None
-        if len(held.responses) > 1:
-            self._store.note_variant(url, variant.ready.stored)
-        now = self._clock()
-        if asked.fields.asks_nothing and not self._offline():
-            said, is_whole = variant.ready.answer(asked.method, now), True
-        else:
-            said, is_whole = self._decided(held, variant, asked, url, now)
-        if said is None:
+        if len(entry.responses) > 1:
+            self._store.note_variant(url, variant.hit.stored)
+        answer = self._answer(entry, variant, request_head, url)
+        if answer is None or not isinstance(answer.fixed.body, bytes):
             return None
-        self._asides.spoke(client)
-        if asked.fields.is_navigation:
-            self._asides.opened(address, url, is_whole)
+        response_bytes = answer.head + answer.fixed.body
+        self._listeners.spoke(client)
+        if request_head.fields.is_navigation:
+            self._listeners.opened(address, url, answer.fixed.status == 200)
         self.answered += 1
-        self._asides.answered(len(said))
-        return said
+        self._listeners.answered(len(response_bytes))
+        return response_bytes
 
-    def _variant(self, held: Held, url: str, asked: PlainRequest) -> _Variant | None:
-        prepared = self._prepared(held, url)
-        if asked.fields in prepared.chosen:
-            return prepared.chosen[asked.fields]
-        stored = select(CacheRequest(method="GET", url=url, headers=asked.fields.headers), held.responses)
-        fitting = (variant for variant in prepared.variants if variant.ready.stored is stored)
+    def _variant(self, entry: CachedEntry, url: str, request_head: PlainRequest) -> _Variant | None:
+        prepared = self._prepare(entry, url)
+        if request_head.fields in prepared.chosen:
+            return prepared.chosen[request_head.fields]
+        stored = select(
+            CacheRequest(method="GET", url=url, headers=request_head.fields.headers), entry.responses
+        )
+        fitting = (variant for variant in prepared.variants if variant.hit.stored is stored)
         if len(prepared.chosen) >= _CHOICES_REMEMBERED:
             prepared.chosen.clear()
-        found = prepared.chosen[asked.fields] = next(fitting, None)
+        found = prepared.chosen[request_head.fields] = next(fitting, None)
         return found
 
-    def _prepared(self, held: Held, url: str) -> _Prepared:
-        prepared = held.prepared
+    def _prepare(self, entry: CachedEntry, url: str) -> _Prepared:
+        prepared = entry.prepared
         if not isinstance(prepared, _Prepared) or prepared.settings is not self.settings:
-            responses = held.responses if self._asides.in_reach(url) else ()
-            made = (made_ready(stored, self.settings) for stored in responses)
-            variants = tuple(_variant(ready, url) for ready in made if ready is not None)
-            prepared = held.prepared = _Prepared(settings=self.settings, variants=variants)
+            responses = entry.responses if self._listeners.in_reach(url) else ()
+            hits = (PlainHit(stored, self.settings) for stored in responses if goes_as_bytes(stored))
+            variants = tuple(_variant(hit, url) for hit in hits)
+            prepared = entry.prepared = _Prepared(settings=self.settings, variants=variants)
         return prepared
 
-    def _may_be_shown(self, variant: _Variant, asked: PlainRequest, url: str, address: str) -> bool:
-        """Whether nobody needs to look at the page before this client gets it."""
-        if not self._asides.may_answer(url, address, variant.content_type):
+    def _may_be_shown(self, variant: _Variant, request_head: PlainRequest, url: str, address: str) -> bool:
+        """Whether no other addon has to look at the page before this client gets it."""
+        if not self._listeners.may_answer(url, address, variant.content_type):
             return False
-        if not variant.is_document or not asked.fields.asks_for_repair or asked.method != "GET":
+        if not variant.is_document or not request_head.fields.asks_for_repair or request_head.method != "GET":
             return True
-        if not self._asides.judges():
+        if not self._listeners.judges():
             return True
-        return variant.cleared_until > self._clock() and not self._asides.was_redirected(address, url)
+        return variant.cleared_until > self._clock() and not self._listeners.was_redirected(address, url)
 
-    def _decided(
-        self, held: Held, variant: _Variant, asked: PlainRequest, url: str, now: float
-    ) -> tuple[bytes | None, bool]:
-        """The answer to a request with wishes of its own, and whether it is the whole page."""
-        request = CacheRequest(method=asked.method, url=url, headers=asked.fields.headers)
-        decision = decide(request, held.responses, now=now, settings=self.settings, offline=self._offline())
-        if not isinstance(decision, Serve) or decision.stored is not variant.ready.stored:
-            return None, False
-        reply = reply_from(request, decision.stored, now)
-        if not isinstance(reply.body, bytes):
-            return None, False
-        told = CacheStatus(ttl_s=ttl_s(decision.stored, now, self.settings))
-        head = head_bytes(reply.status, reply.reason, dressed(reply.headers, told))
-        return b"%s\r\n%s" % (head, reply.body), reply.status == 200
+    def _answer(
+        self, entry: CachedEntry, variant: _Variant, request_head: PlainRequest, url: str
+    ) -> HitAnswer | None:
+        now, offline = self._clock(), self._offline()
+        if request_head.fields.asks_nothing and not offline:
+            return variant.hit.answer(request_head.method, now)
+        request = CacheRequest(method=request_head.method, url=url, headers=request_head.fields.headers)
+        answer = answer_hit(request, entry.responses, now=now, settings=self.settings, offline=offline)
+        return answer if answer is not None and answer.fixed.stored is variant.hit.stored else None
 
 
-def _url(asked: PlainRequest, place: Place) -> str | None:
+def _url(request_head: PlainRequest, place: LayerTarget) -> str | None:
     """The normal form of the URL, as `url_of` gives it; None when it is not for a site, or in doubt which one."""
-    target, host = asked.target, asked.fields.host
+    target, host = request_head.target, request_head.fields.host
     if place.base is not None:
         if host not in place.hosts or target[0] != "/":
             return None
@@ -203,8 +192,9 @@ def _url(asked: PlainRequest, place: Place) -> str | None:
     return None if path.startswith(PREFIX) or url.startswith(_PORTAL) else url
 
 
-def _variant(ready: Ready, url: str) -> _Variant:
-    fetched_at = datetime.fromtimestamp(ready.stored.received_at, UTC)
-    page = Page(url=url, status=200, headers=ready.stored.headers, body=b"", fetched_at=fetched_at)
-    stated = ", ".join(values(ready.stored.headers, "content-type"))
-    return _Variant(ready=ready, is_document=is_document(page), content_type=stated)
+def _variant(hit: PlainHit, url: str) -> _Variant:
+    stored = hit.stored
+    fetched_at = datetime.fromtimestamp(stored.received_at, UTC)
+    page = Page(url=url, status=200, headers=stored.headers, body=b"", fetched_at=fetched_at)
+    stated = ", ".join(values(stored.headers, "content-type"))
+    return _Variant(hit=hit, is_document=is_document(page), content_type=stated)

@@ -6,17 +6,18 @@ from functools import partial
 from mitmproxy import http
 
 from addons.connections import is_unshared
-from addons.flows import OURS, header_list, is_navigation_of, named_truly, page_of, request_of
+from addons.flows import header_list, is_navigation_of, named_truly, page_of, request_of
+from addons.flowstate import is_from_origin
 from addons.rules import verdict_of
 from addons.soft404 import is_worth_keeping
-from proxy.cache.entry import CacheRequest
-from proxy.cache.personal import is_personal
-from proxy.readers.clients import ClientHasher
-from proxy.readers.privacy import SeenContent, is_personal_url, may_harvest
-from proxy.readers.visitors import Visitors
-from proxy.seams import Harvester, Hints
+from proxy.headers.personal import is_personal
+from proxy.messages import CacheRequest
+from proxy.privacy.clients import ClientHasher
+from proxy.privacy.harvestpolicy import SeenContent, is_personal_url, may_harvest
+from proxy.privacy.recentpages import RecentPages
+from proxy.rpc.protocol import HarvestService
 from proxy.settings import HarvestSettings
-from repair import urls
+from repair.text import urls
 
 _PERMANENT = (301, 308)
 
@@ -24,24 +25,22 @@ _PERMANENT = (301, 308)
 class Harvest:
     """Offers shareable documents to the harvester, tells of pages that moved for good, remembers what clients opened.
 
-    It stands after the cache and before the repair: what it sees is what the origin said.
+    It comes after the cache and before the repair: what it sees is what the origin said.
     """
 
     def __init__(
         self,
         settings: HarvestSettings,
-        harvester: Harvester,
-        hints: Hints,
+        harvest: HarvestService,
         *,
-        visitors: Visitors,
+        recent_pages: RecentPages,
         hasher: ClientHasher,
         max_bytes: int,
         harmless_fields: tuple[str, ...] = (),
     ) -> None:
         self.settings = settings
-        self._harvester = harvester
-        self._hints = hints
-        self._visitors = visitors
+        self._harvest = harvest
+        self._recent_pages = recent_pages
         self._hasher = hasher
         self._max_bytes = max_bytes
         self._harmless = harmless_fields
@@ -57,8 +56,8 @@ class Harvest:
         request = request_of(flow)
         if not is_navigation_of(flow) or not named_truly(flow):
             return
-        self._visitors.opened(self._hasher.hash(flow.client_conn.peername[0]), request.url)
-        if self.settings.enabled and OURS not in flow.metadata and request.method == "GET":
+        self._recent_pages.note_page(self._hasher.hash(flow.client_conn.peername[0]), request.url)
+        if self.settings.enabled and is_from_origin(flow) and request.method == "GET":
             self._offer(flow, request)
 
     def _note_move(self, flow: http.HTTPFlow) -> None:
@@ -68,29 +67,29 @@ class Harvest:
         if (
             not location
             or not self.settings.enabled
-            or OURS in flow.metadata
+            or not is_from_origin(flow)
             or not is_navigation_of(flow)
             or not named_truly(flow)
         ):
             return
-        # A redirect is judged as the page would be that it takes the place of.
-        said = header_list(response.headers) if response else ()
+        # A redirect is judged like the page that it replaces.
+        response_headers = header_list(response.headers) if response else ()
         shared = may_harvest(
-            request, said, status=200, seen_without_cookie=False, harmless=self._harmless
+            request, response_headers, status=200, seen_without_cookie=False, harmless=self._harmless
         ).allowed
         new = urls.resolve(request.url, location) if shared else None
         if new is not None and not is_personal_url(new):
-            self._harvester.later(partial(self._hints.note_redirect, request.url, new))
+            self._harvest.note_redirect(request.url, new)
 
     def _offer(self, flow: http.HTTPFlow, request: CacheRequest) -> None:
         page = page_of(flow)
         judged = partial(may_harvest, request, page.headers, status=page.status, harmless=self._harmless)
-        # Most of what is refused is refused by its headers: only what is left is worth a digest of its body.
+        # Most refusals depend on headers only, so the body is hashed last.
         if len(page.body) > self._max_bytes or not judged(seen_without_cookie=True).allowed:
             return
         headers = request.headers
-        # Whoever signs in by a token is as personal as by cookie: neither vouches that a page is everybody's.
+        # A request with a token is as personal as one with a cookie: neither proves that a page is public.
         cookie = "; ".join(value for name, value in headers if is_personal(name.lower())) or None
         shared = self._seen.note(page.url, hashlib.blake2b(page.body, digest_size=16).digest(), cookie)
         if judged(seen_without_cookie=shared).allowed:
-            self._harvester.offer(page)
+            self._harvest.offer(page)

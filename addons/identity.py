@@ -1,33 +1,39 @@
 """Gives each request its identity when it comes in, and writes the Host field that goes out.
 
-It stands before all who ask what a request is for. `proxy/trust/identity.py` explains what an identity is.
+It stands before all who ask what a request is for. `proxy/reach/identity.py` explains what an identity is.
 """
+
+from collections.abc import Callable
 
 from mitmproxy import http
 from mitmproxy.tls import ClientHelloData
 
-from addons.flows import identity_of, is_in_tunnel, write_page
+from addons.flows import doubt_name, identity_of, is_in_tunnel, write_page
+from addons.flowstate import AnsweredBy
 from proxy.pages.render import text_page
-from proxy.trust.identity import Identity, find_fault, name_to_verify
+from proxy.reach.identity import RequestIdentity, find_fault, name_to_verify
 
 _TUNNELLING = frozenset({"regular", "upstream", "socks5"})
 
 
 class Identify:
-    """The hooks."""
+    """The hooks. `verifies` tells whether the certificates of origins are verified."""
+
+    def __init__(self, *, verifies: Callable[[], bool] = lambda: True) -> None:
+        self._verifies = verifies
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
-        if flow.error is not None or flow.request.method == "CONNECT" or flow.is_replay is not None:
+        data = flow.request.data
+        if flow.error is not None or data.method == b"CONNECT" or flow.is_replay is not None:
             return  # refused already; for a tunnel; or a copy of a request that has its identity
+        if not self._verifies() and flow.client_conn.proxy_mode.type_name == "transparent":
+            doubt_name(flow)  # the certificate would show that the client's address is the site's
         hosts, identity = flow.request.headers.get_all("host"), identity_of(flow)
-        if not flow.request.path.startswith("/") and (flow.request.method, flow.request.path) != (
-            "OPTIONS",
-            "*",
-        ):
-            _refuse(flow, "a path that does not begin with a slash")  # and would go on with the host's name
+        if not data.path.startswith(b"/") and (data.method, data.path) != (b"OPTIONS", b"*"):
+            _refuse(flow, "a path without a leading slash")  # and would go on with the host's name
             return
-        is_http1 = flow.request.data.http_version.startswith(b"HTTP/1.")
-        if is_http1 and hosts == [identity.authority] and not flow.request.data.authority:
+        is_http1 = data.http_version.startswith(b"HTTP/1.")
+        if is_http1 and hosts == [identity.authority] and not data.authority:
             return  # nearly always
         fault = find_fault(hosts)
         if fault:
@@ -38,7 +44,7 @@ class Identify:
     def tls_clienthello(self, hello: ClientHelloData) -> None:
         """The origin is asked for, and verified, under the name of the tunnel, whatever the client's greeting says.
 
-        `QuickTls` sees to it once more; this is for mitmproxy's own addon in its place.
+        `FastTls` sees to it once more; this is for mitmproxy's own addon in its place.
         """
         client, server = hello.context.client, hello.context.server
         if client.proxy_mode.type_name in _TUNNELLING and server.address is not None:
@@ -46,11 +52,11 @@ class Identify:
 
 
 def _refuse(flow: http.HTTPFlow, fault: str) -> None:
-    page = text_page(400, f"linkmend: this request has {fault}: it is not clear which site it is for\n")
-    write_page(flow, page, ours="refused", also=(("Connection", "close"),))
+    page = text_page(400, f"linkmend: request rejected: it has {fault}, so the target site is unclear\n")
+    write_page(flow, page, by=AnsweredBy.REFUSED, also=(("Connection", "close"),))
 
 
-def _write_host(flow: http.HTTPFlow, identity: Identity) -> None:
+def _write_host(flow: http.HTTPFlow, identity: RequestIdentity) -> None:
     """Exactly one, equal to the identity. HTTP/2 says it in :authority."""
     request, authority = flow.request, identity.authority.encode("ascii", "replace")
     fields = request.headers.fields

@@ -1,11 +1,11 @@
-"""How many requests are being answered at this moment, so that a stop can let them finish."""
+"""Counts the requests in flight, so that a stop can let them finish."""
 
 from mitmproxy import connection, http
 
-from addons.flows import ANSWERABLE
+from addons.flowstate import state_of
 
 
-class UnderWay:
+class InFlight:
     """Counts clients' requests between their headers and the end of their answer; our own questions do not count."""
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class UnderWay:
         self._discard(flow)
 
     def error(self, flow: http.HTTPFlow) -> None:
-        if not flow.metadata.get(ANSWERABLE):  # otherwise an answer, and with it `response`, follows
+        if not state_of(flow).is_answerable:  # otherwise an answer, and with it `response`, follows
             self._discard(flow)
 
     def client_disconnected(self, client: connection.Client) -> None:

@@ -1,4 +1,4 @@
-"""Counts what became of each request, and hears whether the line is up; it stands last and touches nothing."""
+"""Counts the outcome of each request, and reports whether sites answer; the last addon, changes nothing."""
 
 import time
 from collections.abc import Callable
@@ -6,30 +6,34 @@ from typing import Protocol
 
 from mitmproxy import http
 
-from addons.flows import FAILURE, OURS
-from proxy.failures import Failure
-from proxy.watching.metrics import Metrics
+from addons.flowstate import AnsweredBy, state_of
+from proxy.monitoring.metrics import Metrics
 
-# What says that nobody could be reached; a refused connection or a bad certificate came from somebody.
+# Failures without any answer from the network; a refused connection or a bad certificate is an answer.
 _SILENT = frozenset({"destination_ip_unroutable", "connection_timeout"})
 _NO_NAME_SERVER = "[Errno -3]"  # a name that does not exist is an answer of one
-_BLOCKED = frozenset({"refused", "rule"})
+_BLOCKED = frozenset({AnsweredBy.REFUSED, AnsweredBy.RULE})
 
 
-class Hears(Protocol):
-    """Who wants to know whether sites answer; moments are of `time.monotonic`."""
+class ConnectivityListener(Protocol):
+    """Is notified whether sites answer; moments are of `time.monotonic`."""
 
-    def heard(self, now: float) -> None: ...
+    def note_answer(self, now: float) -> None: ...
 
-    def silent(self, now: float) -> object: ...
+    def note_silence(self, now: float) -> object: ...
 
 
-class Counting:
+class RequestMetrics:
     """A hook or two per request: an attribute is added to, and no more."""
 
-    def __init__(self, metrics: Metrics, line: Hears, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        metrics: Metrics,
+        connectivity: ConnectivityListener,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._metrics = metrics
-        self._line = line
+        self._connectivity = connectivity
         self._clock = clock
 
     def quick_hit(self, size: int) -> None:
@@ -41,39 +45,39 @@ class Counting:
         response, counted = flow.response, self._metrics
         if response is None or flow.is_replay is not None:
             return
-        ours = flow.metadata.get(OURS)
-        failure = flow.metadata.get(FAILURE)
-        if isinstance(failure, Failure) and (failure.error in _SILENT or _NO_NAME_SERVER in failure.detail):
-            self._line.silent(self._clock())
+        ours = state_of(flow).answered_by
+        failure = state_of(flow).failure
+        if failure is not None and (failure.error in _SILENT or _NO_NAME_SERVER in failure.detail):
+            self._connectivity.note_silence(self._clock())
         if ours is None:
-            self._line.heard(self._clock())
+            self._connectivity.note_answer(self._clock())
             counted.origin_bytes += _size(response)
             status = response.headers.get("cache-status", "")
             if "fwd=bypass" in status or "fwd=method" in status:
                 counted.passed += 1
             else:
                 counted.miss += 1
-        elif ours == "hit":
+        elif ours is AnsweredBy.CACHE:
             counted.hit += 1
             counted.cache_bytes += _size(response)
-        elif ours == "repair":
+        elif ours is AnsweredBy.REPAIR:
             kind = response.headers.get("linkmend-miss", "")
             counted.repaired[kind] = counted.repaired.get(kind, 0) + 1
-            self._note_answered(isinstance(failure, Failure))
+            self._note_answered(failure is not None)
         elif ours in _BLOCKED:
             counted.blocked += 1
-        elif ours in ("failure", "offline"):
+        elif ours in (AnsweredBy.FAILURE, AnsweredBy.OFFLINE):
             counted.error += 1
         else:
             counted.own += 1
 
     def _note_answered(self, failed: bool) -> None:
-        """Behind a repair page a site said that it has no such page, or nobody said anything."""
+        """Behind a repair page, the site answered that it has no such page, or did not answer at all."""
         if failed:
             self._metrics.error += 1
         else:
             self._metrics.miss += 1
-            self._line.heard(self._clock())
+            self._connectivity.note_answer(self._clock())
 
 
 def _size(response: http.Response) -> int:

@@ -1,4 +1,4 @@
-"""Answers what is asked of linkmend itself: the helper paths on any host, and http://linkmend.internal/."""
+"""Answers requests to linkmend itself: /.well-known/linkmend/ on any host, and http://linkmend.internal/."""
 
 import asyncio
 import logging
@@ -8,43 +8,43 @@ from pathlib import Path
 from mitmproxy import http
 
 from addons.flows import header_list, url_of, write_page
-from proxy.archives.own import OwnArchive
-from proxy.pages import simple as pages
+from addons.flowstate import AnsweredBy
+from proxy.archives.ownarchive import OwnArchive
+from proxy.headers.navigation import is_navigation
+from proxy.pages import otherpages as pages
+from proxy.pages import startpage as portal
 from proxy.pages.copies import copy_page
 from proxy.pages.language import Catalogue, choose
 from proxy.pages.render import RenderedPage
-from proxy.portal import start as portal
+from proxy.pages.startpage import PortalInfo
 from proxy.portal.certificate import certificate, fingerprint
 from proxy.portal.devices import CertificateForm
-from proxy.portal.helper import (
+from proxy.portal.routes import (
     PAC_PATHS,
     PORTAL_HOST,
     PREFIX,
-    Anyway,
-    Archived,
-    Back,
-    Certificate,
-    Chose,
-    Copy,
+    ArchivedRoute,
+    BackRoute,
+    CertificateRoute,
+    ChoiceRoute,
+    CopyRoute,
     DeviceCall,
     HelperCall,
-    Mementos,
-    Pac,
-    Privacy,
-    Refused,
-    Search,
-    Static,
-    ToPortal,
-    Trusted,
+    MementosRoute,
+    PacRoute,
+    PrivacyRoute,
+    RefusedRoute,
+    SearchRoute,
+    ShowAnywayRoute,
+    StaticRoute,
+    ToPortalRoute,
+    TrustedRoute,
     route,
 )
-from proxy.portal.start import Told
-from proxy.readers.clients import ClientHasher, network_of
-from proxy.readers.detour import Detours, Missed, unmarked
-from proxy.readers.navigation import is_navigation
-from proxy.seams import Archives, MissLog, Reader
+from proxy.privacy.clients import ClientHasher, network_of
+from proxy.privacy.portalredirect import PortalRedirects, RedirectedMiss, split_mark
+from proxy.rpc.protocol import ArchiveService, CollectionService, MissLogService, SearchService
 from proxy.settings import split_address
-from repair.turns import Searches
 
 log = logging.getLogger(__name__)
 
@@ -52,30 +52,30 @@ _RESULTS = 20
 _PORTAL = (f"http://{PORTAL_HOST}", f"https://{PORTAL_HOST}")
 
 
-class Helper:
-    """It stands first, so that nobody else takes such a request for one to a site."""
+class Portal:
+    """Comes early, so that no other addon takes such a request for one to a site."""
 
     def __init__(
         self,
-        searcher: Searches,
-        reader: Reader,
-        misses: MissLog,
+        searcher: SearchService,
+        collection: CollectionService,
+        misses: MissLogService,
         *,
         own_archive: OwnArchive,
         ca: Path,
-        told: Callable[[], Told],
+        portal_info: Callable[[], PortalInfo],
         deadline_s: float,
         portal: Callable[[], bool],
         hasher: ClientHasher,
         show_anyway: Callable[[str, str], Awaitable[str | None]],
-        archives: Archives,
-        detours: Detours,
-        show_missed: Callable[[http.HTTPFlow, str, Missed], Awaitable[RenderedPage]],
+        archives: ArchiveService,
+        portal_redirects: PortalRedirects,
+        show_missed: Callable[[http.HTTPFlow, str, RedirectedMiss], Awaitable[RenderedPage]],
     ) -> None:
-        """`show_missed` makes the repair page of a miss that is shown at the portal."""
+        """`show_missed` makes the repair page for a miss at the portal."""
         self._show_missed = show_missed
         self._searcher = searcher
-        self._reader = reader
+        self._collection = collection
         self._misses = misses
         self._own_archive = own_archive
         self._ca = ca
@@ -83,8 +83,8 @@ class Helper:
         self._hasher = hasher
         self._show_anyway = show_anyway
         self._archives = archives
-        self._detours = detours
-        self._told = told
+        self._portal_redirects = portal_redirects
+        self._portal_info = portal_info
         self.deadline_s = deadline_s
 
     def request_now(self, flow: http.HTTPFlow) -> bool:
@@ -110,42 +110,48 @@ class Helper:
             header_list(flow.request.headers),
             portal_reachable=self._portal(),
             own=self._own(flow),
-            public=self._told().public,
+            public=self._portal_info().public,
         )
         if call is not None:
             texts = choose(flow.request.headers.get("accept-language"))
             try:
                 client = self._hasher.hash(flow.client_conn.peername[0])
-                if isinstance(call, Archived):
-                    page = await self._archived(call, flow, texts)
+                if isinstance(call, ArchivedRoute):
+                    page = await self._show_archived(call, flow, texts)
                 elif isinstance(call, DeviceCall):
                     page = await self._about_devices(call, flow, texts)
                 else:
-                    if isinstance(call, Chose):
+                    if isinstance(call, ChoiceRoute):
                         self._note_choice(call, flow, client)
-                    missed = await self._missed(call, flow, client) if isinstance(call, Back) else None
+                    missed = (
+                        await self._show_missed_page(call, flow, client)
+                        if isinstance(call, BackRoute)
+                        else None
+                    )
                     page = missed or await self._answer(call, texts, client)
             except TimeoutError:
                 log.warning(
-                    "no answer within %.1f s: %s", self.deadline_s, flow.request.path.partition("?")[0]
+                    "portal: timed out after %.1f s: %s", self.deadline_s, flow.request.path.partition("?")[0]
                 )
                 page = pages.refused_page(503, texts, portal=self._portal())
             except Exception:  # whatever failed: words meant for us must not go on to the site
-                log.exception("could not answer %s", flow.request.path)
+                log.exception("portal: request failed for %s", flow.request.path)
                 page = pages.refused_page(503, texts, portal=self._portal())
-            write_page(flow, page, ours="helper")
+            write_page(flow, page, by=AnsweredBy.PORTAL)
 
     async def _about_devices(self, call: DeviceCall, flow: http.HTTPFlow, texts: Catalogue) -> RenderedPage:
-        told = self._told()
-        host, port = split_address(told.public) if told.public else flow.client_conn.sockname[:2]
+        portal_info = self._portal_info()
+        host, port = (
+            split_address(portal_info.public) if portal_info.public else flow.client_conn.sockname[:2]
+        )
         host = host.removeprefix("::ffff:")
-        if isinstance(call, Pac):
+        if isinstance(call, PacRoute):
             return portal.pac_page(host, port)
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         return portal.portal_page(
             texts,
-            told,
-            held_pages=await self._reader.count(),
+            portal_info,
+            held_pages=await self._collection.count(),
             user_agent=flow.request.headers.get("user-agent", ""),
             fingerprint=await asyncio.to_thread(fingerprint, self._ca),
             pac_url=f"http://{place}{PAC_PATHS[0]}" if self._portal() else "",
@@ -154,53 +160,55 @@ class Helper:
 
     async def _answer(self, call: HelperCall, texts: Catalogue, client: str) -> RenderedPage:
         match call:
-            case Search(query=query):
+            case SearchRoute(query=query):
                 return await self._search(query, texts)
-            case Copy(url=url):
+            case CopyRoute(url=url):
                 return await self._copy(url, texts)
-            case Chose():
-                return pages.noted()
-            case Anyway(miss_id=miss_id):
+            case ChoiceRoute():
+                return pages.no_content()
+            case ShowAnywayRoute(miss_id=miss_id):
                 shown = await self._show_anyway(miss_id, client)
                 return (
                     pages.redirect(shown) if shown else pages.refused_page(404, texts, portal=self._portal())
                 )
-            case Mementos():
-                found = await self._archives.answer(call, texts, client)
+            case MementosRoute():
+                found = await self._archives.answer(call, texts.code, client)
                 return found or pages.refused_page(404, texts, portal=self._portal())
-            case Certificate(form=form):
+            case CertificateRoute(form=form):
                 return await self._certificate(form, texts)
-            case Trusted(picture=picture):
+            case TrustedRoute(picture=picture):
                 return portal.trusted_picture() if picture else portal.trusted_page(texts)
-            case Privacy():
-                return portal.privacy_page(texts, self._told(), portal=self._portal())
-            case Static(name=name):
+            case PrivacyRoute():
+                return portal.privacy_page(texts, self._portal_info(), portal=self._portal())
+            case StaticRoute(name=name):
                 return pages.static_page(name) or pages.refused_page(404, texts, portal=self._portal())
-            case ToPortal(url=url):
+            case ToPortalRoute(url=url):
                 return pages.redirect(url)
-            case Back(url=url):
-                bare, seal = unmarked(url)
-                if seal is None or not self._detours.is_ours(bare, seal, client):
+            case BackRoute(url=url):
+                bare, seal = split_mark(url)
+                if seal is None or not self._portal_redirects.is_ours(bare, seal, client):
                     return pages.refused_page(404, texts, portal=self._portal())
-                missed = self._detours.arrived(bare, seal, client)
+                missed = self._portal_redirects.open_seal(bare, seal, client)
                 # Too late, or loaded again: from the beginning.
                 return pages.redirect(bare if missed is None or missed.at_portal else url)
-            case Refused(status=status):
+            case RefusedRoute(status=status):
                 return pages.refused_page(status, texts, portal=self._portal())
 
-    async def _missed(self, call: Back, flow: http.HTTPFlow, client: str) -> RenderedPage | None:
-        """The repair page, where the way round ends here; None where it leads on."""
-        url, seal = unmarked(call.url)
-        missed = self._detours.arrived(url, seal, client) if seal is not None else None
+    async def _show_missed_page(
+        self, call: BackRoute, flow: http.HTTPFlow, client: str
+    ) -> RenderedPage | None:
+        """The repair page, if the portal redirect ends here; None if it leads back."""
+        url, seal = split_mark(call.url)
+        missed = self._portal_redirects.open_seal(url, seal, client) if seal is not None else None
         if missed is None or not missed.at_portal:
             return None
         if not is_navigation(flow.request.method, header_list(flow.request.headers)):
             return None
         return await self._show_missed(flow, url, missed)
 
-    def _note_choice(self, call: Chose, flow: http.HTTPFlow, client: str) -> None:
+    def _note_choice(self, call: ChoiceRoute, flow: http.HTTPFlow, client: str) -> None:
         network = self._hasher.hash(network_of(flow.client_conn.peername[0]))
-        self._misses.chosen(call.miss_id, call.number, client=client, network=network)
+        self._misses.record_choice(call.miss_id, call.number, client=client, network=network)
 
     async def _search(self, query: str, texts: Catalogue) -> RenderedPage:
         async with asyncio.timeout(self.deadline_s):
@@ -208,15 +216,17 @@ class Helper:
         return pages.search_page(query, results, texts, portal=self._portal())
 
     async def _copy(self, url: str, texts: Catalogue) -> RenderedPage:
-        copy = await self._reader.copy(url)
+        copy = await self._collection.copy(url)
         if copy is not None:
             return copy_page(copy, texts)
-        page = await self._reader.page(url)
+        page = await self._collection.page(url)
         if page is not None:
             return pages.reading_page(page, texts, portal=self._portal())
         return pages.missing_copy_page(url, texts, portal=self._portal())
 
-    async def _archived(self, call: Archived, flow: http.HTTPFlow, texts: Catalogue) -> RenderedPage:
+    async def _show_archived(
+        self, call: ArchivedRoute, flow: http.HTTPFlow, texts: Catalogue
+    ) -> RenderedPage:
         return await self._own_archive.answer(
             call.target,
             base=call.base,

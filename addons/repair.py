@@ -1,7 +1,7 @@
-"""Answers a miss with a repair page: what we hold of the page, and what we hold that is like it.
+"""Answers a miss with a repair page: saved copies of the page, and similar saved pages.
 
-It stands last, after the cache and the harvest have seen the origin's own answer. Whatever fails here, the
-reader gets that answer: the flow is touched only when the page is ready.
+It comes last, after the cache and the harvest have seen the origin's response. If anything fails here, the user gets
+that response: the flow is changed only when the page is ready.
 """
 
 import asyncio
@@ -13,10 +13,7 @@ from datetime import UTC, datetime
 
 from mitmproxy import http
 
-from addons.detour import has_been_round, missed_before
 from addons.flows import (
-    FAILURE,
-    OURS,
     header_list,
     is_contradicted,
     page_of,
@@ -24,81 +21,96 @@ from addons.flows import (
     url_of,
     write_page,
 )
+from addons.flowstate import AnsweredBy, state_of
 from addons.rules import Rules, is_left_alone, verdict_of
-from addons.soft404 import withheld_of
-from proxy.cache.entry import Headers
-from proxy.failures import Failure, proxy_status
-from proxy.mending import Mended, Miss, bare
+from proxy.failures import proxy_status
+from proxy.headers.navigation import (
+    asks_for_repair,
+    has_fetch_metadata,
+    may_be_script,
+    shows_service_worker,
+    wants_json,
+)
+from proxy.messages import Headers
 from proxy.misses.record import MissRecord, new_miss_id
 from proxy.pages.copies import copy_page
 from proxy.pages.language import Catalogue, choose
+from proxy.pages.otherpages import redirect
 from proxy.pages.render import RenderedPage
-from proxy.pages.repairpage import PageContext, auto_follow_target
-from proxy.pages.rulepages import led_elsewhere
-from proxy.pages.simple import redirect
-from proxy.readers.clients import ClientHasher, device_of
-from proxy.readers.detour import Detours, Missed
-from proxy.readers.navigation import asks_for_repair, may_be_script, says_how, tells_of_worker, wants_json
-from proxy.readers.privacy import is_personal_url, shareable_url
-from proxy.readers.serviceworkers import WorkerOrigins
-from proxy.readers.visitors import Visitors
-from proxy.readers.withheld import WithheldPages
-from proxy.rules.model import NO_RULE, Verdict
-from proxy.seams import Archives, Mender, MissLog, Reader
-from proxy.seldom import Seldom
+from proxy.pages.repairpage import RepairPageContext, auto_follow_target
+from proxy.pages.rulepages import rule_redirect
+from proxy.privacy.clients import ClientHasher, device_of
+from proxy.privacy.harvestpolicy import is_personal_url, shareable_url
+from proxy.privacy.portalredirect import PortalRedirects, RedirectedMiss
+from proxy.privacy.recentpages import RecentPages
+from proxy.privacy.serviceworkers import ServiceWorkerOrigins
+from proxy.privacy.suppressed import SuppressedPages
+from proxy.repairservice import RepairRequest, RepairResponse, bare_page
+from proxy.rpc.protocol import ArchiveService, CollectionService, MissLogService, RepairService
+from proxy.rules.model import NO_RULE, RuleVerdict
 from repair.detect import broken, miss_kind
+from repair.logs import RateLimitedLogger
 from repair.model import BrokenLink, Click, MissKind, RankedAlternatives
 
 log = logging.getLogger(__name__)
 
-# What the reader's browser would have got from the origin beside the page, and still gets.
+# Headers of the origin that the user's browser still gets with a repair page.
 _KEPT = frozenset({"cache-status", "connection", "date", "retry-after", "set-cookie", "via", "age"})
 # With the content type, which rules may speak of.
 _TAKEN_ROUND = (_KEPT | {"content-type"}) - {"connection", "date", "set-cookie"}
 
 
 class Repair:
-    """Notices a miss where a person (or a machine that asks for JSON) waits for a page, and answers it."""
+    """Detects misses of users (or of programs that ask for JSON), and answers them."""
 
     def __init__(
         self,
-        mender: Mender,
-        reader: Reader,
-        misses: MissLog,
+        repair_service: RepairService,
+        collection: CollectionService,
+        misses: MissLogService,
         *,
         deadline_s: float,
-        visitors: Visitors,
+        recent_pages: RecentPages,
         hasher: ClientHasher,
         offline: Callable[[], bool],
         portal: Callable[[], bool],
-        withheld: WithheldPages,
-        archives: Archives,
+        suppressed: SuppressedPages,
+        archives: ArchiveService,
         rules: Rules,
-        detours: Detours,
-        sends_round: Callable[[], bool],
-        workers: WorkerOrigins,
+        portal_redirects: PortalRedirects,
+        use_portal_redirect: Callable[[], bool],
+        workers: ServiceWorkerOrigins,
+        ask_archives: bool = True,
+        search_template: str = "",
     ) -> None:
-        """`sends_round` tells whether those who may be scripts are to go by way of the portal."""
+        """`sends_round` tells whether those who may be scripts are to go by way of the portal, `ask_archives` whether
+        archives are queried where no rule says otherwise."""
+        self.ask_archives = ask_archives
+        self.search_template = search_template
         self._workers = workers
         self.deadline_s = deadline_s
-        self._mender = mender
-        self._reader = reader
+        self._repair_service = repair_service
+        self._collection = collection
         self._misses = misses
-        self._visitors = visitors
+        self._recent_pages = recent_pages
         self._hasher = hasher
         self._offline = offline
         self._portal = portal
-        self._withheld = withheld
+        self._suppressed = suppressed
         self._archives = archives
         self._rules = rules
-        self._without = Seldom(log)
-        self._detours = detours
-        self._sends_round = sends_round
+        self._without = RateLimitedLogger(log)
+        self._portal_redirects = portal_redirects
+        self._sends_round = use_portal_redirect
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """Remember which sites have service workers."""
-        if tells_of_worker(flow.request.headers.items(multi=True)):
-            self._workers.note(url_of(flow))
+        fields = flow.request.headers.fields
+        named = [
+            (key.decode("latin-1"), value.decode("latin-1")) for key, value in fields if key[:1] in b"sS"
+        ]
+        if named and shows_service_worker(named):
+            self._workers.note(url_of(flow), self._client(flow))
 
     def response_now(self, flow: http.HTTPFlow) -> bool:
         return miss_of(flow) is None
@@ -112,7 +124,7 @@ class Repair:
             return
         instead, verdict = self._rules.on_miss(flow, kind), verdict_of(flow)
         if instead is not None:
-            write_page(flow, instead, ours="rule", keep=_KEPT, also=(("Linkmend-Miss", kind.value),))
+            write_page(flow, instead, by=AnsweredBy.RULE, keep=_KEPT, also=(("Linkmend-Miss", kind.value),))
         if instead is not None or is_left_alone(flow):
             return
         if self._may_be_worker(flow):
@@ -127,11 +139,11 @@ class Repair:
         if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
             return
         miss = self._miss(flow, kind, verdict, texts)
-        mended = await self._mended(miss, verdict)
-        record = self._record(miss, mended.found, started, rule=verdict.rule)
+        response = await self._request_page(miss, verdict)
+        record = self._record(miss, response.found, started, rule=verdict.rule)
         self._withhold(flow, record.id)
-        if not await self._led(flow, mended.found, verdict):
-            self._write(flow, mended)
+        if not await self._auto_redirect(flow, response.found, verdict):
+            self._write(flow, response)
         self._misses.record(record)
 
     def _may_be_worker(self, flow: http.HTTPFlow) -> bool:
@@ -143,50 +155,50 @@ class Repair:
         request = request_of(flow)
         if request.method != "GET":
             return False
-        if says_how(request.headers):
-            return self._workers.has(request.url)
+        if has_fetch_metadata(request.headers):
+            return self._workers.has(request.url, self._client(flow))
         return request.url.startswith("https:") and may_be_script(request.headers) and self._sends_round()
 
     def _may_be_script(self, flow: http.HTTPFlow) -> bool:
         """Whether a script of the site may be asking; in transparent and reverse mode there is no way to find out."""
         request = request_of(flow)
         may_be = request.method == "GET" and may_be_script(request.headers)
-        return may_be and missed_before(flow) is None and self._sends_round()
+        return may_be and state_of(flow).returned_miss is None and self._sends_round()
 
     def _send_round(
         self, flow: http.HTTPFlow, kind: MissKind, *, at_portal: bool = False, ask: bool | None = None
     ) -> None:
         """By way of the portal, where no script can follow and read. Who came from there in vain, or cannot be sent
         for the length of the address, has the answer as it came."""
-        if has_been_round(flow) or flow.response is None:
+        if state_of(flow).was_portal_redirected or flow.response is None:
             return
-        page, failure, miss_id = withheld_of(flow), flow.metadata.get(FAILURE), new_miss_id()
+        page, failure, miss_id = state_of(flow).suppressed, state_of(flow).failure, new_miss_id()
         headers = header_list(flow.response.headers)
-        missed = Missed(
+        missed = RedirectedMiss(
             kind=kind,
             status=flow.response.status_code,
             miss_id=miss_id,
             headers=tuple((name, value) for name, value in headers if name.lower() in _TAKEN_ROUND),
             referrer=flow.request.headers.get("referer", ""),
             missed=page.missed if page is not None else "",
-            failure=failure if isinstance(failure, Failure) else None,
+            failure=failure,
             at_portal=at_portal,
             ask=ask,
         )
-        way = self._detours.way(url_of(flow), self._client(flow), missed)
+        way = self._portal_redirects.redirect_url(url_of(flow), self._client(flow), missed)
         if way is not None:
             self._withhold(flow, miss_id)
-            write_page(flow, redirect(way), ours="detour", keep=_KEPT)
+            write_page(flow, redirect(way), by=AnsweredBy.PORTAL_REDIRECT, keep=_KEPT)
 
-    async def show_missed(self, flow: http.HTTPFlow, url: str, missed: Missed) -> RenderedPage:
-        """The repair page for who was sent to the portal because of a miss under `url`."""
+    async def show_missed(self, flow: http.HTTPFlow, url: str, missed: RedirectedMiss) -> RenderedPage:
+        """The repair page for a client that was redirected to the portal because of a miss under `url`."""
         started, lost = time.perf_counter(), missed.missed or url
         texts = choose(flow.request.headers.get("accept-language"))
-        copy = await self._reader.copy(url) if missed.kind is MissKind.OFFLINE else None
+        copy = await self._collection.copy(url) if missed.kind is MissKind.OFFLINE else None
         if copy is not None:
             return copy_page(copy, texts)
         failure, client = missed.failure, self._client(flow)
-        context = PageContext(
+        context = RepairPageContext(
             language=texts.code,
             status=missed.status,
             miss_id=missed.miss_id,
@@ -195,74 +207,78 @@ class Repair:
             fault=failure.fault if failure is not None else "",
             portal=self._portal(),
             anyway=bool(missed.missed),
-            search_template=self._archives.shown.search_template,
+            search_template=self.search_template,
             framed=flow.request.headers.get("sec-fetch-dest", "document") != "document",
             at_portal=True,
         )
-        click = Click(referrer=missed.referrer or None, recent=tuple(self._visitors.recent(client)))
+        click = Click(referrer=missed.referrer or None, recent=tuple(self._recent_pages.recent(client)))
         link = BrokenLink(url=lost, kind=missed.kind)
-        miss = Miss(
+        miss = RepairRequest(
             link=link, click=click, client=client, ask=missed.ask, context=context, device=self._device(flow)
         )
-        mended = await self._mended(miss, NO_RULE)
-        self._misses.record(self._record(miss, mended.found, started))
+        response = await self._request_page(miss, NO_RULE)
+        self._misses.record(self._record(miss, response.found, started))
         status: Headers = (("Proxy-Status", proxy_status(failure)),) if failure is not None else ()
-        return replace(mended.page, headers=(*mended.page.headers, *status))
+        return replace(response.page, headers=(*response.page.headers, *status))
 
     def _withhold(self, flow: http.HTTPFlow, miss_id: str) -> None:
-        if (page := withheld_of(flow)) is not None:
-            self._withheld.note(miss_id, self._client(flow), page)
+        if (page := state_of(flow).suppressed) is not None:
+            self._suppressed.note(miss_id, self._client(flow), page)
 
-    async def _led(self, flow: http.HTTPFlow, found: RankedAlternatives, verdict: Verdict) -> bool:
-        """Lead the reader straight to the best page where a rule wants that, and whether it was done.
+    async def _auto_redirect(
+        self, flow: http.HTTPFlow, found: RankedAlternatives, verdict: RuleVerdict
+    ) -> bool:
+        """Redirect the user to the best alternative if a rule says so; returns whether it did.
 
-        Who comes back to the missing address wants to see the list, and is shown it.
+        A user who comes back to the missing address gets the list instead.
         """
         client, missed = self._client(flow), found.link.url
-        if wants_json(request_of(flow).headers) or self._visitors.was_led(client, missed):
+        if wants_json(request_of(flow).headers) or self._recent_pages.was_redirected(client, missed):
             return False
         target = auto_follow_target(found, verdict.auto_follow)
         if target is None:
             return False
-        self._visitors.led(client, missed, target)
-        if self._visitors.told_within_s:  # a browser follows at once, perhaps to another worker
-            await asyncio.sleep(self._visitors.told_within_s)
+        self._recent_pages.note_redirect(client, missed, target)
+        if self._recent_pages.update_delay_s:  # a browser follows at once, perhaps to another worker
+            await asyncio.sleep(self._recent_pages.update_delay_s)
         also: Headers = (("Linkmend-Miss", found.link.kind.value),)
-        write_page(flow, led_elsewhere(target), ours="led", keep=_KEPT, also=also)
+        write_page(flow, rule_redirect(target), by=AnsweredBy.AUTO_REDIRECT, keep=_KEPT, also=also)
         return True
 
     async def _served_copy(self, flow: http.HTTPFlow, texts: Catalogue) -> bool:
-        """Off the line there is nothing newer than the copy we hold, so it is the answer."""
-        copy = await self._reader.copy(url_of(flow))
+        """Answer with the saved copy while offline; returns whether there is one."""
+        copy = await self._collection.copy(url_of(flow))
         if copy is None:
             return False
-        write_page(flow, copy_page(copy, texts), ours="copy", keep=_KEPT)
+        write_page(flow, copy_page(copy, texts), by=AnsweredBy.SAVED_COPY, keep=_KEPT)
         return True
 
-    def _miss(self, flow: http.HTTPFlow, kind: MissKind, verdict: Verdict, texts: Catalogue) -> Miss:
-        before, failure = missed_before(flow), flow.metadata.get(FAILURE)
-        page = withheld_of(flow) or before
-        withheld = page.missed if page is not None else ""
-        url = withheld or url_of(flow)
+    def _miss(
+        self, flow: http.HTTPFlow, kind: MissKind, verdict: RuleVerdict, texts: Catalogue
+    ) -> RepairRequest:
+        before, failure = state_of(flow).returned_miss, state_of(flow).failure
+        page = state_of(flow).suppressed or before
+        suppressed = page.missed if page is not None else ""
+        url = suppressed or url_of(flow)
         client = self._client(flow)
-        context = PageContext(
+        context = RepairPageContext(
             language=texts.code,
             status=flow.response.status_code if flow.response else 502,
             as_json=wants_json(request_of(flow).headers),
             miss_id=before.miss_id if before is not None else new_miss_id(),
             offline=self._offline(),
-            error_detail=failure.error if isinstance(failure, Failure) else "",
-            fault=failure.fault if isinstance(failure, Failure) else "",
+            error_detail=failure.error if failure is not None else "",
+            fault=failure.fault if failure is not None else "",
             portal=self._portal(),
-            anyway=bool(withheld),
-            search_template=self._archives.shown.search_template,
+            anyway=bool(suppressed),
+            search_template=self.search_template,
             framed=flow.request.headers.get("sec-fetch-dest", "document") != "document",
         )
         click = Click(
-            referrer=flow.request.headers.get("referer"), recent=tuple(self._visitors.recent(client))
+            referrer=flow.request.headers.get("referer"), recent=tuple(self._recent_pages.recent(client))
         )
         link = BrokenLink(url=url, kind=kind)
-        return Miss(
+        return RepairRequest(
             link=link,
             click=click,
             client=client,
@@ -271,23 +287,25 @@ class Repair:
             device=self._device(flow),
         )
 
-    def _ask(self, url: str, verdict: Verdict) -> bool | None:
-        """Whether archives may be asked about a lost page; None for an address that none may be told."""
+    def _ask(self, url: str, verdict: RuleVerdict) -> bool | None:
+        """Whether archives may be queried about a lost page; None for an address that must not be sent to any."""
         if is_personal_url(url) or verdict.archive == "off":
             return None
-        return self._archives.asked if verdict.archive is None else verdict.archive == "on"
+        return self.ask_archives if verdict.archive is None else verdict.archive == "on"
 
-    async def _mended(self, miss: Miss, verdict: Verdict) -> Mended:
+    async def _request_page(self, miss: RepairRequest, verdict: RuleVerdict) -> RepairResponse:
         deadline_s = self.deadline_s if verdict.budget_s is None else verdict.budget_s
         try:
-            return await self._mender.mend(miss, within_s=deadline_s)
+            return await self._repair_service.repair_page(miss, within_s=deadline_s)
         except TimeoutError as error:
-            self._without.warn("a repair page without alternatives: %s", error)
+            self._without.warning("repair page without suggestions: %s", error)
             if miss.ask is not None:  # the page's script may ask for archived versions all the same
                 self._archives.note(miss.context.miss_id, miss.client, miss.link, ask=miss.ask)
-            return bare(miss)
+            return bare_page(miss)
 
-    def _record(self, miss: Miss, found: RankedAlternatives, started: float, *, rule: str = "") -> MissRecord:
+    def _record(
+        self, miss: RepairRequest, found: RankedAlternatives, started: float, *, rule: str = ""
+    ) -> MissRecord:
         return MissRecord(
             id=miss.context.miss_id,
             at=datetime.now(UTC),
@@ -304,10 +322,10 @@ class Repair:
             copy=found.copy_at is not None,
         )
 
-    def _write(self, flow: http.HTTPFlow, mended: Mended) -> None:
-        failure = flow.metadata.get(FAILURE)
-        also: Headers = (("Proxy-Status", proxy_status(failure)),) if isinstance(failure, Failure) else ()
-        write_page(flow, mended.page, ours="repair", keep=_KEPT, also=also)
+    def _write(self, flow: http.HTTPFlow, response: RepairResponse) -> None:
+        failure = state_of(flow).failure
+        also: Headers = (("Proxy-Status", proxy_status(failure)),) if failure is not None else ()
+        write_page(flow, response.page, by=AnsweredBy.REPAIR, keep=_KEPT, also=also)
 
     def _client(self, flow: http.HTTPFlow) -> str:
         return self._hasher.hash(flow.client_conn.peername[0])
@@ -317,20 +335,26 @@ class Repair:
 
 
 def miss_of(flow: http.HTTPFlow) -> MissKind | None:
-    """Why the flow's response is not the page that was asked for; None when it is, or is ours to keep."""
+    """Why the flow's response is not the requested page; None when it is, or is ours to keep."""
     if flow.response is None or flow.response.stream or flow.is_replay is not None:
         return None
     if is_contradicted(flow):
         return None  # another site's answer, perhaps
-    if (page := withheld_of(flow)) is not None:
+    if (page := state_of(flow).suppressed) is not None:
         return page.kind
-    if flow.metadata.get(OURS) == "back" and (before := missed_before(flow)) is not None:
+    if (
+        state_of(flow).answered_by is AnsweredBy.PORTAL_RETURN
+        and (before := state_of(flow).returned_miss) is not None
+    ):
         return before.kind
-    failure = flow.metadata.get(FAILURE)
-    if isinstance(failure, Failure) and flow.metadata.get(OURS) in (None, "failure"):
+    failure = state_of(flow).failure
+    if failure is not None and state_of(flow).answered_by in (None, AnsweredBy.FAILURE):
         return failure.kind
-    if flow.metadata.get(OURS) == "offline":
+    if state_of(flow).answered_by is AnsweredBy.OFFLINE:
         return MissKind.OFFLINE
-    if flow.metadata.get(OURS) in (None, "hit") and miss_kind(flow.response.status_code) is not None:
+    if (
+        state_of(flow).answered_by in (None, AnsweredBy.CACHE)
+        and miss_kind(flow.response.status_code) is not None
+    ):
         return broken(page_of(flow))
     return None

@@ -1,9 +1,9 @@
-"""Clients that take for ever: each request's headers, each upload and the rest between two requests have their time.
+"""Timeouts for slow clients: for the headers of a request, for uploads, and for idle connections.
 
-mitmproxy tells of a request when its headers are whole; of what drips in before, only the number of bytes is known
-(addons/internals/inline.py). So every connection is looked at from time to time: one without a request under way is
-resting, or somewhere within the headers of the next one. One whose bytes are passed on unread, or that carries a web
-socket, is left alone, and so is one that waits for an answer: that is the origin's time (addons/deadlines.py).
+mitmproxy reports a request when its headers are complete; before that, only the number of received bytes is known
+(addons/mitm/inlinehooks.py). So every connection is checked periodically: one without a request in flight is idle, or
+within the headers of the next request. Tunnels and web sockets are exempt, and so is a client that waits for a
+response: that is the origin's time (addons/deadlines.py).
 """
 
 import asyncio
@@ -14,16 +14,15 @@ from typing import Any
 
 from mitmproxy import connection, ctx, http, tcp
 
-from addons.flows import ANSWERABLE
+from addons.flowstate import state_of
 from proxy.settings import ProxySettings
+from proxy.timers import PatientTimer
 
 UPLOAD_BYTES_PER_S = 500
 """Slower than any line; Apache's mod_reqtimeout asks for the same."""
 _ROUNDS = 6
 """How often a client is looked at within the shortest of its times."""
 _SHORTEST_S, _LONGEST_S = 0.05, 5.0
-_HELD_UP_S = 0.5
-"""A round that is so late was held up with this process: what came meanwhile lies unread, and is read first."""
 _UNKNOWN = -1
 
 
@@ -33,6 +32,9 @@ class _Wait:
 
     since: float
     received: int = _UNKNOWN
+
+    def begin(self, now: float) -> None:
+        self.since, self.received = now, _UNKNOWN
 
 
 @dataclass(slots=True)
@@ -52,8 +54,7 @@ class SlowClients:
         self.settings = settings
         self._clock = clock
         self._watched: dict[str, _Watched] = {}
-        self._round: asyncio.TimerHandle | None = None
-        self._due_at = 0.0
+        self._round: PatientTimer | None = None
 
     def client_connected(self, client: connection.Client) -> None:
         if client.error is None:
@@ -90,7 +91,7 @@ class SlowClients:
             self._rest(flow)
 
     def error(self, flow: http.HTTPFlow) -> None:
-        if not flow.metadata.get(ANSWERABLE):  # otherwise an answer, and with it `response`, follows
+        if not state_of(flow).is_answerable:  # otherwise an answer, and with it `response`, follows
             self._rest(flow)
 
     def tcp_start(self, flow: tcp.TCPFlow) -> None:
@@ -100,15 +101,15 @@ class SlowClients:
         self.leave_alone(flow.client_conn)
 
     def leave_alone(self, client: connection.Client) -> None:
-        """The client's bytes are passed on from now on: nobody knows what is spoken there, and when."""
+        """The client's bytes are tunnelled from now on, in a protocol that we do not know."""
         self._watched.pop(client.id, None)
 
     def was_answered(self, client: connection.Client) -> None:
-        """The client has asked, and has its answer already."""
+        """The client sent a request and has its answer already."""
         watched = self._watched.get(client.id)
         if watched is not None:
             watched.head = None
-            watched.rest = _Wait(self._clock())
+            watched.rest.begin(self._clock())
 
     def done(self) -> None:
         if self._round is not None:
@@ -121,21 +122,17 @@ class SlowClients:
             watched.flows.discard(flow.id)
             if flow.request.is_http2 or flow.error is not None:
                 watched.uploads.pop(flow.id, None)
-            watched.rest = _Wait(self._clock())
+            watched.rest.begin(self._clock())
 
     def _every_s(self) -> float:
         shortest_s = min(self.settings.request_timeout_s, self.settings.keep_alive_s)
         return min(max(shortest_s / _ROUNDS, _SHORTEST_S), _LONGEST_S)
 
     def _go_round_in(self, delay_s: float) -> None:
-        self._due_at = self._clock() + delay_s
-        self._round = asyncio.get_running_loop().call_later(delay_s, self._go_round)
+        self._round = PatientTimer(delay_s, self._go_round, self._clock)
 
     def _go_round(self) -> None:
         self._round = None
-        if self._clock() - self._due_at > _HELD_UP_S:
-            self._go_round_in(_HELD_UP_S)
-            return
         for watched in tuple(self._watched.values()):
             self._look_at(watched)
         if self._watched:

@@ -1,11 +1,11 @@
-"""Keeps all connections that mitmproxy opens within reach (`proxy.trust.reach`), whoever asked and whatever DNS said.
+"""Limits all connections that mitmproxy opens to allowed addresses (`proxy.reach.policy`), whatever DNS says.
 
-What a client writes is looked at when it asks, so that it gets a page that says why. What counts is the address that
-is connected to: asyncio hands each one to the event loop's `sock_connect`, after names were resolved and past any
-check that a second look-up could get round, and `install` stands there. mitmproxy runs its `server_connect` hooks in
-the very task that then connects, which is how the two know of each other.
+The host in a request is checked first, so that the client gets a page with the reason. What counts is the address of
+the connection: asyncio passes each one to the event loop's `sock_connect`, after name resolution, so that no second
+lookup can get around the check. `install` replaces that function. mitmproxy runs its `server_connect` hooks in the
+same task that then connects, which links the two.
 
-Requests of our own (probes, archives, fetches) go through aiohttp and have their own guard (`repair.guard`).
+Requests of our own (probes, archives, fetches) go through aiohttp and have their own guard (`proxy.http.guard`).
 """
 
 import asyncio
@@ -18,12 +18,13 @@ from urllib.parse import urlsplit
 from mitmproxy import http
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-from addons.flows import ANSWERABLE, ORIGINAL_URL, request_of, url_of, write_page
+from addons.flows import host_of, request_of, url_of, write_page
+from addons.flowstate import AnsweredBy, state_of
+from proxy.headers.navigation import is_navigation
 from proxy.pages.language import choose
-from proxy.pages.simple import out_of_reach_page
-from proxy.readers.navigation import is_navigation
-from proxy.seldom import Seldom
-from proxy.trust.reach import OUT_OF_REACH, Reach
+from proxy.pages.otherpages import out_of_reach_page
+from proxy.reach.policy import OUT_OF_REACH, ReachPolicy
+from repair.logs import RateLimitedLogger
 
 log = logging.getLogger(__name__)
 
@@ -31,18 +32,18 @@ Place = tuple[str, int]
 
 _ASKED_FOR, _CHOSEN = "asked for", "chosen"
 _purpose: ContextVar[str] = ContextVar("linkmend_purpose", default="")
-"""Why this task connects: a client asked for it, or linkmend sends requests there itself."""
+"""Why this task connects: a client requested it, or linkmend sends requests there itself."""
 _MOST_RESERVED = 1000
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _STATUS = ("Proxy-Status", "linkmend; error=destination_ip_prohibited")  # RFC 9209 2.3.5
 
 
-class Guard:
-    """Refuses what is out of reach; to be installed in the event loop. It stands before the cache."""
+class SsrfGuard:
+    """Refuses what is out of reach; to be installed in the event loop. It comes before the cache."""
 
     def __init__(
         self,
-        reach: Callable[[], Reach],
+        reach: Callable[[], ReachPolicy],
         *,
         chosen: Callable[[], Collection[Place]],
         portal: Callable[[], bool],
@@ -53,9 +54,9 @@ class Guard:
         self._chosen = chosen
         self._portal = portal
         self._offline = offline
-        self._refused = Seldom(log)
+        self._refused = RateLimitedLogger(log)
         self._reserved: set[Place] = set()
-        """Where chosen names led to: whoever finds the address of the parent must not reach it either."""
+        """Where chosen names led to: a client that finds the address of the parent must not reach it either."""
 
     def install(self, loop: asyncio.AbstractEventLoop) -> None:
         connect = loop.sock_connect
@@ -73,7 +74,7 @@ class Guard:
             if len(self._reserved) < _MOST_RESERVED:
                 self._reserved.add(place)
         elif place in self._reserved or not self._reach().may_reach(*place):
-            self._refused.warn("refused to connect to %s port %d", *place)
+            self._refused.warning("connection refused by policy: %s port %d", *place)
             raise OSError(f"{OUT_OF_REACH}: {place[0]}")
 
     def http_connect(self, flow: http.HTTPFlow) -> None:
@@ -104,7 +105,7 @@ class Guard:
             data.server.error = f"{OUT_OF_REACH}: {data.server.transport_protocol}"
 
     def error(self, flow: http.HTTPFlow) -> None:
-        if flow.error is not None and OUT_OF_REACH in flow.error.msg and flow.metadata.get(ANSWERABLE):
+        if flow.error is not None and OUT_OF_REACH in flow.error.msg and state_of(flow).is_answerable:
             self._refuse(flow)
 
     def may_ask_for(self, url: str) -> bool:
@@ -120,9 +121,10 @@ class Guard:
 
     def _may_ask(self, flow: http.HTTPFlow) -> bool:
         mode = flow.client_conn.proxy_mode.type_name
-        if mode == "reverse" or ORIGINAL_URL in flow.metadata:
+        if mode == "reverse" or state_of(flow).original_url is not None:
             return True
-        named = self._reach().may_name(flow.request.host)
+        # In transparent mode we connect to an address, but a parent gets the name.
+        named = self._reach().may_name(flow.request.host) and self._reach().may_name(host_of(flow))
         # What a firewall sends here has its ports chosen there.
         return (
             named
@@ -132,12 +134,12 @@ class Guard:
 
     def _is_chosen(self, flow: http.HTTPFlow) -> bool:
         """Whether a client asks for what only linkmend may talk to: Squid would take it for this machine itself."""
-        place = (flow.request.host.lower(), flow.request.port)
-        return place in self._chosen() or self._reach().is_reserved(*place)
+        places = {(host, flow.request.port) for host in (flow.request.host.lower(), host_of(flow))}
+        return any(place in self._chosen() or self._reach().is_reserved(*place) for place in places)
 
     def _refuse(self, flow: http.HTTPFlow) -> None:
         request = request_of(flow)
         texts = choose(flow.request.headers.get("accept-language"))
         person = is_navigation(request.method, request.headers)
         page = out_of_reach_page(url_of(flow), texts, person=person, portal=self._portal())
-        write_page(flow, page, ours="refused", also=(_STATUS, ("Connection", "close")))
+        write_page(flow, page, by=AnsweredBy.REFUSED, also=(_STATUS, ("Connection", "close")))

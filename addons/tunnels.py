@@ -1,4 +1,4 @@
-"""Tunnels whose content is no web page: what passes is not kept, and rules that block a host block these as well."""
+"""Raw tunnels and web sockets: their content is not kept, and rules that block a host apply to them as well."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -6,13 +6,13 @@ from datetime import datetime
 from mitmproxy import http, tcp
 
 from proxy.rules.live import LiveRules
-from proxy.rules.model import Action
+from proxy.rules.model import RuleAction
 
-_KEPT_IN = frozenset((Action.BLOCK, Action.OFFLINE_ONLY))
+_KEPT_IN = frozenset((RuleAction.BLOCK, RuleAction.OFFLINE_ONLY))
 
 
 class Tunnels:
-    """mitmproxy keeps all that passed a raw tunnel or a WebSocket for who wants to look at it: nobody does here."""
+    """Applies the rules to raw tunnels, and drops the messages that mitmproxy would keep in memory for inspection."""
 
     def __init__(
         self, live: LiveRules, *, clock: Callable[[], datetime] = lambda: datetime.now().astimezone()
@@ -23,10 +23,10 @@ class Tunnels:
     def tcp_start(self, flow: tcp.TCPFlow) -> None:
         """Only the host is known of it; no page can be shown, so the connection is not made."""
         place = flow.server_conn.address
-        if self._live.book and place is not None:
-            verdict = self._live.book.on_connect(place[0], flow.client_conn.peername[0], self._clock())
+        if self._live.ruleset and place is not None:
+            verdict = self._live.ruleset.on_connect(place[0], flow.client_conn.peername[0], self._clock())
             if verdict.action in _KEPT_IN:
-                flow.server_conn.error = "kept out by a rule"
+                flow.server_conn.error = "blocked by a rule"
 
     def tcp_message(self, flow: tcp.TCPFlow) -> None:
         flow.messages.clear()

@@ -1,12 +1,13 @@
-"""Large uploads pass on as they come, instead of being held in memory until they are whole."""
+"""Streams large uploads instead of holding them in memory."""
 
 from collections.abc import Callable
 
 from mitmproxy import http
 
-from addons.flows import EXPECTS_CONTINUE, OURS, make_response
+from addons.flows import make_response
+from addons.flowstate import AnsweredBy, state_of
 from addons.rules import verdict_of
-from proxy.rules.model import Action
+from proxy.rules.model import RuleAction
 
 _LARGE = 1024 * 1024
 
@@ -14,9 +15,9 @@ _LARGE = 1024 * 1024
 class Uploads:
     """Has mitmproxy stream request bodies that are large or of unknown size.
 
-    A streamed request is on its way before its `request` hook, so whoever must touch it before (the parent) does so
-    in `requestheaders`. Off the line, and where a rule says so, nothing may leave: there the body is taken in and
-    refused as a whole. A GET or HEAD may be ours to answer, body or not, so it is never streamed; nobody has reason
+    A streamed request is on its way before its `request` hook, so an addon that changes it (upstream) does so in
+    `requestheaders`. While offline, or where a rule says so, nothing may leave: the body is read and refused as a
+    whole. A GET or HEAD may be ours to answer, body or not, so it is never streamed; nobody has reason
     to send much with one.
     """
 
@@ -37,16 +38,16 @@ class Uploads:
             # mitmproxy would give leave itself; it is the site's to give (RFC 9110 10.1.1).
             if flow.request.headers.get("expect", "").lower() == "100-continue" and flow.request.is_http11:
                 del flow.request.headers["expect"]
-                flow.metadata[EXPECTS_CONTINUE] = True
+                state_of(flow).expects_continue = True
 
     def _is_kept_in(self, flow: http.HTTPFlow) -> bool:
         verdict = verdict_of(flow)
-        return self._offline() or verdict.offline_only or verdict.action is Action.BLOCK
+        return self._offline() or verdict.offline_only or verdict.action is RuleAction.BLOCK
 
 
 def _refuse(flow: http.HTTPFlow) -> None:
-    # Its body is still read, as far as the stream allows (addons/internals/streams.py).
-    flow.metadata[OURS] = "refused"
+    # Its body is still read, as far as the stream allows (addons/mitm/streams.py).
+    state_of(flow).answered_by = AnsweredBy.REFUSED
     flow.response = make_response(
         status=413, headers=(("Content-Length", "0"), ("Cache-Control", "no-store"), ("Connection", "close"))
     )

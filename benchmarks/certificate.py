@@ -1,4 +1,4 @@
-"""A key and a certificate that signs itself, for an origin over https and for a proxy that makes others with it."""
+"""A key and a self-signed certificate, for an https origin and for a proxy that issues others with it."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID
 
 
 def self_signed(pem: Path) -> Path:
-    """Both in one file."""
+    """Write key and certificate into one file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name, now = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")]), datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())

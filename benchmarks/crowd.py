@@ -1,18 +1,18 @@
-"""What readers of ordinary pages notice while fifty repair pages are being made, and how long a repair page takes.
+"""How fifty concurrent repairs affect users of ordinary pages, and how long a repair page takes.
 
     python -m benchmarks.crowd [--collection DIR] [--workers N] [--seconds N] [--rounds N] [--json]
 
-Twenty readers, each on a connection and an address of its own, ask for a page five times a second: half of the pages
-are passed on, half are stored. They do so alone, while fifty connections ask for one dead link after the other, and
-while fifty dead links are asked for at once every two seconds; and, with nobody else there, one dead link is asked
-for after the other. These take turns in every round, and what is told are ratios within a round.
+Twenty users, each with their own connection and address, request a page five times a second: half of the pages come
+from the origin, half from the cache. There are four states: users alone; fifty connections that request one dead link
+after the other; fifty dead links at once every two seconds; and one dead link after the other without users. The
+states alternate in every round, and results are ratios within a round.
 
-The readers are one process, the dead links another. They and the origin go first in line for a core, if we may (as
-root), since in a school they have machines of their own. What they are held up all the same is measured with it, by
-readers who ask the origin itself, and stands in the table.
+The users are one process, the dead links another. They and the origin get a higher priority, if we may (as root),
+since in a school they have machines of their own. Delays that remain are measured too, by users that ask the origin
+directly, and are in the table.
 
 --collection is a data folder with a collection in it (`linkmend import --data DIR ...`), or such a collection itself,
-as `benchmarks.ranking --work` leaves them. It is copied and not touched; without it the demo collection is taken.
+as `benchmarks.ranking --work` leaves them. It is copied, not changed; without it the demo collection is used.
 """
 
 import argparse
@@ -26,11 +26,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from benchmarks.deadlinks import DeadLink, dead_links
-from benchmarks.figures import Spread, markdown, quantile, ratios, spread, written
-from benchmarks.load import Load, Measured, begin, ended
+from benchmarks.figures import Spread, format_errors, markdown, quantile, ratios, spread
+from benchmarks.load import Load, Measured, begin, collect
 from benchmarks.origin import CACHEABLE, PASSING
 from benchmarks.processes import Program, demo, linkmend, origin, scratch
-from repair.collection import DATABASE
+from repair.collection.collection import DATABASE
 
 _READERS = 20
 _READER_EVERY_S = 0.2
@@ -48,7 +48,7 @@ ALONE, KEPT_BUSY, IN_BURSTS, ONE_BY_ONE = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Latencies of one turn by what was asked, repairs a second, and how many repair pages list something."""
+    """Latencies of one turn by kind of page, repairs a second, and how many repair pages list something."""
 
     reading: dict[str, list[float]]
     repairs_ms: list[float]
@@ -59,7 +59,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Noticed:
-    """What readers of one kind of page notice: quantiles, and what they are beside those of readers alone."""
+    """Latency quantiles of one kind of page, and their ratios to those of users alone."""
 
     pages: str
     counted: int
@@ -73,7 +73,7 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """How long repair pages took; `listing` is the part of them that offers pages."""
+    """How long repair pages took; `listing` is the share of them that offers pages."""
 
     counted: int
     p50_ms: Spread
@@ -84,7 +84,7 @@ class Repairs:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """Everything about one state of affairs."""
+    """All results of one state."""
 
     state: str
     noticed: list[Noticed]
@@ -93,7 +93,7 @@ class Told:
 
 
 class Scene:
-    """The proxy, the site and the links that are dead; each is asked for once before any comes again."""
+    """The proxy, the site and the dead links; each link is requested once before any is repeated."""
 
     def __init__(self, proxy: Program, web: Program, links: Sequence[DeadLink]) -> None:
         self._proxy, self._web, self._links = proxy, web, list(links)
@@ -102,9 +102,9 @@ class Scene:
         readers = self._readers(seconds) if state != ONE_BY_ONE else []
         crowd = self._crowd(state, seconds) if state != ALONE else []
         running = [(begin(*loads), loads) for loads in (readers, crowd) if loads]
-        told = [each for process, loads in running for each in ended(process, *loads)]
+        results = [each for process, loads in running for each in collect(process, *loads)]
         self._proxy.come_to_rest()
-        read, repaired = told[: len(readers)], told[len(readers) :]
+        read, repaired = results[: len(readers)], results[len(readers) :]
         latencies = [each.latencies_ms for each in read]
         reading = dict(zip(_READING, [latencies[0] + latencies[1], *latencies], strict=True)) if read else {}
         for each in repaired:
@@ -114,7 +114,7 @@ class Scene:
             repairs_ms=[ms for each in repaired for ms in each.latencies_ms],
             repairs_a_second=sum(each.per_second for each in repaired),
             listing=_listing(repaired),
-            errors=_errors(told),
+            errors=_errors(results),
         )
 
     def _readers(self, seconds: float) -> list[Load]:
@@ -157,28 +157,28 @@ def _listing(repaired: Sequence[Measured]) -> float:
     return sum(each.shown for each in repaired) / answered if answered else 0.0
 
 
-def _errors(told: Sequence[Measured]) -> dict[str, int]:
-    reasons = {reason for each in told for reason in each.errors}
-    return {reason: sum(each.errors.get(reason, 0) for each in told) for reason in sorted(reasons)}
+def _errors(results: Sequence[Measured]) -> dict[str, int]:
+    reasons = {reason for each in results for reason in each.errors}
+    return {reason: sum(each.errors.get(reason, 0) for each in results) for reason in sorted(reasons)}
 
 
-def watched(scene: Scene, *, rounds: int, seconds: float) -> list[Told]:
+def measure_states(scene: Scene, *, rounds: int, seconds: float) -> list[Told]:
     states = (ONE_BY_ONE, ALONE, KEPT_BUSY, IN_BURSTS)
     turns: dict[str, list[Turn]] = {state: [] for state in states}
     for state in (
         ONE_BY_ONE,
         ALONE,
         KEPT_BUSY,
-    ):  # once for nothing: all is loaded, and what is to be stored is
+    ):  # warm-up: everything is loaded, and the cache is filled
         scene.turn(state, 1.0)
     for number in range(rounds):
         for state in states if number % 2 == 0 else reversed(states):
             turns[state].append(scene.turn(state, seconds))
         print(f"round {number + 1} of {rounds} done", file=sys.stderr)
-    return [_told(state, turns[state], turns[ALONE]) for state in states]
+    return [_summarise(state, turns[state], turns[ALONE]) for state in states]
 
 
-def _told(state: str, turns: Sequence[Turn], alone: Sequence[Turn]) -> Told:
+def _summarise(state: str, turns: Sequence[Turn], alone: Sequence[Turn]) -> Told:
     return Told(
         state=state,
         noticed=[_noticed(pages, turns, alone) for pages in turns[0].reading],
@@ -219,7 +219,7 @@ def _repairs(turns: Sequence[Turn]) -> Repairs:
     )
 
 
-def tables(told: Sequence[Told]) -> str:
+def tables(results: Sequence[Told]) -> str:
     readers = [
         (
             each.state,
@@ -227,9 +227,9 @@ def tables(told: Sequence[Told]) -> str:
             f"{kind.p50_ms.median:.2f} / {kind.p95_ms.median:.2f} / {kind.p99_ms} ms",
             *(str(ratio) for ratio in (kind.p50_ratio, kind.p95_ratio, kind.p99_ratio)),
             str(kind.counted),
-            written(each.errors),
+            format_errors(each.errors),
         )
-        for each in told
+        for each in results
         for kind in each.noticed
     ]
     repairs = [
@@ -240,9 +240,9 @@ def tables(told: Sequence[Told]) -> str:
             f"{each.repairs.a_second.median:.1f}",
             f"{each.repairs.listing.median:.1%}",
             str(each.repairs.counted),
-            written(each.errors),
+            format_errors(each.errors),
         )
-        for each in told
+        for each in results
         if each.repairs
     ]
     beside = ("p50 beside alone", "p95 beside alone", "p99 beside alone")
@@ -254,13 +254,13 @@ def tables(told: Sequence[Told]) -> str:
     )
 
 
-def copied(collection: Path, home: Path) -> Path:
-    """A data folder with the same collection and nothing else, to be written to."""
+def copy_collection(collection: Path, home: Path) -> Path:
+    """A new data folder with a copy of the collection and nothing else."""
     data = home / "data"
     data.mkdir()
     inner, target = collection / "collection", data / "collection"
     source = inner if inner.is_dir() else collection
-    # Files of a gigabyte are copied at once where the file system can.
+    # The file system copies files of a gigabyte at once where it can.
     subprocess.run(["cp", "-r", "--reflink=auto", source, target], check=True)
     return data
 
@@ -278,17 +278,17 @@ def main() -> None:
     cores = os.sched_getaffinity(0)
     with ExitStack() as running:
         home = running.enter_context(scratch())
-        data = copied(asked.collection, home) if asked.collection else demo(home / "data")
+        data = copy_collection(asked.collection, home) if asked.collection else demo(home / "data")
         web = running.enter_context(origin(home, cores))
         links = dead_links(data, f"127.0.0.1:{web.port}", _DEAD_LINKS)
         proxy = running.enter_context(linkmend(data, cores, workers=asked.workers))
         proxy.come_to_rest()
-        told = watched(Scene(proxy, web, links), rounds=asked.rounds, seconds=asked.seconds)
+        results = measure_states(Scene(proxy, web, links), rounds=asked.rounds, seconds=asked.seconds)
         complaints = proxy.complaints()
     if asked.json:
-        print(json.dumps({"states": [asdict(each) for each in told], "complaints": complaints}, indent=2))
+        print(json.dumps({"states": [asdict(each) for each in results], "complaints": complaints}, indent=2))
         return
-    print(tables(told))
+    print(tables(results))
     print(
         f"\n{asked.workers} workers, {complaints} complaints in the log, load average {os.getloadavg()[0]:.1f};"
     )

@@ -1,8 +1,8 @@
-"""Dead links to ask for: those of a collection's own pages, as if they stood on a site that has lost the targets.
+"""Dead links to request: links of a collection's own pages, as if on a site that has lost the targets.
 
-Some held pages are added once more, as pages of the origin, with their links leading to addresses of the origin that
-are not there. So everything is known that can be known of a broken link: the page it stands on, its words, what is
-around them; and often what was meant is held under its true address.
+Some saved pages are added again as pages of the origin, and their links lead to addresses of the origin that do not
+exist. So all evidence of a broken link is there: source page, anchor and context; and often the collection has the
+target under its true address.
 """
 
 import itertools
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from repair.collection import Collection
-from repair.intake import Intake
+from repair.collection.collection import Collection
+from repair.importer import CollectionImporter
 from repair.model import Document, HeldPage, Link
 from repair.settings import CollectionSettings
 
@@ -24,22 +24,22 @@ _EVERY = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeadLink:
-    """A path of the origin where nothing is, and the page that links there."""
+    """A path of the origin that does not exist, and the page that links there."""
 
     path: str
     source_url: str
 
 
 def dead_links(data: Path, site: str, count: int) -> list[DeadLink]:
-    """So many different ones, with the pages they stand on added to the collection of a data folder.
+    """`count` different dead links; their source pages are added to the collection of a data folder.
 
-    Nobody else may have it open. A small collection's links are taken several times, under other paths.
+    No other process may have it open. Links of a small collection are used several times, under other paths.
     """
     found: list[DeadLink] = []
     with Collection.open(data / "collection", _SETTINGS) as collection:
-        intake = Intake(collection, _SETTINGS)
+        intake = CollectionImporter(collection, _SETTINGS)
         for number, page in enumerate(_pages(collection)):
-            document = _moved(page, collection.outlinks(page.url), f"http://{site}/lost-{number}")
+            document = _with_dead_links(page, collection.outlinks(page.url), f"http://{site}/lost-{number}")
             intake.add(document)
             paths = (urlsplit(link.target_url).path for link in document.links)
             found += [DeadLink(path=path, source_url=document.url) for path in paths]
@@ -51,17 +51,17 @@ def dead_links(data: Path, site: str, count: int) -> list[DeadLink]:
 
 
 def _pages(collection: Collection) -> Iterator[HeldPage]:
-    """Pages with links, again and again."""
+    """Pages with links, repeated without end."""
     numbers = collection.numbers()
     spread = [number for start in range(_EVERY) for number in numbers[start::_EVERY]]
     for number in itertools.cycle(spread):
-        brief = collection.briefs([number]).get(number)
-        page = collection.get(brief.url) if brief else None
+        summary = collection.page_summaries([number]).get(number)
+        page = collection.get(summary.url) if summary else None
         if page is not None and any(not link.nav for link in collection.outlinks(page.url)):
             yield page
 
 
-def _moved(page: HeldPage, links: tuple[Link, ...], base: str) -> Document:
+def _with_dead_links(page: HeldPage, links: tuple[Link, ...], base: str) -> Document:
     said = [link for link in links if not link.nav and urlsplit(link.target_url).path.isascii()]
     by_path = {urlsplit(link.target_url).path: link for link in said}
     return Document(

@@ -1,4 +1,4 @@
-"""From what was measured to what is told: quantiles, the spread over rounds, tables."""
+"""From measurements to results: quantiles, the spread over rounds, tables."""
 
 import statistics
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """The median of what the rounds gave, with the least and the most."""
+    """The median over the rounds, with minimum and maximum."""
 
     median: float
     least: float
@@ -22,7 +22,7 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def ratios(above: Sequence[float], below: Sequence[float]) -> Spread:
-    """Round by round; 0 where there is nothing to divide by."""
+    """Ratios round by round; 0 where the divisor is 0."""
     return spread([one / other if other else 0.0 for one, other in zip(above, below, strict=True)])
 
 
@@ -31,11 +31,11 @@ def quantile(values: Sequence[float], part: float) -> float:
 
 
 def short(value: float) -> str:
-    """With as many digits as anybody wants to read."""
+    """A number with few digits."""
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
 
 
-def written(errors: dict[str, int]) -> str:
+def format_errors(errors: dict[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in sorted(errors.items())) or "0"
 
 

@@ -1,7 +1,7 @@
-"""Opens TLS connections through a proxy, one after the other and asking nothing: what setting them up costs.
+"""Opens TLS connections through a proxy without sending requests, to measure what a handshake costs.
 
-Run as a process of its own, like load.py. A connection is to a site seen before, to one never seen (another name in
-each), or resumed with the ticket of the last.
+Runs as a process of its own, like load.py. A connection is to a known site, to a new one (a new name each time), or
+resumed with the ticket of the last.
 """
 
 import json
@@ -21,8 +21,8 @@ SEEN, UNSEEN, RESUMED = "a site seen before", "a site never seen", "resumed"
 _AT_ONCE = 4
 
 
-def measured_handshakes(load: Load, kind: str) -> Measured:
-    """Run in another process, on the cores this one may use; bounded in time. Only the path of a ticket is asked."""
+def measure_handshakes(load: Load, kind: str) -> Measured:
+    """Measure in another process, on the cores this one may use; bounded in time. Only resumption sends a request."""
     command = [sys.executable, "-m", "benchmarks.handshakes", kind, json.dumps(asdict(load))]
     ended = subprocess.run(
         command, cwd=ROOT, stdout=subprocess.PIPE, timeout=load.warm_up_s + load.seconds + 60, check=True
@@ -31,7 +31,7 @@ def measured_handshakes(load: Load, kind: str) -> Measured:
 
 
 class _Run:
-    """What some threads do together; each has a ticket of its own."""
+    """One measurement by several threads; each has its own ticket."""
 
     def __init__(self, load: Load, kind: str) -> None:
         self._load, self._kind = load, kind
@@ -40,16 +40,16 @@ class _Run:
         self._until = self._counted_from + load.seconds
         self._lock = threading.Lock()
         self._errors: Counter[str] = Counter()
-        self._told = Measured(seconds=load.seconds)
+        self._result = Measured(seconds=load.seconds)
 
-    def carried_out(self) -> Measured:
+    def measure(self) -> Measured:
         threads = [threading.Thread(target=self._keep_connecting, args=(n,)) for n in range(_AT_ONCE)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self._told.errors = dict(self._errors)
-        return self._told
+        self._result.errors = dict(self._errors)
+        return self._result
 
     def _keep_connecting(self, number: int) -> None:
         load, session, count = self._load, None, 0
@@ -78,7 +78,7 @@ class _Run:
         return plain
 
     def _ticket(self, secured: ssl.SSLSocket) -> ssl.SSLSession | None:
-        """Comes behind the handshake in TLS 1.3: it is there once anything has been read."""
+        """The session ticket. In TLS 1.3 it follows the handshake: it is there after the first read."""
         secured.sendall(f"GET {self._load.paths[0]} HTTP/1.1\r\nHost: {self._load.site}\r\n\r\n".encode())
         secured.recv(1)
         return secured.session
@@ -86,16 +86,16 @@ class _Run:
     def _note(self, began_at: float, problem: str) -> None:
         now = time.perf_counter()
         with self._lock:
-            self._told.asked += 1
+            self._result.asked += 1
             if problem:
                 self._errors[problem] += 1
             elif began_at >= self._counted_from:
-                self._told.latencies_ms.append(round((now - began_at) * 1000, 4))
+                self._result.latencies_ms.append(round((now - began_at) * 1000, 4))
             if self._counted_from <= now < self._until and not problem:
-                self._told.in_time += 1
+                self._result.in_time += 1
 
 
 if __name__ == "__main__":
     first_in_line()
     run = _Run(Load(**json.loads(sys.argv[2])), sys.argv[1])
-    json.dump(asdict(run.carried_out()), sys.stdout)
+    json.dump(asdict(run.measure()), sys.stdout)

@@ -1,8 +1,8 @@
-"""Asks through a proxy, over http or https, and tells how quickly the answers came.
+"""A load generator: sends requests through a proxy, over http or https, and measures the latency of the answers.
 
-Run as a process of its own (`measured`, or `begin` and `ended`), so that asking costs the programs that answer
-nothing; several loads can share one process. Every answer is checked: its status, its length, and what its head or
-its body must say to be what we believe we measure.
+It runs as a process of its own (`measure_load`, or `begin` and `collect`), so that it costs the measured programs
+nothing; several loads can share one process. Every answer is checked: its status, its length, and words in its head
+or body that prove that it was answered in the intended way.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ _WRITTEN_OUT_S = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What to ask, of whom and how. Paths are asked in turn; `{n}` in them becomes the request's salt and number."""
+    """What to request, from which server and how. Paths are used in turn; `{n}` becomes salt and number."""
 
     port: int
     site: str
@@ -71,7 +71,7 @@ class Load:
 
 @dataclass(slots=True, kw_only=True)
 class Measured:
-    """What came of it. `asked` counts all requests, `in_time` and `latencies_ms` the answers after the warm-up."""
+    """Results. `asked` counts all requests; `in_time` and `latencies_ms` are of answers after the warm-up."""
 
     asked: int = 0
     in_time: int = 0
@@ -85,9 +85,9 @@ class Measured:
         return self.in_time / self.seconds if self.seconds else 0.0
 
 
-def measured(load: Load) -> Measured:
+def measure_load(load: Load) -> Measured:
     """Run one load in another process, on the cores this one may use; bounded in time."""
-    return ended(begin(load), load)[0]
+    return collect(begin(load), load)[0]
 
 
 def begin(*loads: Load) -> subprocess.Popen[bytes]:
@@ -102,8 +102,8 @@ def begin(*loads: Load) -> subprocess.Popen[bytes]:
     return process
 
 
-def ended(process: subprocess.Popen[bytes], *loads: Load) -> list[Measured]:
-    """What a process that was begun with these loads has to tell, once it is over."""
+def collect(process: subprocess.Popen[bytes], *loads: Load) -> list[Measured]:
+    """Wait for a process that was begun with these loads; its results."""
     around_s = _CONNECTED_S + _LAST_ANSWERS_S + _WRITTEN_OUT_S
     limit_s = max(load.seconds + load.warm_up_s for load in loads) + around_s
     try:
@@ -117,23 +117,23 @@ def ended(process: subprocess.Popen[bytes], *loads: Load) -> list[Measured]:
 
 
 def head_of(load: Load, number: int = 0) -> str:
-    """The whole request for the path of that number."""
+    """The request head for the path of that number."""
     path = load.paths[number % len(load.paths)]
     target = path if load.is_direct or load.https else f"http://{load.site}{path}"
     referer = f"Referer: {load.referers[number % len(load.referers)]}\r\n" if load.referers else ""
-    # A body that is looked into must come as it is.
+    # A body that is checked must not be compressed.
     fields = _FIELDS.replace("gzip, deflate", "identity") if load.shows else _FIELDS
     return f"GET {target} HTTP/1.1\r\nHost: {load.site}\r\n{fields}{referer}\r\n"
 
 
 class _Run:
-    """What all connections of a load share."""
+    """The state that all connections of a load share."""
 
     def __init__(self, load: Load) -> None:
         self.load = load
         self.begun_at = time.perf_counter()
         self.begun = self.connected = 0
-        # Kept connections count from when all of them are there.
+        # Kept connections count once all of them are open.
         self._is_to_connect = not load.renewed and load.requests is None
         self._count_from(self.begun_at + (_CONNECTED_S if self._is_to_connect else 0.0))
         self.told = Measured()
@@ -163,7 +163,7 @@ class _Run:
         return head_of(load, number).replace("{n}", f"{load.salt}{number}").encode()
 
     def note(self, asked_at: float, head: bytes, *, extra_bytes: int, shown: bool) -> None:
-        """One answer has come, right or wrong."""
+        """Count an answer, right or wrong."""
         now = time.perf_counter()
         problem = "too long" if extra_bytes else self._problem(head)
         if problem:
@@ -182,10 +182,10 @@ class _Run:
 
 
 class _Connection(asyncio.Protocol):
-    """One request at a time; the next as soon as an answer is whole, or at its moment."""
+    """Sends one request at a time; the next as soon as an answer is complete, or at its scheduled time."""
 
     def __init__(self, run: _Run, *, first_at: float, begun_at: float | None) -> None:
-        """`begun_at` is when the connection was begun, if that counts."""
+        """`begun_at` is when connecting began, if that counts."""
         self._run, self._load = run, run.load
         self._due_at = first_at
         self._begun_at = begun_at
@@ -259,7 +259,7 @@ class _Connection(asyncio.Protocol):
 
 
 async def _keep_asking(run: _Run, number: int) -> None:
-    """One connection, or one after the other."""
+    """Use one connection, or one after the other."""
     load = run.load
     offset_s = load.every_s * (0.5 if load.together else number / load.connections)
     due_at = run.begun_at + offset_s
@@ -270,7 +270,7 @@ async def _keep_asking(run: _Run, number: int) -> None:
             return _Connection(run, first_at=due_at, begun_at=begun_at if load.renewed else None)
 
         try:
-            asking = await _connected(run, connection)
+            asking = await _connect(run, connection)
         except OSError as error:
             run.errors[f"no connection: {type(error).__name__}"] += 1
             await asyncio.sleep(0.1)
@@ -282,14 +282,14 @@ async def _keep_asking(run: _Run, number: int) -> None:
         due_at = time.perf_counter()
 
 
-async def _connected(run: _Run, connection: Callable[[], _Connection]) -> _Connection:
+async def _connect(run: _Run, connection: Callable[[], _Connection]) -> _Connection:
     loop, load = asyncio.get_running_loop(), run.load
     client = run.begun % load.clients
     run.begun += 1
     plain = socket.socket()
     plain.setblocking(False)
     try:
-        # Else the port would be chosen before it is known that only the pair with the other end must be unused.
+        # Else the kernel chooses the port before connecting, and needs one that is unused with any server.
         plain.setsockopt(socket.IPPROTO_IP, socket.IP_BIND_ADDRESS_NO_PORT, 1)
         plain.bind((f"127.0.{1 + client // 250}.{1 + client % 250}", 0))
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -313,13 +313,13 @@ async def _connected(run: _Run, connection: Callable[[], _Connection]) -> _Conne
 
 @functools.cache
 def context_of_a_client() -> ssl.SSLContext:
-    """One for all connections. It checks nothing: what we ask is not what is measured."""
+    """A TLS context for all connections. It verifies nothing: the client is not what is measured."""
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context
 
 
-async def _carried_out(load: Load) -> Measured:
+async def _run_load(load: Load) -> Measured:
     run = _Run(load)
     await asyncio.gather(*(_keep_asking(run, number) for number in range(load.connections)))
     run.told.seconds = min(time.perf_counter(), run.until) - run.counted_from
@@ -329,11 +329,11 @@ async def _carried_out(load: Load) -> Measured:
     return run.told
 
 
-async def _all_carried_out(loads: Sequence[Load]) -> list[Measured]:
-    return list(await asyncio.gather(*map(_carried_out, loads)))
+async def _run_loads(loads: Sequence[Load]) -> list[Measured]:
+    return list(await asyncio.gather(*map(_run_load, loads)))
 
 
 if __name__ == "__main__":
     first_in_line()
     asked = [Load(**each) for each in json.load(sys.stdin)]
-    json.dump([asdict(each) for each in asyncio.run(_all_carried_out(asked))], sys.stdout)
+    json.dump([asdict(each) for each in asyncio.run(_run_loads(asked))], sys.stdout)

@@ -1,14 +1,14 @@
-"""What linkmend's processes hold at the start, after ten thousand and after a million requests; and large bodies.
+"""Memory of linkmend's processes at the start, after ten thousand and a million requests, and with large bodies.
 
     python -m benchmarks.memory [--requests N,N,...] [--workers N] [--json]
 
-Asked are stored pages, pages passed on under new addresses, pages visited for the first time and soon again, and dead
-links; part of it over new connections, all of it from two hundred addresses. It comes in portions, the kinds at once,
-with new connections in each. What is bounded is to be full after the first ten thousand, so these have more that is
-new (FIRST below) than the rest (LATER), and linkmend is given 16 MB for responses in memory instead of 64.
+The requests are for stored pages, for pages under new addresses, for pages visited for the first time and soon again,
+and for dead links; part of them over new connections, all from two hundred addresses. They come in portions, all
+kinds at once, with new connections in each. Bounded memories should be full after the first ten thousand, so these
+have more new addresses (FIRST below) than the rest (LATER), and linkmend has 16 MB for responses in memory, not 64.
 
-Before that, 300 MB are passed on, passed on and stored, and answered from the store, by another linkmend that has
-done nothing yet. The origin sends them at a gigabit line's pace.
+Before that, a fresh linkmend forwards 300 MB without storing, then with storing, then serves them from the store. The
+origin sends them at the speed of a gigabit line.
 """
 
 import argparse
@@ -20,15 +20,14 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 
-from benchmarks.figures import markdown, written
-from benchmarks.load import Load, begin, ended, measured
+from benchmarks.figures import format_errors, markdown
+from benchmarks.load import Load, begin, collect, measure_load
 from benchmarks.origin import CACHEABLE, LARGE_CACHEABLE, LARGE_PASSING, PASSING
 from benchmarks.processes import Program, demo, linkmend, origin, scratch
 
 _SETTINGS = f"[cache]\nmemory_bytes = {16 * 1024**2}\n"
 _STORED = 700
 """Pages of 20 KB that come from memory: 14 of its 16 MB."""
-_ONE_WORKER = ("worker 1", "keeper", "office")
 _CLIENTS = 200
 _FIRST_PORTION, _PORTION = 2_500, 50_000
 _PORTION_AT_MOST_S = 900.0
@@ -47,7 +46,7 @@ LATER = {HIT: 0.92, HIT_NEW: 0.01, PASS: 0.05, PASS_NEW: 0.01, VISIT: 0.003, AGA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Held:
-    """What each process held once so many requests were answered, and how many of each kind that were."""
+    """Resident memory of each process after so many requests, and the number of each kind."""
 
     requests: int
     resident_mb: dict[str, float]
@@ -58,7 +57,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Large:
-    """What one large download cost the process that it cost most."""
+    """The memory that one large download took in the process where it grew most."""
 
     name: str
     process: str
@@ -68,16 +67,14 @@ class Large:
     errors: dict[str, int]
 
 
-def named(values: Sequence[float]) -> dict[str, float]:
-    """By what linkmend's processes do; one worker has a keeper for its office, several have a supervisor."""
-    names = ["supervisor", "office", *(f"worker {number}" for number in range(1, len(values) - 1))]
-    if len(values) <= len(_ONE_WORKER):
-        names = list(_ONE_WORKER[: len(values)])
+def by_process(values: Sequence[float]) -> dict[str, float]:
+    """Values by the role of linkmend's processes."""
+    names = ["supervisor", "backend", *(f"worker {number}" for number in range(1, len(values) - 1))]
     return dict(zip(names, values, strict=True))
 
 
 class Asking:
-    """Asks one portion after the other, and remembers what was asked."""
+    """Sends one portion of requests after the other, and keeps track of them."""
 
     def __init__(self, proxy: Program, web: Program) -> None:
         self._proxy, self._web = proxy, web
@@ -87,14 +84,14 @@ class Asking:
         self._errors: dict[str, int] = {}
 
     def store(self) -> None:
-        """The pages that are to be hits, each asked for once."""
+        """Request each page once that should be a hit later."""
         path = f"{CACHEABLE}stored-{{n}}.html"
         self._ask({VISIT: self._load(VISIT, _STORED, path, says=";stored", salt="")})
 
     def portion(self, count: int, mix: dict[str, float]) -> None:
         self._portions += 1
         parts = {kind: round(count * part) for kind, part in mix.items()}
-        # Those of the last portion, which there are not before the second.
+        # Pages of the last portion; there are none before the second.
         parts[AGAIN] = min(parts[AGAIN], self._visited)
         self._ask({kind: self._load_of(kind, part) for kind, part in parts.items() if part})
         self._visited = parts[VISIT]
@@ -107,14 +104,14 @@ class Asking:
         self._proxy.come_to_rest()
         return Held(
             requests=self.done,
-            resident_mb=named(self._proxy.memory_mb()),
+            resident_mb=by_process(self._proxy.memory_mb()),
             asked=dict(self._asked),
             errors=dict(self._errors),
             seconds=time.monotonic() - self._begun_at,
         )
 
     def _ask(self, loads: dict[str, Load]) -> None:
-        for kind, told in zip(loads, ended(begin(*loads.values()), *loads.values()), strict=True):
+        for kind, told in zip(loads, collect(begin(*loads.values()), *loads.values()), strict=True):
             self._asked[kind] = self._asked.get(kind, 0) + told.asked
             for reason, count in told.errors.items():
                 self._errors[f"{kind}: {reason}"] = self._errors.get(f"{kind}: {reason}", 0) + count
@@ -168,15 +165,15 @@ def large_bodies(proxy: Program, web: Program) -> list[Large]:
 def _large_body(name: str, proxy: Program, web: Program, path: str, says: str) -> Large:
     proxy.come_to_rest()
     proxy.forget_peak()
-    before = named(proxy.memory_mb())
+    before = by_process(proxy.memory_mb())
     load = Load(
         port=proxy.port, site=f"127.0.0.1:{web.port}", paths=(path,), says=says, connections=1,
         seconds=_LARGE_AT_MOST_S, warm_up_s=0.0, requests=1,
     )  # fmt: skip
-    done = measured(load)
+    done = measure_load(load)
     time.sleep(_SYNCED_WITHIN_S)
     proxy.come_to_rest()
-    peak = named(proxy.peak_mb())
+    peak = by_process(proxy.peak_mb())
     most = max(before, key=lambda process: peak[process] - before[process])
     return Large(
         name=name,
@@ -194,12 +191,12 @@ def tables(held: Sequence[Held], large: Sequence[Large]) -> str:
         for process in held[0].resident_mb
     ]
     kinds = [(kind, *(str(each.asked.get(kind, 0)) for each in held)) for kind in LATER]
-    errors = ("errors", *(written(each.errors) for each in held))
+    errors = ("errors", *(format_errors(each.errors) for each in held))
     seconds = ("seconds", *(f"{each.seconds:.0f}" for each in held))
     bodies = [
         (
             each.name, each.process, f"{each.before_mb:.1f} MB", f"{each.peak_mb:.1f} MB",
-            f"{each.peak_mb - each.before_mb:.1f} MB", f"{each.seconds:.1f}", written(each.errors),
+            f"{each.peak_mb - each.before_mb:.1f} MB", f"{each.seconds:.1f}", format_errors(each.errors),
         )
         for each in large
     ]  # fmt: skip

@@ -1,6 +1,6 @@
-"""A small fast web server, so that a benchmark measures the proxy before it: every answer is bytes built beforehand.
+"""A small, fast web server, so that a benchmark measures the proxy: every answer is prebuilt bytes.
 
-`python -m benchmarks.origin PORT` listens on loopback until it is ended.
+`python -m benchmarks.origin PORT` listens on loopback until it is stopped.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ LARGE_BYTES = 300 * 1024**2
 LARGE_BYTES_A_SECOND = 110 * 1000**2
 """Large bodies come as fast as a gigabit line brings them: on loopback they would come faster than disks write."""
 
-# What the paths begin with; the rest of a path is free, so that each request may have a URL of its own.
+# Prefixes of paths; the rest is free, so that each request may have its own URL.
 PASSING = "/passing/"
 CACHEABLE = "/cacheable/"
 LARGE_PASSING = "/large-passing/"
@@ -58,7 +58,7 @@ _NOT_FOUND = _head("404 Not Found", 10, "no-store") + b"not found\n"
 
 
 class Connection(asyncio.Protocol):
-    """One client, one request at a time, kept alive; anything that is not a known path is not found."""
+    """One client, one request at a time, kept alive; unknown paths get 404."""
 
     def __init__(self, answers: dict[str, bytes]) -> None:
         self._answers = answers
@@ -101,7 +101,7 @@ class Connection(asyncio.Protocol):
 
 
 async def main(port: int, pem: str | None = None) -> None:
-    """Over https when there is a file with a key and its certificate."""
+    """Serve, over https when a file with key and certificate is given."""
     answers, context = _answers(), None
     if pem is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

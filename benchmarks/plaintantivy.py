@@ -1,6 +1,6 @@
-"""tantivy alone, as whoever takes it from its documentation writes it: title and text, and a query parsed from words.
+"""tantivy alone, used as in its documentation: title and text are indexed, and queries parsed from words.
 
-It cuts texts into English stems, scores by BM25, and knows nothing of links, addresses or anything learnt.
+It uses English stems and BM25, without links, addresses or a trained model.
 """
 
 import re
@@ -19,15 +19,15 @@ _SAID = re.compile(r"\w+")
 
 
 class PlainTantivy:
-    """An index of pages in a folder of its own."""
+    """An index of pages in its own folder."""
 
     def __init__(self, index: tantivy.Index) -> None:
         self._index = index
         self._searcher = index.searcher()
 
     @classmethod
-    def made(cls, directory: Path, pages: Iterable[HeldPage]) -> Self:
-        """One that an earlier run left is taken as it is, and the pages are not read."""
+    def open_or_build(cls, directory: Path, pages: Iterable[HeldPage]) -> Self:
+        """Open the index of an earlier run, or build it; only then are the pages read."""
         builder = tantivy.SchemaBuilder()
         builder.add_text_field("url", stored=True, tokenizer_name="raw")
         for name in _FIELDS:
@@ -46,6 +46,6 @@ class PlainTantivy:
         return cls(index)
 
     def top(self, words: Sequence[str], limit: int) -> object:
-        # What the query language would read as more than a word is left out.
+        # Leave out what has a meaning in the query language.
         query = self._index.parse_query(" ".join(_SAID.findall(" ".join(words))), _FIELDS)
         return self._searcher.search(query, limit).hits

@@ -37,7 +37,7 @@ class Program:
     def __init__(
         self, command: Sequence[str | Path], *, port: int, log: Path, cores: set[int], says: str = ""
     ) -> None:
-        """`says` is what it writes once it is ready; its port may be open before."""
+        """`says` is the line it prints when it is ready; its port may be open before."""
         self.port = port
         self._log = log
         self._says = says
@@ -79,7 +79,7 @@ class Program:
             self._process.wait()
 
     def pids(self) -> list[int]:
-        """Its process, then those that this has started, each with its own behind it, in the order of their start."""
+        """Its process and all descendants, depth first, in the order of their start."""
         return _family(self._process.pid)
 
     def cpu_s(self) -> float:
@@ -87,18 +87,18 @@ class Program:
         return sum(map(_cpu_s, self.pids()))
 
     def come_to_rest(self, *, at_most_s: float = 30.0) -> None:
-        """Wait for work that goes on behind the answers, which belongs to this measurement and not to the next."""
+        """Wait until background work is done, which belongs to this measurement and not to the next."""
         end, before_s = time.monotonic() + at_most_s, -1.0
         while self.cpu_s() - before_s > _RESTING_S and time.monotonic() < end:
             before_s = self.cpu_s()
             time.sleep(0.2)
 
     def memory_mb(self) -> list[float]:
-        """What each of its processes holds."""
+        """The resident memory of each of its processes."""
         return [_status_mb(pid, "VmRSS:") for pid in self.pids()]
 
     def peak_mb(self) -> list[float]:
-        """The most that each held since `forget_peak`."""
+        """The peak memory of each process since `forget_peak`."""
         return [_status_mb(pid, "VmHWM:") for pid in self.pids()]
 
     def forget_peak(self) -> None:
@@ -106,7 +106,7 @@ class Program:
             Path(f"/proc/{pid}/clear_refs").write_text("5")
 
     def complaints(self) -> int:
-        """Lines of linkmend's output that tell of a failure: errors it logs, and what nobody caught."""
+        """Lines of linkmend's output about failures: logged errors and uncaught exceptions."""
         lines = [line.split(maxsplit=2) for line in self._log.read_text(errors="replace").splitlines()]
         return sum("Traceback" in words or words[1:2] == ["error"] for words in lines)
 
@@ -117,7 +117,7 @@ def _family(pid: int) -> list[int]:
 
 
 def _cpu_s(pid: int) -> float:
-    # The program's name, in brackets, may hold spaces: what we read stands behind it.
+    # The program's name, in brackets, may contain spaces: the fields we read come after it.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
 
@@ -129,16 +129,16 @@ def _status_mb(pid: int, name: str) -> float:
 
 @contextlib.contextmanager
 def scratch() -> Iterator[Path]:
-    """A folder for one run. Whoever ends the run (SIGTERM) ends what it has started, and the folder goes as well."""
+    """A folder for one run. SIGTERM ends the run, its programs, and removes the folder."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended"))
     with tempfile.TemporaryDirectory(prefix="linkmend-benchmark-") as folder:
         yield Path(folder)
 
 
 def free_port() -> int:
-    """A port that nobody listens on, and that nobody is given before the program it is for opens it.
+    """A free port that the system does not hand out before its program opens it.
 
-    The system gives ports from 32768 on to whoever asks for any, also for connections; tests take theirs from 12000.
+    The system uses ports from 32768 on for connections and unspecified ports; tests use theirs from 12000 on.
     """
     for port in _PORTS:
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -147,18 +147,18 @@ def free_port() -> int:
     raise SystemExit("no port is free")
 
 
-# Each benchmark begins elsewhere, so that two that run at once do not meet.
+# Each benchmark starts at another port, so that two that run at once do not collide.
 _PORTS = itertools.islice(itertools.cycle(range(10_000, 12_000)), os.getpid() * 100 % 2_000, None)
 
 
 def first_in_line() -> None:
-    """Before the programs that are measured, where we may: clients and sites have machines of their own."""
+    """Run at a higher priority than the measured programs, where we may: in a school these are other machines."""
     with contextlib.suppress(PermissionError):
         os.nice(-10)
 
 
 def split_cores() -> tuple[set[int], set[int]]:
-    """Cores for the proxies, and for everything else: apart, so that asking does not slow down answering."""
+    """Cores for the proxies, and for everything else, so that the load does not slow down the proxies."""
     cores = sorted(os.sched_getaffinity(0))
     return ({cores[0]}, set(cores[1:])) if len(cores) > 1 else (set(cores), set(cores))
 
@@ -171,7 +171,7 @@ def origin(home: Path, cores: set[int], *, pem: Path | None = None) -> Program:
 
 
 def mitmdump(home: Path, cores: set[int], *further: str) -> Program:
-    """mitmproxy as it comes, under the Python that runs this; `further` options for what it is not to do."""
+    """mitmproxy with its defaults, under the same Python; `further` options switch things off."""
     port = free_port()
     start = "from mitmproxy.tools.main import mitmdump; mitmdump()"
     folder = home / f"stock-{port}"
@@ -181,10 +181,10 @@ def mitmdump(home: Path, cores: set[int], *further: str) -> Program:
 
 
 def squid(home: Path, cores: set[int], *, pem: Path) -> Program:
-    """Squid without a disk: its hits come from memory. It opens https as we do, with that key, if it was built to."""
+    """Squid without a disk: hits come from memory. It intercepts https as we do, with that key, if built for it."""
     port, folder = free_port(), home / "squid"
     folder.mkdir()
-    if os.getuid() == 0:  # it then becomes another user
+    if os.getuid() == 0:  # it then runs as another user
         folder.chmod(0o777)
         home.chmod(0o755)
         pem.chmod(0o644)
@@ -228,7 +228,7 @@ sslproxy_cert_error allow all
 
 
 def linkmend(data: Path, cores: set[int], *, workers: int = 1, settings: str = "") -> Program:
-    """linkmend over a data folder, with its office and as many workers."""
+    """linkmend over a data folder, with its backend and `workers` workers."""
     port, config = free_port(), data.with_suffix(".toml")
     config.write_text(settings, encoding="utf-8")
     where = ("--config", config, "--data", data)
@@ -238,7 +238,7 @@ def linkmend(data: Path, cores: set[int], *, workers: int = 1, settings: str = "
 
 
 def demo(data: Path) -> Path:
-    """A data folder with the demo collection, so that there is something to offer on a repair page."""
+    """A data folder with the demo collection, so that repair pages have something to offer."""
     command = [*_LINKMEND, "import", "--data", str(data), str(ROOT / "deploy" / "demo")]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return data

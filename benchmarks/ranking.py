@@ -2,11 +2,10 @@
 
     python -m benchmarks.ranking COLLECTIONS [--pages N ...] [--huge] [--repeat N] [--work DIR] [--json]
 
-COLLECTIONS holds collection folders; they are joined and varied (`variations`) to as many pages as are asked for.
-Beside rank-bm25 and plain tantivy the same terms are asked of the same pages in turns, in one process; rank-bm25 is
-left out at 300,000 pages, where it would take six gigabytes and some minutes for a round. Every figure comes with the
-processor time it took, which other programs on the machine disturb less than the clock. docs/performance.md says what
-each figure is.
+COLLECTIONS holds collection folders; they are joined and varied (`variations`) to the number of pages wanted. For
+rank-bm25 and plain tantivy, the same queries run on the same pages alternately, in one process; rank-bm25 is left out
+at 300,000 pages, where it would take six gigabytes and some minutes for a round. Every figure comes with its
+processor time, which other programs disturb less than the clock. docs/performance.md explains each figure.
 """
 
 import argparse
@@ -28,16 +27,17 @@ from rank_bm25 import BM25Okapi
 
 from benchmarks.plaintantivy import PlainTantivy
 from benchmarks.spending import Figure, Rate, Spending, Taken, figure, rate, rate_table, table, taken_table
-from benchmarks.variations import Variations, rendered, write_folder
-from repair import rankmodel, words
-from repair.clues import ClueReader, Clues
-from repair.collection import Collection
-from repair.intake import Intake
-from repair.learnedrank import LearnedRanker
-from repair.load import load
+from benchmarks.variations import Variations, render_html, write_folder
+from repair.collection.collection import Collection
+from repair.importer import CollectionImporter
 from repair.model import BrokenLink, Document, HeldPage, Page
-from repair.propose import pages_for
+from repair.parse.load import load
+from repair.ranking import rankmodel
+from repair.ranking.candidates import pages_for
+from repair.ranking.learned import LearnedRanker
+from repair.ranking.queryfeatures import QueryFeatureReader, QueryFeatures
 from repair.settings import CollectionSettings
+from repair.text import words
 
 _SETTINGS = CollectionSettings(max_pages=10_000_000)
 _HUGE = 300_000
@@ -50,10 +50,10 @@ _SAMPLE = 3_000
 _SEED = 7
 
 
-def taken_in(directory: Path, items: Iterable[Page | Document]) -> None:
-    """Pages into a collection as `linkmend import` takes them."""
+def import_pages(directory: Path, items: Iterable[Page | Document]) -> None:
+    """Add pages to a collection as `linkmend import` does."""
     with Collection.open(directory, _SETTINGS) as collection:
-        intake = Intake(collection, _SETTINGS)
+        intake = CollectionImporter(collection, _SETTINGS)
         for item in items:
             intake.add(item)
         intake.flush()
@@ -61,7 +61,7 @@ def taken_in(directory: Path, items: Iterable[Page | Document]) -> None:
 
 
 def indexing(variations: Variations, scratch: Path, *, sample: int, repeat: int) -> list[Rate]:
-    """Pages a second out of HTML, and out of a collection folder, into a new collection."""
+    """Pages indexed per second, from HTML and from a collection folder, into a new collection."""
     documents = list(variations.documents(sample))
     words.language_of(
         "The model of languages is read once, before anything is measured, and not with a page."
@@ -77,7 +77,7 @@ def indexing(variations: Variations, scratch: Path, *, sample: int, repeat: int)
         for name, items in ways.items():
             directory = scratch / f"indexed-{number}"
             with spent[name].one():
-                taken_in(directory, items())
+                import_pages(directory, items())
             shutil.rmtree(directory)
     return [rate(name, spending, sample) for name, spending in spent.items()]
 
@@ -85,39 +85,43 @@ def indexing(variations: Variations, scratch: Path, *, sample: int, repeat: int)
 def _page(document: Document) -> Page:
     headers = (("Content-Type", "text/html"),)
     return Page(
-        url=document.url, status=200, headers=headers, body=rendered(document), fetched_at=datetime.now(UTC)
+        url=document.url,
+        status=200,
+        headers=headers,
+        body=render_html(document),
+        fetched_at=datetime.now(UTC),
     )
 
 
-def built(variations: Variations, work: Path, count: int) -> Path:
-    """A collection of so many pages; one that an earlier run left is taken as it is."""
+def build_collection(variations: Variations, work: Path, count: int) -> Path:
+    """A collection of `count` pages; one from an earlier run is used as it is."""
     directory = work / f"{count}-pages"
     done = directory / "complete"
     if not done.exists():
         shutil.rmtree(directory, ignore_errors=True)
         _tell(f"building {count} pages")
-        taken_in(directory, variations.documents(count))
+        import_pages(directory, variations.documents(count))
         done.touch()
     return directory
 
 
 def ranking(collection: Collection, links: Sequence[BrokenLink], *, repeat: int) -> list[Figure]:
-    """From a broken link to the ranked list, one after another; then what that is made of."""
-    ranker, reader = _ranker(collection, links), ClueReader(collection)
-    clues = [reader.clues(link) for link in links]
-    found = [list(pages_for(collection, each)) for each in clues]
-    measured = partial(_measured, repeat=repeat, pages=collection.page_count())
+    """Time from a broken link to the ranked list; then the time of each step."""
+    ranker, reader = _ranker(collection, links), QueryFeatureReader(collection)
+    query_features = [reader.read(link) for link in links]
+    found = [list(pages_for(collection, each)) for each in query_features]
+    measured = partial(_time_each, repeat=repeat, pages=collection.page_count())
     return [
         measured("ranking, evidence to list", links, ranker.find),
-        measured("- clues", links, reader.clues),
-        measured("- candidates", clues, lambda each: pages_for(collection, each)),
-        measured("- briefs of the candidates", found, collection.briefs),
+        measured("- clues", links, reader.query_features),
+        measured("- candidates", query_features, lambda each: pages_for(collection, each)),
+        measured("- briefs of the candidates", found, collection.page_summaries),
         measured("- term vectors of the candidates", found, collection.vectors),
     ]
 
 
 def _ranker(collection: Collection, links: Sequence[BrokenLink]) -> LearnedRanker:
-    """One that has ranked before: what a running proxy remembers of a site, it remembers."""
+    """A ranker that has ranked before, with warm caches as in a running proxy."""
     ranker = LearnedRanker(collection, rankmodel.default())
     for link in links[:_COMPARED]:
         ranker.find(link)
@@ -127,23 +131,23 @@ def _ranker(collection: Collection, links: Sequence[BrokenLink]) -> LearnedRanke
 def retrieval(
     collection: Collection, links: Sequence[BrokenLink], plain: Path, *, repeat: int, bm25: bool
 ) -> list[Figure]:
-    """The same terms asked of others and of the collection, in turns; plain tantivy has its index in `plain`."""
-    reader = ClueReader(collection)
-    clues = [reader.clues(link) for link in links[:_COMPARED]]
-    asked = [_terms(each) for each in clues]
+    """Run the same queries on the others and the collection alternately; plain tantivy has its index in `plain`."""
+    reader = QueryFeatureReader(collection)
+    query_features = [reader.read(link) for link in links[:_COMPARED]]
+    asked = [_terms(each) for each in query_features]
     _tell(f"others read {collection.page_count()} pages")
-    tantivy = PlainTantivy.made(plain, _held(collection))
+    tantivy = PlainTantivy.open_or_build(plain, _saved_pages(collection))
     ranker = _ranker(collection, links)
     ways: dict[str, Callable[[int], object]] = {
         _TANTIVY: lambda at: tantivy.top(asked[at], _TOP),
         "index, text alone": lambda at: _hits(collection, asked[at], {"body": 1.0}),
         "index, all fields": lambda at: _hits(collection, asked[at], None),
-        "candidates, all ways of asking": lambda at: pages_for(collection, clues[at]),
+        "candidates, all ways of asking": lambda at: pages_for(collection, query_features[at]),
         "ranking, evidence to list": lambda at: ranker.find(links[at]),
     }
     if bm25:
         reference = BM25Okapi(
-            [words.terms(f"{page.title} \n{page.text}", page.language) for page in _held(collection)]
+            [words.terms(f"{page.title} \n{page.text}", page.language) for page in _saved_pages(collection)]
         )
         ways = {_BM25: lambda at: _top(reference, asked[at]), **ways}
     return _in_turns(ways, len(asked), repeat=repeat, pages=collection.page_count())
@@ -165,15 +169,15 @@ def _in_turns(
     return [figure(f"in turns: {name}", rounds[name], pages=pages, against=against) for name in ways]
 
 
-def _terms(clues: Clues) -> list[str]:
-    return list(dict.fromkeys(term for terms in clues.terms.values() for term in terms))
+def _terms(query_features: QueryFeatures) -> list[str]:
+    return list(dict.fromkeys(term for terms in query_features.terms.values() for term in terms))
 
 
-def _held(collection: Collection) -> Iterator[HeldPage]:
+def _saved_pages(collection: Collection) -> Iterator[HeldPage]:
     numbers = collection.numbers()
     for start in range(0, len(numbers), _TOP):
-        for brief in collection.briefs(numbers[start : start + _TOP]).values():
-            page = collection.get(brief.url)
+        for summary in collection.page_summaries(numbers[start : start + _TOP]).values():
+            page = collection.get(summary.url)
             if page is not None:
                 yield page
 
@@ -191,7 +195,7 @@ def _hits(collection: Collection, terms: Sequence[str], weights: dict[str, float
 
 
 def memory_mb(directory: Path, links: Sequence[BrokenLink]) -> float:
-    """The most that a process held which did nothing but open the collection and rank; to be run in a new one."""
+    """Peak memory of a process that only opens the collection and ranks; run this in a new process."""
     with Collection.open(directory, _SETTINGS) as collection:
         ranker = LearnedRanker(collection, rankmodel.default())
         for link in links:
@@ -201,14 +205,14 @@ def memory_mb(directory: Path, links: Sequence[BrokenLink]) -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
 
-def taken_by(directory: Path, pages: int, links: Sequence[BrokenLink]) -> Taken:
+def measure_footprint(directory: Path, pages: int, links: Sequence[BrokenLink]) -> Taken:
     disk = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         memory = pool.submit(memory_mb, directory, links).result()
     return Taken(pages=pages, disk_mb=disk / 1024**2, memory_mb=memory)
 
 
-def _measured(
+def _time_each(
     name: str, asked: Sequence[object], work: Callable[..., object], *, repeat: int, pages: int
 ) -> Figure:
     rounds = []
@@ -252,8 +256,8 @@ def main() -> None:
         told: list[Figure] = []
         taken: list[Taken] = []
         for count in (*asked.pages, *((_HUGE,) if asked.huge else ())):
-            directory = built(variations, work, count)
-            taken.append(taken_by(directory, count, links))
+            directory = build_collection(variations, work, count)
+            taken.append(measure_footprint(directory, count, links))
             with Collection.open(directory, _SETTINGS) as collection:
                 told += ranking(collection, links, repeat=asked.repeat)
                 plain, bm25 = work / f"{count}-pages-plain", not asked.no_reference and count < _HUGE

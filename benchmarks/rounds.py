@@ -1,7 +1,7 @@
-"""Cases that take turns: each is asked for a while in every round, in turned order each second time.
+"""Alternates cases: each is measured for a while in every round, in reversed order every second time.
 
-What is told are ratios within a round, so that a slow moment of the machine hits both sides. A turn has two parts:
-many connections at once, for requests a second and processor time; then one alone, for latency.
+Results are ratios within a round, so that a slow moment of the machine affects both sides. A turn has two parts: many
+connections at once, for requests per second and processor time; then one alone, for latency.
 """
 
 import os
@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from benchmarks.figures import Spread, markdown, quantile, ratios, short, spread, written
-from benchmarks.load import Load, Measured, measured
+from benchmarks.figures import Spread, format_errors, markdown, quantile, ratios, short, spread
+from benchmarks.load import Load, Measured, measure_load
 from benchmarks.processes import Program
 
 _CALM_PART = 4
@@ -21,7 +21,7 @@ _REST_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One way to be answered, and the name of the case it is compared with, its own if it is the measure itself."""
+    """One case, and the name of the case it is compared with: its own name if it is the reference."""
 
     name: str
     against: str
@@ -29,9 +29,9 @@ class Case:
     load: Load
     cores: set[int]
     """Where the loads are; the programs have theirs."""
-    busy: Callable[[Load], Measured] = measured
+    busy: Callable[[Load], Measured] = measure_load
     """How many at once are asked."""
-    calm: Callable[[Load], Measured] | None = measured
+    calm: Callable[[Load], Measured] | None = measure_load
     """How one after the other are; None: the latencies are those of the many."""
 
 
@@ -45,7 +45,7 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """What is told of a case; `rounds` are the requests a second in each.
+    """The results of a case; `rounds` are the requests per second in each round.
 
     `cores` is how many the program kept busy: if far fewer than it may use, something else was the limit.
     """
@@ -65,10 +65,10 @@ class Line:
 
 def compare(cases: Sequence[Case], *, rounds: int, seconds: float) -> list[Line]:
     tallies = {case.name: _Tally() for case in cases}
-    for case in cases:  # for nothing: what is to be a hit is stored, and is read into memory by the next
+    for case in cases:  # warm-up: fills the cache; the next turn reads it into memory
         for _ in range(2):
             os.sched_setaffinity(0, case.cores)
-            measured(replace(case.load, seconds=_WARM_S, warm_up_s=0.0, salt="warm"))
+            measure_load(replace(case.load, seconds=_WARM_S, warm_up_s=0.0, salt="warm"))
     for turn in range(rounds):
         for case in cases if turn % 2 == 0 else reversed(cases):
             _add_turn(tallies[case.name], case, turn=turn, seconds=seconds)
@@ -77,9 +77,9 @@ def compare(cases: Sequence[Case], *, rounds: int, seconds: float) -> list[Line]
 
 
 def _add_turn(tally: _Tally, case: Case, *, turn: int, seconds: float) -> None:
-    os.sched_setaffinity(0, case.cores)  # ours, and so that of the loads, which we start
+    os.sched_setaffinity(0, case.cores)  # of this process, and so of the loads that it starts
     before_s = case.program.cpu_s()
-    # What one turn stored under its numbers would be the next one's hits.
+    # Else pages stored in one turn would be hits in the next.
     busy = case.busy(replace(case.load, seconds=seconds, salt=f"busy{turn}-"))
     case.program.come_to_rest(at_most_s=_REST_S)
     tally.per_second.append(busy.per_second)
@@ -133,7 +133,7 @@ def speed_table(told: Sequence[Line]) -> str:
             short(line.cpu_ratio.median),
             f"{line.cores:.2f}",
             f"{line.p50_ms:.2f} / {line.p99_ms:.2f} ms",
-            written(line.errors),
+            format_errors(line.errors),
         )
         for line in told
     ]

@@ -1,8 +1,8 @@
-"""What rules cost: linkmend with ten thousand rules and as many entries in a list, beside linkmend without any.
+"""The cost of rules: linkmend with ten thousand rules and as many list entries, beside linkmend without any.
 
     python -m benchmarks.rules [--seconds N] [--rounds N] [--json]
 
-Both take turns in every round, and what is told are ratios within a round. What a single verdict costs is told first
+Both alternate in every round, and results are ratios within a round. The cost of a single verdict comes first
 (benchmarks/verdicts.py).
 """
 
@@ -16,7 +16,7 @@ from dataclasses import asdict
 from benchmarks.load import Load
 from benchmarks.origin import CACHEABLE, PASSING
 from benchmarks.processes import Program, demo, linkmend, origin, scratch, split_cores
-from benchmarks.turns import Case, Line, compare, speed_table
+from benchmarks.rounds import Case, Line, compare, speed_table
 from benchmarks.verdicts import verdicts, write_rules
 
 _RULES = 10_000
@@ -28,7 +28,7 @@ _KINDS = {
 
 
 def cases_of(none: Program, many: Program, web: Program, cores: set[int]) -> Iterator[Case]:
-    """The same request without rules and with."""
+    """The same request without and with rules."""
     for kind, (path, says) in _KINDS.items():
         for which, program in ("no rules", none), (f"{_RULES} rules", many):
             yield Case(
@@ -40,7 +40,7 @@ def cases_of(none: Program, many: Program, web: Program, cores: set[int]) -> Ite
             )
 
 
-def measured(*, rounds: int, seconds: float) -> tuple[list[Line], int]:
+def measure_speed(*, rounds: int, seconds: float) -> tuple[list[Line], int]:
     proxy_cores, other_cores = split_cores()
     with ExitStack() as running:
         home = running.enter_context(scratch())
@@ -60,7 +60,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     single = list(verdicts())
-    speed, complaints = measured(rounds=asked.rounds, seconds=asked.seconds)
+    speed, complaints = measure_speed(rounds=asked.rounds, seconds=asked.seconds)
     if asked.json:
         told = {"verdicts": single, "speed": [asdict(line) for line in speed], "complaints": complaints}
         print(json.dumps(told, indent=2))

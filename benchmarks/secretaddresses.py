@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from repair.secreturls import has_secret
+from repair.secrets.addresses import has_secret
 from tests.capabilities import TEMPLATES, capability_links
 
 _FIELDS = ("url", "source_url", "target_url", "canonical_url")

@@ -2,14 +2,14 @@
 
     python -m benchmarks.speed [--seconds N] [--rounds N] [--only WORD] [--json]
 
-Everything runs on loopback and is started and stopped here. All cases take turns in every round (turns.py here), and
-docs/performance.md says what each is. They share the cores in two ways:
+Everything runs on loopback and is started and stopped here. All cases alternate in every round (turns.py), and
+docs/performance.md explains them. They share the cores in two ways:
 
-- Proxies beside each other: each has the first core, which the others leave alone while it is asked; origin and loads
-  have the other cores. Every answer is looked at (load.py).
-- One worker and two: both may use all cores, and so may the origin and the loads, which go first in line. Pages over
-  kept http connections are then asked for by `wrk`, if it is there: it takes a fraction of what load.py does, and so
-  leaves the cores to linkmend. What the answers say is looked at in the calm part of each turn.
+- Comparing proxies: each has the first core, and the others are idle while it is measured; origin and loads have the
+  other cores. Every answer is checked (load.py).
+- One worker and two: both may use all cores, and so may the origin and the loads, at a higher priority. If installed,
+  `wrk` requests the pages over kept http connections: it takes a fraction of the processor time of load.py and leaves
+  the cores to linkmend. The content of the answers is checked in the calm part of each turn.
 """
 
 import argparse
@@ -24,8 +24,8 @@ from pathlib import Path
 
 from benchmarks.certificate import self_signed
 from benchmarks.figures import markdown, ratios
-from benchmarks.handshakes import RESUMED, SEEN, UNSEEN, measured_handshakes
-from benchmarks.load import Load, measured
+from benchmarks.handshakes import RESUMED, SEEN, UNSEEN, measure_handshakes
+from benchmarks.load import Load, measure_load
 from benchmarks.origin import CACHEABLE, PASSING
 from benchmarks.processes import (
     Program,
@@ -38,8 +38,8 @@ from benchmarks.processes import (
     squid,
     squid_opens_https,
 )  # fmt: skip
-from benchmarks.turns import Case, Line, compare, speed_table
-from benchmarks.wrk import can_carry_out, measured_by_wrk
+from benchmarks.rounds import Case, Line, compare, speed_table
+from benchmarks.wrk import can_run, measure_by_wrk
 
 _SETTINGS = "[proxy]\nverify_origins = false\n"
 _PASS, _HIT, _REPAIR = "passes on", "hit in memory", "repair page"
@@ -48,7 +48,7 @@ _BASE = f"mitmdump, {_PASS}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A kind of page: its path at the origin, and how to know that it was answered in the way we mean."""
+    """A kind of page: its path at the origin, and what proves that it was answered in the intended way."""
 
     path: str
     says: str
@@ -73,7 +73,7 @@ FURTHER = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Way:
-    """How is asked: over http or https, over kept connections or a new one for each request."""
+    """How requests are sent: over http or https, over kept connections or a new one each."""
 
     https: bool
     renewed: bool
@@ -87,7 +87,7 @@ WAYS = tuple(Way(https=https, renewed=renewed) for https in (False, True) for re
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """The origins, and the cores of those who ask."""
+    """The origins, and the cores of the loads."""
 
     web: Program
     secure: Program
@@ -110,7 +110,7 @@ class Stage:
 
 
 def beside_others(programs: dict[str, Program], stage: Stage) -> Iterator[Case]:
-    """linkmend with one worker, mitmdump, Squid and the origin, asked the same in all ways."""
+    """linkmend with one worker, mitmdump, Squid and the origin, with the same requests in all ways."""
     for way in WAYS:
         for who, program, asked in _who_is_asked(programs, stage, way):
             load = stage.load(program, way, asked)
@@ -133,7 +133,7 @@ def _who_is_asked(
 
 
 def handshakes(programs: dict[str, Program], stage: Stage) -> Iterator[Case]:
-    """TLS set up and nothing asked; mitmdump connects lazily, and so does no more either."""
+    """TLS handshakes without requests; mitmdump connects lazily, so it does no more than that either."""
     for kind in (SEEN, UNSEEN, RESUMED):
         for who, program in ("mitmdump, lazy", programs["lazy"]), ("linkmend", programs["linkmend"]):
             yield Case(
@@ -142,7 +142,7 @@ def handshakes(programs: dict[str, Program], stage: Stage) -> Iterator[Case]:
                 program=program,
                 load=stage.load(program, WAYS[-1], OURS[_HIT]),
                 cores=stage.cores,
-                busy=partial(measured_handshakes, kind=kind),
+                busy=partial(measure_handshakes, kind=kind),
                 calm=None,
             )
 
@@ -159,11 +159,11 @@ def one_and_two(one: Program, two: Program, stage: Stage) -> Iterator[Case]:
                     program=program,
                     load=load,
                     cores=stage.cores,
-                    busy=measured_by_wrk if can_carry_out(load) else measured,
+                    busy=measure_by_wrk if can_run(load) else measure_load,
                 )
 
 
-# What was wanted: the first case beside the second.
+# The goals: the first case relative to the second.
 GOALS = (
     (f"http, kept: linkmend, {_PASS}", f"http, kept: {_BASE}", 2.0),
     (f"http, kept: linkmend, {_HIT}", f"http, kept: {_BASE}", 10.0),
@@ -185,14 +185,14 @@ def goals_table(told: Sequence[Line]) -> str:
 
 
 def wanted_cases(cases: Sequence[Case], word: str) -> list[Case]:
-    """Those whose names hold the word, and what they are compared with."""
+    """The cases whose names contain the word, and those they are compared with."""
     named = [case for case in cases if word in case.name]
     beside = {case.against for case in named}
     return [case for case in cases if case in named or case.name in beside]
 
 
 def all_cases(running: ExitStack, home: Path) -> tuple[list[Case], list[Program]]:
-    """Starts everything; the cases, and the linkmends."""
+    """Start everything; the cases, and the linkmend programs."""
     proxy_cores, other_cores = split_cores()
     every_core = proxy_cores | other_cores
     pem = self_signed(home / "origin.pem")

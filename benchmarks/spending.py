@@ -1,4 +1,4 @@
-"""Time spent on one thing many times over, by the clock and by the processor, and what is told of it."""
+"""Measures repeated work by the clock and by processor time, and makes tables of it."""
 
 import statistics
 import time
@@ -11,7 +11,7 @@ from benchmarks.figures import Spread, markdown, quantile, spread
 
 @dataclass(slots=True)
 class Spending:
-    """Seconds of every single time; with `process` the processor time of all threads counts, not only of ours."""
+    """Seconds of each repetition; with `process` the processor time of all threads counts, not only of this one."""
 
     process: bool = False
     wall_s: list[float] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Spending:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One line of the table: p50 over the rounds, medians of the rest; `times` is how much faster than each other."""
+    """One line of the table: p50 over the rounds, medians of the rest; `times` is the factor to each competitor."""
 
     name: str
     pages: int
@@ -41,7 +41,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """Pages a second, by the clock and by the processor time of the whole process."""
+    """Pages per second, by the clock and by the processor time of the whole process."""
 
     name: str
     pages: int
@@ -51,7 +51,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """What a collection takes on disk, and what a process holds at most that opens it and ranks."""
+    """The disk space of a collection, and the peak memory of a process that opens it and ranks."""
 
     pages: int
     disk_mb: float
@@ -81,7 +81,7 @@ def figure(
 
 
 def _times(rounds: Sequence[Spending], others: Sequence[Spending]) -> Spread:
-    # By processor time: both sides are measured in turns, but one side may take a thousandth of the time.
+    # By processor time: the sides alternate, but one may take a thousandth of the time.
     return spread([sum(other.cpu_s) / sum(own.cpu_s) for own, other in zip(rounds, others, strict=True)])
 
 

@@ -1,8 +1,8 @@
-"""Any number of pages out of a few real collections: the collections joined, then varied under other hosts.
+"""Makes any number of pages from a few real collections: joins them, then varies the pages under other hosts.
 
-A variation of a page keeps the first half of its paragraphs and takes the others from another page; its title, its
-address and the words of links to it get one more word, the same one wherever the page is meant, so that links lead
-where they say. Everything follows from the seed. The texts are real, so words are as common as in real pages.
+A variation of a page keeps the first half of its paragraphs and takes the others from another page. Its title, its
+address and the anchors of links to it get the same extra word, so that links stay consistent. The seed determines
+everything. The texts are real, so word frequencies are realistic.
 """
 
 import gzip
@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
-from repair.load import load
 from repair.model import BrokenLink, Document, Link, MissKind
+from repair.parse.load import load
 
 _HOST = re.compile(r"(https?://)([^/]+)")
 _LINKS = ("really_moved_train", "train")
@@ -27,17 +27,17 @@ _SCRIPT = "var q = window.q || []; q.push(['page', document.title]);\n"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Original:
-    """A page of one of the collections, which is named."""
+    """A page, and the name of its collection."""
 
     folder: str
     document: Document
 
 
 class Variations:
-    """The pages of collection folders and what can be made of them."""
+    """The pages of collection folders, and their variations."""
 
     def __init__(self, folders: Sequence[Path], seed: int, *, remembered: Path) -> None:
-        """Reads the folders, which takes a minute, or what an earlier run left of them in `remembered`."""
+        """Read the folders, which takes a minute, or the result of an earlier run in `remembered`."""
         self._folders = folders
         self._seed = seed
         self._originals = _originals(folders, remembered / "originals.pickle")
@@ -46,37 +46,39 @@ class Variations:
         self._marks = [word.lower() for word in titles if word.isascii() and word.isalpha()]
 
     def documents(self, count: int) -> Iterator[Document]:
-        """So many pages; fewer are the beginning of more."""
+        """`count` pages; a smaller count gives the first of these."""
         for number in range(count):
             variation, at = divmod(number, len(self._originals))
-            yield self._varied(self._originals[at], variation)
+            yield self._vary(self._originals[at], variation)
 
     def links(self, count: int) -> list[BrokenLink]:
-        """Broken links that come with the collections, out of all of them in turn."""
+        """Broken links from the collections, alternating between them."""
         found = [link for folder in self._folders for link in self._broken(folder)]
         random.Random(self._seed).shuffle(found)
         return found[:count]
 
-    def _varied(self, original: Original, variation: int) -> Document:
+    def _vary(self, original: Original, variation: int) -> Document:
         site, document = f"{original.folder}-{variation}", original.document
         if not variation:
-            links = tuple(replace(link, target_url=_hosted(link.target_url, site)) for link in document.links)
-            return replace(document, url=_hosted(document.url, site), links=links)
+            links = tuple(
+                replace(link, target_url=_on_host(link.target_url, site)) for link in document.links
+            )
+            return replace(document, url=_on_host(document.url, site), links=links)
         other = random.Random(f"{self._seed} {site} {document.url}").choice(self._originals).document
         return replace(
             document,
             url=self._address(document.url, site),
             title=f"{document.title} {self._mark(document.url, site)}",
             text="\n".join((_half(document.text, first=True), _half(other.text, first=False))),
-            links=tuple(self._retargeted(link, site) for link in document.links),
+            links=tuple(self._retarget(link, site) for link in document.links),
         )
 
-    def _retargeted(self, link: Link, site: str) -> Link:
+    def _retarget(self, link: Link, site: str) -> Link:
         anchor = link.anchor if link.nav else f"{link.anchor} {self._mark(link.target_url, site)}"
         return replace(link, target_url=self._address(link.target_url, site), anchor=anchor)
 
     def _address(self, url: str, site: str) -> str:
-        return f"{_hosted(url, site)}-{self._mark(url, site)}"
+        return f"{_on_host(url, site)}-{self._mark(url, site)}"
 
     def _mark(self, url: str, site: str) -> str:
         return self._marks[zlib.crc32(f"{self._seed} {site} {url}".encode()) % len(self._marks)]
@@ -88,14 +90,14 @@ class Variations:
                 continue
             with gzip.open(file, "rt", encoding="utf-8") as lines:
                 for line in lines:
-                    told = json.loads(line)
+                    record = json.loads(line)
                     yield BrokenLink(
-                        url=_hosted(told["target_url"], site),
+                        url=_on_host(record["target_url"], site),
                         kind=MissKind.NOT_FOUND,
-                        source_url=_hosted(told["source_url"], site),
-                        anchor=told["anchor"],
-                        before=told["context_before"],
-                        after=told["context_after"],
+                        source_url=_on_host(record["source_url"], site),
+                        anchor=record["anchor"],
+                        before=record["context_before"],
+                        after=record["context_after"],
                     )
 
 
@@ -126,14 +128,14 @@ def write_folder(documents: Sequence[Document], folder: Path) -> None:
     with gzip.open(folder / "links.jsonl.gz", "wt", compresslevel=1) as lines:
         for document in documents:
             for link in document.links:
-                told = {"source_url": document.url, "target_url": link.target_url, "anchor": link.anchor}
+                record = {"source_url": document.url, "target_url": link.target_url, "anchor": link.anchor}
                 around = {"context_before": link.before, "context_after": link.after, "nav": link.nav}
-                lines.write(json.dumps({**told, **around}) + "\n")
+                lines.write(json.dumps({**record, **around}) + "\n")
 
 
-def rendered(document: Document) -> bytes:
-    """The page as HTML, its links where their words stand, with a head, a menu, scripts and a footer as usual."""
-    lang = ' lang="en"' if len(document.text) % 2 else ""  # as about half of all pages do
+def render_html(document: Document) -> bytes:
+    """The page as HTML, with links at their anchors, and a usual head, menu, scripts and footer."""
+    lang = ' lang="en"' if len(document.text) % 2 else ""  # like about half of all pages
     menu = "".join(_anchor(link) for link in document.links if link.nav)
     body, rest = _with_anchors(document.text, [link for link in document.links if not link.nav])
     paragraphs = "\n".join(f'<p class="text body-copy">{line}</p>' for line in body.split("\n"))
@@ -149,7 +151,7 @@ def rendered(document: Document) -> bytes:
 
 
 def _with_anchors(text: str, links: Sequence[Link]) -> tuple[str, list[Link]]:
-    """The text as HTML with its links in it, and those whose words it does not have."""
+    """The text as HTML with its links, and the links whose anchors are not in the text."""
     pieces: list[str] = []
     rest: list[Link] = []
     at = 0
@@ -167,7 +169,7 @@ def _anchor(link: Link) -> str:
     return f'<a class="link" href="{escape(link.target_url)}">{escape(link.anchor)}</a>'
 
 
-def _hosted(url: str, site: str) -> str:
+def _on_host(url: str, site: str) -> str:
     return _HOST.sub(rf"\1{site}.\2", url, count=1)
 
 

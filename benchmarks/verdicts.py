@@ -1,4 +1,4 @@
-"""What one verdict of the rules costs, by the number of rules and of entries in their lists.
+"""The cost of one verdict of the rules, by the number of rules and list entries.
 
 python -m benchmarks.verdicts
 """
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 
-from proxy.rules.book import RuleBook
 from proxy.rules.folder import load
-from proxy.rules.model import Asked
+from proxy.rules.model import RuleQuery
+from proxy.rules.ruleset import RuleSet
 
 LIST = "list.txt"
 USUAL = """
@@ -42,7 +42,7 @@ _ROUNDS = 20
 
 
 def write_rules(folder: Path, *, rules: int, entries: int) -> None:
-    """A folder of so many rules with a domain each, and one more with a list of so many domains."""
+    """Write a folder of rules with a domain each, and one more rule with a list of domains."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = [f'[[rule]]\ndomain = ".rule{number}.test"\naction = "no-index"\n' for number in range(rules)]
     if entries:
@@ -52,11 +52,11 @@ def write_rules(folder: Path, *, rules: int, entries: int) -> None:
     (folder / "20-usual.toml").write_text(USUAL if rules or entries else "")
 
 
-def microseconds(book: RuleBook) -> dict[str, float]:
-    """The cost of a verdict with the request and with the response, for addresses that no rule matches."""
+def microseconds(ruleset: RuleSet) -> dict[str, float]:
+    """The cost of a verdict at request and at response, for addresses that no rule matches."""
     now = datetime.now().astimezone()
     asked = [
-        Asked(
+        RuleQuery(
             url=f"http://www.host{number}.test/a/{number}.html",
             host=f"www.host{number}.test",
             client="10.0.0.7",
@@ -65,17 +65,18 @@ def microseconds(book: RuleBook) -> dict[str, float]:
         for number in range(_HOSTS)
     ]
     return {
-        "request_us": _each(lambda: [book.on_request(each) for each in asked]),
+        "request_us": _each(lambda: [ruleset.on_request(each) for each in asked]),
         "response_us": _each(
             lambda: [
-                book.on_response(each, miss=None, content_type="text/html; charset=utf-8") for each in asked
+                ruleset.on_response(each, miss=None, content_type="text/html; charset=utf-8")
+                for each in asked
             ]
         ),
     }
 
 
 def _each(ask_all: Callable[[], object]) -> float:
-    """The best of some rounds: what the machine does besides only ever adds to it."""
+    """The best of some rounds: other work of the machine can only add time."""
     return min(timeit.repeat(ask_all, number=1, repeat=_ROUNDS)) / _HOSTS * 1e6
 
 
@@ -84,9 +85,9 @@ def verdicts() -> Iterator[dict[str, float]]:
         with tempfile.TemporaryDirectory(prefix="linkmend-verdicts-") as place:
             write_rules(Path(place), rules=rules, entries=entries)
             begun = timeit.default_timer()
-            book = load(Path(place))
+            ruleset = load(Path(place))
             loaded_s = timeit.default_timer() - begun
-        yield {"rules": rules, "entries": entries, "load_s": round(loaded_s, 3), **microseconds(book)}
+        yield {"rules": rules, "entries": entries, "load_s": round(loaded_s, 3), **microseconds(ruleset)}
 
 
 def main() -> None:

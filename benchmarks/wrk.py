@@ -1,7 +1,6 @@
-"""The same load by `wrk`, a load generator in C that takes a fraction of the processor time.
+"""Runs the same load with `wrk`, a load generator in C that takes a fraction of the processor time.
 
-It asks over plain http for pages whose status is 200, and looks at nothing but that: what the answers say has to be
-checked besides.
+It requests pages over plain http and checks only that their status is 200: the content must be checked separately.
 """
 
 import json
@@ -25,19 +24,19 @@ end
 """
 
 
-def can_carry_out(load: Load) -> bool:
-    """Whether there is a `wrk`, and it can ask this."""
+def can_run(load: Load) -> bool:
+    """Whether `wrk` is installed and can run this load."""
     plain = not load.https and not load.renewed and not load.every_s and load.requests is None
     return plain and load.status == 200 and "{n}" not in load.paths[0] and shutil.which("wrk") is not None
 
 
-def measured_by_wrk(load: Load) -> Measured:
-    """Whole seconds, at least one; without a warm-up and without latencies."""
+def measure_by_wrk(load: Load) -> Measured:
+    """Measure for whole seconds, at least one; without warm-up and latencies."""
     with tempfile.TemporaryDirectory(prefix="linkmend-wrk-") as folder:
         script = Path(folder, "ask.lua")
         script.write_text(
             _SCRIPT % json.dumps(head_of(load)), encoding="ascii"
-        )  # Lua writes such text the same way
+        )  # Lua string literals look the same
         command = [
             "wrk", "-t1", f"-c{load.connections}", f"-d{max(1, round(load.seconds))}s", "-s", str(script),
             f"http://127.0.0.1:{load.port}/",
@@ -45,6 +44,6 @@ def measured_by_wrk(load: Load) -> Measured:
         ended = subprocess.run(
             command, stdout=subprocess.PIPE, timeout=load.seconds + 60, check=True, preexec_fn=first_in_line
         )
-    told = json.loads(ended.stdout.splitlines()[-1])
-    errors = {reason: count for reason, count in told["errors"].items() if count}
-    return Measured(asked=told["asked"], in_time=told["asked"], seconds=told["us"] / 1e6, errors=errors)
+    result = json.loads(ended.stdout.splitlines()[-1])
+    errors = {reason: count for reason, count in result["errors"].items() if count}
+    return Measured(asked=result["asked"], in_time=result["asked"], seconds=result["us"] / 1e6, errors=errors)

@@ -1,5 +1,5 @@
-# Sourced by deploy/try.sh and tests/run.sh: makes the virtual environment .venv and installs linkmend into it.
-# Works with nothing but a Python 3.11+ on the machine; says plainly what is missing otherwise.
+# Sourced by deploy/try.sh and tests/run.sh: creates the virtual environment .venv and installs linkmend into it.
+# Needs only Python 3.11 or newer, and says what is missing.
 
 say() { printf '%s\n' "linkmend: $*" >&2; }
 
@@ -33,18 +33,18 @@ make_environment() {
         exit 1
     }
     if [ ! -x .venv/bin/pip ]; then
-        say "making the virtual environment .venv with $("$PYTHON" --version)"
+        say "creating the virtual environment .venv with $("$PYTHON" --version)"
         if ! "$PYTHON" -m venv .venv 2>/dev/null; then
             rm -rf .venv
             apt_install python3-venv && "$PYTHON" -m venv .venv || {
-                say "this Python cannot make virtual environments (on Debian or Ubuntu: apt install python3-venv)"
+                say "this Python cannot create virtual environments (on Debian or Ubuntu: apt install python3-venv)"
                 exit 1
             }
         fi
     fi
-    say "installing $1 and what it needs (the first time takes a minute or two)"
+    say "installing $1 and its dependencies (the first time takes a minute or two)"
     .venv/bin/python -m pip install --quiet --disable-pip-version-check --editable "$1" || {
-        say "installation failed; the lines above say why"
+        say "installation failed; see the lines above"
         exit 1
     }
 }

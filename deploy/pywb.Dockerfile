@@ -1,4 +1,4 @@
-# A web archive of the school's own: WARC files put into /archive/collections/school/archive can be looked up.
+# The school's own web archive: serves the WARC files in /archive/collections/school/archive.
 FROM python:3.11-slim
 RUN python -m venv /opt/pywb && /opt/pywb/bin/pip install --no-cache-dir 'pywb>=2.8,<3' 'setuptools<81' \
     && useradd --system --uid 991 --home-dir /archive --create-home pywb

@@ -1,8 +1,8 @@
-# The parent: Debian's squid-openssl, which caches https for linkmend as well.
+# The parent: Debian's squid-openssl, which also caches https for linkmend.
 FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends squid-openssl ca-certificates \
     && rm -rf /var/lib/apt/lists/*
 VOLUME /var/spool/squid
-# The folders of the cache are made first, if they are not there.
+# Creates the cache folders first if they do not exist.
 CMD ["sh", "-c", "squid -N -z && exec squid -N"]

@@ -17,5 +17,5 @@ cat >&2 <<TEXT
     curl -x http://127.0.0.1:$port -H 'Accept: application/json' http://oldlibrary.school.test/hours.html
 
 TEXT
-# The demo's sites do not exist: no web archive is asked about them.
+# The demo's sites do not exist, so do not ask web archives about them.
 exec env LINKMEND_ARCHIVES_ENABLED=false .venv/bin/linkmend serve --data "$data" --listen "127.0.0.1:$port"

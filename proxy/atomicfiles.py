@@ -1,4 +1,4 @@
-"""Files that are whole or not there: written beside their place, made sure of on the disk, then put into it."""
+"""Atomic file writes: to a temporary file, flushed to the disk, then renamed."""
 
 import os
 import tempfile
@@ -7,9 +7,9 @@ from pathlib import Path
 
 
 def write(path: Path, data: bytes, *, mode: int) -> None:
-    """Put `data` in the place of a file, whose permissions and group stay; a new one gets `mode`. Raises OSError."""
+    """Replace a file with `data`; its permissions and group stay, a new one gets `mode`. Raises OSError."""
     place = path.resolve()  # a link stays a link
-    # A hidden name: nobody takes it for a file of rules.
+    # A hidden name, so that nobody takes it for a file of rules.
     descriptor, fresh = tempfile.mkstemp(prefix=f".{place.name}.", suffix=".new", dir=place.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

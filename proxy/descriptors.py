@@ -26,7 +26,7 @@ def _finite(limit: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class ConnectionLimits:
     """The most connections there may be to all clients, to one of them, and to origins."""
 
     clients: int
@@ -34,11 +34,13 @@ class Shares:
     origins: int
 
 
-def shares(limit: int, *, per_client: int) -> Shares:
-    """`limit` open files shared out; nobody gets more than half of what there is for clients (0: just that).
+def shares(limit: int, *, per_client: int) -> ConnectionLimits:
+    """`limit` open files shared out; no client gets more than half of the connections for clients (0: just that).
 
     >>> shares(1400, per_client=1000)
-    Shares(clients=400, one_client=200, origins=800)
+    ConnectionLimits(clients=400, one_client=200, origins=800)
     """
     third = max(limit - _OWN, 3) // 3
-    return Shares(clients=third, one_client=min(per_client or third, max(third // 2, 1)), origins=2 * third)
+    return ConnectionLimits(
+        clients=third, one_client=min(per_client or third, max(third // 2, 1)), origins=2 * third
+    )

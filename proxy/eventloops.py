@@ -1,4 +1,4 @@
-"""Event loops and servers that end quietly: connections that are open or come just then are nobody's failure."""
+"""Event loops and servers that end quietly: connections that are open or arrive just then are no errors."""
 
 import asyncio
 from typing import Any
@@ -9,8 +9,8 @@ def end_quietly(loop: asyncio.AbstractEventLoop) -> None:
     loop.set_exception_handler(_unless_cancelled)
 
 
-async def close_door(server: asyncio.Server) -> None:
-    """Have a server take no more connections, once it has let in those that it has just accepted.
+async def stop_accepting(server: asyncio.Server) -> None:
+    """Have a server accept no more connections, once it serves those that it has just accepted.
 
     Python 3.11 would close it before these are counted, and log a traceback when the last of them ends.
     """

@@ -1,11 +1,11 @@
-"""What went wrong between us and an origin: from an error text or a parent's mark to a kind of miss (pure).
+"""Classifies failed fetches: from an error text or a parent's header to a kind of miss (pure).
 
-mitmproxy reports failures as text only (no exception, no code on version 11), so the texts of Python's
-socket layer, OpenSSL and mitmproxy are read here, and nowhere else. A text nobody has met yet is
-`unreachable`: the reader is told that the page could not be fetched, which is true of all of them.
+mitmproxy 11 reports failures as text only, without exception or code. Only this module parses the texts of Python's
+socket layer, OpenSSL and mitmproxy. An unknown text is `unreachable`: the user learns that the page could not be
+fetched, which is always true.
 
-Some of them quote what the site sent, with cookies that no script may read, or with words that would make another
-kind of it. So nothing is read from the first quotation mark on, and nothing of a text is ever passed on but a number.
+Some texts quote what the site sent, with cookies that no script may read, or with words that would change the kind.
+So everything from the first quotation mark on is ignored, and only the error number is ever passed on.
 """
 
 import os
@@ -15,15 +15,15 @@ from typing import Any
 
 import http_sf
 
-from proxy.cache.entry import Headers, values
+from proxy.messages import Headers, values
 from repair.model import MissKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """A failed fetch: the kind of miss, the error type of RFC 9209 2.3, our status, and words of our own.
+    """A failed fetch: the kind of miss, the error type of RFC 9209 2.3, our status, and a text of our own.
 
-    `fault` is what is wrong with the site's certificate, a key of `[fault]` in proxy/pages/locales; else empty.
+    `fault` is the problem with the site's certificate, a key of `[fault]` in proxy/pages/locales; else empty.
     """
 
     kind: MissKind
@@ -36,6 +36,7 @@ class Failure:
 _BY_TEXT: tuple[tuple[re.Pattern[str], MissKind, str, int], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), kind, error, status)
     for pattern, kind, error, status in (
+        (r"refused HTTP CONNECT request: 508", MissKind.UNREACHABLE, "proxy_loop_detected", 508),
         (r"certificate", MissKind.TLS, "tls_certificate_error", 502),
         (r"\btls\b|\bssl\b|handshake", MissKind.TLS, "tls_protocol_error", 502),
         # getaddrinfo: EAI_AGAIN, EAI_FAIL, EAI_NODATA, EAI_NONAME, and idna's complaint about a host name
@@ -62,7 +63,7 @@ _BY_TEXT: tuple[tuple[re.Pattern[str], MissKind, str, int], ...] = tuple(
 _QUOTED = re.compile(r"['\"]")
 _NUMBER = re.compile(r"\[Errno (-?[0-9]{1,4})\]")
 
-# OpenSSL's words (X509_verify_cert_error_string), in its versions 1.1 and 3.
+# OpenSSL's texts (X509_verify_cert_error_string) in versions 1.1 and 3.
 _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern, re.IGNORECASE), fault)
     for pattern, fault in (
@@ -77,7 +78,7 @@ _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 
 def failure_of(message: str, *, timed_out: bool = False) -> Failure:
-    """The failure behind an error text; `timed_out` when we ended the connection ourselves."""
+    """The failure behind an error text; `timed_out` if our own time limit ended the connection."""
     text = _QUOTED.split(message, maxsplit=1)[0][:300]
     detail = _detail(text)
     if timed_out:
@@ -90,7 +91,7 @@ def failure_of(message: str, *, timed_out: bool = False) -> Failure:
 
 
 def _detail(text: str) -> str:
-    """The system's number for the error, with its words for it; name look-ups have numbers below zero, and none."""
+    """The error number and its text; negative numbers, from name lookups, have no text."""
     found = _NUMBER.search(text)
     if found is None:
         return ""
@@ -119,15 +120,15 @@ _SQUID_ERRORS: dict[str, tuple[MissKind, str]] = {
 
 
 def parent_failure(status: int, headers: Headers) -> Failure | None:
-    """What the parent says it could not do, or None when the origin answered or the parent refused by policy.
+    """The failure that the parent reports, or None when the origin answered or the parent refused by policy.
 
-    Call it only with what came from the configured parent: anybody can write these headers.
-    ERR_ACCESS_DENIED and its like are an admin's decision, not a miss, and are left alone.
+    Call it only with responses from the configured parent: any site can send these headers. ERR_ACCESS_DENIED and
+    similar errors are an admin's decision, not a miss, and give None.
     """
     if "HTTP/0.9" in values(headers, "x-transformed-from"):
-        # What Squid cannot read it takes for a page of 1991; the broken answer of any server becomes a 200.
+        # Squid takes a response that it cannot parse for HTTP/0.9 and turns it into a 200.
         return Failure(
-            kind=MissKind.UNREACHABLE, error="http_protocol_error", status=502, detail="not an HTTP answer"
+            kind=MissKind.UNREACHABLE, error="http_protocol_error", status=502, detail="not an HTTP response"
         )
     marks = values(headers, "x-squid-error")
     if not marks or status < 500:
@@ -136,7 +137,7 @@ def parent_failure(status: int, headers: Headers) -> Failure | None:
     found = _SQUID_ERRORS.get(name)
     if found is None:
         return None
-    # 110 is the system's own word for a connection that timed out (ETIMEDOUT)
+    # 110 is ETIMEDOUT.
     if name == "ERR_CONNECT_FAIL" and marks[-1].endswith(" 110"):
         found = (MissKind.TIMEOUT, "connection_timeout")
     kind, error = found

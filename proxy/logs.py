@@ -1,7 +1,7 @@
-"""Logging set-up: one event a line, as text for people or as JSON for machines.
+"""Logging set-up: one event per line, as text for people or as JSON for machines.
 
-Whatever came from outside (URLs, titles) may hold line breaks; they are escaped, so that nobody can write
-lines of their own into the log. Addresses that carry a secret lose it here, whoever logs them.
+Text from outside (URLs, titles) may contain line breaks. They are escaped, so that no one can forge log lines.
+Secrets in addresses are removed here, whichever module logs them.
 """
 
 import logging
@@ -12,31 +12,31 @@ from datetime import UTC, datetime
 import msgspec
 
 from proxy.settings import LogSettings
-from repair.secreturls import without_secret
+from repair.secrets.addresses import without_secret
 
-# Up to what cannot stand in an address; a sign behind it belongs to the sentence.
+# An address ends before the first character that is invalid in it; punctuation at its end belongs to the sentence.
 _ADDRESS = re.compile(r"""https?://[^\s<>"'`{}|\\^]+(?<![.,:;!?)\]])""", re.IGNORECASE)
 _OWN = ("proxy", "repair", "addons")
 
 
 def set_up(settings: LogSettings, *, process: str = "") -> None:
-    """Log to stderr; our own events from the chosen level, those of libraries from warning on.
+    """Log to stderr: our own events from the configured level on, those of libraries from warning on.
 
-    `process` is which of several it is, and stands in every line.
+    `process` is the name of this process in every line.
     """
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(process) if settings.format == "json" else TextLines(process))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.WARNING)
-    # What it says of a port that is taken, we say ourselves, in one line.
+    # We log ourselves, in one line, that a port is in use.
     logging.getLogger("mitmproxy.addons.proxyserver").setLevel(logging.CRITICAL)
     for name in _OWN:
         logging.getLogger(name).setLevel(settings.level.upper())
 
 
 def without_secrets(text: str) -> str:
-    """`text` with every address in it as a log may keep it (`repair.secreturls`).
+    """`text` with the secrets removed from all addresses (`repair.secrets.addresses`).
 
     >>> without_secrets("late: http://school.test/reset?token=abc")
     'late: http://school.test/reset'
@@ -47,7 +47,7 @@ def without_secrets(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """`text` without anything that a terminal or a log reader would take for more than a character.
+    """`text` with all unprintable characters escaped.
 
     >>> one_line("a\\nb")
     'a\\\\nb'
@@ -69,13 +69,13 @@ class TextLines(logging.Formatter):
         line = f"{start}: {one_line(without_secrets(record.getMessage()))}"
         if not record.exc_info:
             return line
-        # Indented, since an exception may speak in the words, and lines, of whoever caused it.
+        # Indented, since an exception may contain text, and line breaks, from outside.
         trace = without_secrets(self.formatException(record.exc_info)).splitlines()
         return "\n".join((line, *(f"    {one_line(each)}" for each in trace)))
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line, an exception's trace within it."""
+    """One JSON object per line, with the trace of an exception in it."""
 
     def __init__(self, process: str = "") -> None:
         super().__init__()

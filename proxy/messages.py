@@ -1,6 +1,6 @@
-"""The values the cache thinks in: requests, responses, bodies. Header lists are ordered pairs of text.
+"""The cache's data types: requests, responses, bodies. Header lists are ordered pairs of text.
 
-Header values are latin-1 decoded, so that they go in and out of a store or mitmproxy unchanged.
+Header values are decoded as latin-1, so that they pass through the store and mitmproxy unchanged.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ Headers = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileBody:
-    """A body that stays on disk because it is too large to hold in memory."""
+    """A body that stays on disk because it is too large for memory."""
 
     path: Path
     size: int
@@ -20,7 +20,7 @@ class FileBody:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheRequest:
-    """A request as far as a cache looks at it. `url` is absolute, its normal form made by the caller."""
+    """The parts of a request that the cache uses. `url` is absolute and normalised by the caller."""
 
     method: str
     url: str
@@ -29,7 +29,7 @@ class CacheRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredResponse:
-    """One stored response: what was sent, and what is needed for its age and its selection (RFC 9111 4.1, 4.2.3).
+    """One stored response, with the data for its age and its selection (RFC 9111 4.1, 4.2.3).
 
     `vary` holds the request header fields named by Vary with their normalised values at the time.
     `requested_at` and `received_at` are seconds since the epoch.
@@ -45,27 +45,25 @@ class StoredResponse:
     pinned: bool = False
 
 
-class Fields(tuple[tuple[str, str], ...]):
-    """A header list whose lines are sorted by name at the first question: some forty follow with each request."""
+class HeaderFields(tuple[tuple[str, str], ...]):
+    """A header list that indexes its lines by name at the first lookup; each request makes about forty lookups."""
 
-    _lines: dict[str, list[str]]
+    by_name: dict[str, list[str]]
+    """The values of each lower-case name, in order."""
 
-    @property
-    def by_name(self) -> dict[str, list[str]]:
-        """The values of each lower-case name, in order."""
-        try:
-            return self._lines
-        except AttributeError:
-            lines: dict[str, list[str]] = {}
-            for name, value in self:
-                lines.setdefault(name.lower(), []).append(value)
-            self._lines = lines
-            return lines
+    def __getattr__(self, name: str) -> dict[str, list[str]]:
+        if name != "by_name":
+            raise AttributeError(name)
+        lines: dict[str, list[str]] = {}
+        for key, value in self:
+            lines.setdefault(key.lower(), []).append(value)
+        self.by_name = lines  # later lookups do not call __getattr__
+        return lines
 
 
 def values(headers: Iterable[tuple[str, str]], name: str) -> list[str]:
-    """All field lines of one name, in order, untouched."""
+    """All field lines of one name, in order, unchanged."""
     wanted = name.lower()
-    if isinstance(headers, Fields):
+    if isinstance(headers, HeaderFields):
         return list(headers.by_name.get(wanted, ()))
     return [value for key, value in headers if key.lower() == wanted]

@@ -1,4 +1,4 @@
-"""The hours in which pages that can wait are fetched, such as `22:00-05:00` (pure)."""
+"""The hours in which deferred pages are fetched, such as `22:00-05:00` (pure)."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ _HOURS = re.compile(r"([01][0-9]|2[0-3]):([0-5][0-9])-([01][0-9]|2[0-3]):([0-5][
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Night:
+class NightHours:
     """From `begin` up to, but without, `end`, in local time; both the same is the whole day."""
 
     begin: time
@@ -25,7 +25,7 @@ class Night:
         return cls(begin=time(hours[0], hours[1]), end=time(hours[2], hours[3]))
 
     def holds(self, at: time) -> bool:
-        """Whether it is night at a local time."""
+        """Whether a local time is within the hours."""
         if self.begin < self.end:
             return self.begin <= at < self.end
         return at >= self.begin or at < self.end

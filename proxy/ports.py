@@ -1,4 +1,4 @@
-"""Ports and ranges of ports, as settings write them (pure)."""
+"""Parses ports and port ranges in settings (pure)."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ Ports = tuple[range, ...]
 
 
 def parse_ports(key: str, lines: Iterable[str]) -> Ports:
-    """Of lines such as `443` and `1025-65535`. Raises SettingsError."""
+    """The ranges of lines such as `443` and `1025-65535`. Raises SettingsError."""
     return tuple(_parse(key, line) for line in lines)
 
 

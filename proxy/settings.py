@@ -15,9 +15,9 @@ from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from proxy.errors import SettingsError
-from proxy.fetching.night import Night
-from proxy.trust.ports import parse_ports
-from repair.memento.archives import parse_archives
+from proxy.nighthours import NightHours
+from proxy.ports import parse_ports
+from repair.memento.archive import parse_archives
 from repair.settings import ArchivesSettings, CollectionSettings, RepairSettings, Soft404Settings
 
 LOCAL_NETWORKS = (
@@ -38,57 +38,66 @@ class ProxySettings:
     """How the proxy listens, whom it serves and how it reaches the web: `[proxy]`."""
 
     listen: str = "0.0.0.0:8080"
-    """Address and port for browsers."""
+    """Address and port of the proxy."""
     workers: int = 0
-    """Processes that carry traffic, beside one that holds the stores and repairs; 0: one per core, up to 4."""
+    """Number of worker processes, besides one backend process for the stores and repairs. 0: one per core, up to
+    4."""
     mode: str = "regular"
     """regular, transparent, reverse:URL or upstream:URL, as mitmproxy writes them."""
     parent: str = ""
-    """A Squid to send every request to, such as http://127.0.0.1:3128; empty for none."""
+    """Parent proxy (Squid) for all requests, such as http://127.0.0.1:3128; empty for none."""
     parent_https: str = "absolute"
-    """How https goes to the parent: absolute (squid-openssl, cached there) or connect (plain squid)."""
+    """How https requests go to the parent: absolute (squid-openssl, which caches them) or connect (plain squid)."""
     offline: bool = False
-    """Serve only what is held; ask nobody."""
+    """Serve only cached and saved pages; contact no site."""
     clients: tuple[str, ...] = LOCAL_NETWORKS
-    """Networks whose clients are served."""
+    """Networks whose clients may use the proxy."""
     reach: tuple[str, ...] = ()
-    """Networks that may be reached besides the internet and private ones, such as this machine's own 127.0.0.0/8."""
+    """Networks that may be reached besides the internet and private ones. This machine itself (127.0.0.0/8, ::1),
+    link-local addresses, multicast and cloud metadata addresses are refused unless you list them here; proxy.parent,
+    the archives you list and the target of reverse mode are always allowed. See docs/security.md."""
     ports: tuple[str, ...] = ("80", "443", "591", "777", "1025-65535")
-    """Ports of sites: those of the web, and those that anybody may open a server on."""
+    """Allowed ports of sites: web ports and unprivileged ports. Other ports below 1025 belong to mail, file sharing
+    and the like, which a hostile web page could attack."""
     connect_ports: tuple[str, ...] = ("80", "443", "4443", "8000", "8080", "8443", "8888", "9443", "10443")
-    """Ports that CONNECT may lead to: https, and plain web sockets, which browsers send that way too."""
+    """Allowed ports for CONNECT: https, and plain web sockets, which browsers also tunnel. Add the port of an https
+    server that you need; a wide range turns the proxy into a tunnel for anything."""
     connections_per_client: int = 1000
-    """Most connections of one address; a browser takes up to 32, and a class behind one router is one address."""
+    """Maximum connections per client address; a browser opens up to 32, and a class behind one router is one address.
+    Never more than a sixth of the open-file limit; 0 for exactly that."""
     request_timeout_s: float = 30.0
-    """How long a client may take for the headers of a request, and for each 15 kB of an upload."""
+    """Timeout for the headers of a request, and for each 15 kB of an upload."""
     keep_alive_s: float = 120.0
-    """How long a client's connection may rest between two requests."""
+    """How long a client connection may be idle between two requests."""
     http2: bool = False
     """Offer HTTP/2 to browsers and origins; costs memory on large downloads, gains little on a LAN."""
     verify_origins: bool = True
     """Check the certificates of https sites."""
     trusted_ca: str = ""
-    """A PEM file of further certificate authorities to trust, such as a filter's; empty for none."""
+    """PEM file with additional certificate authorities to trust, such as a web filter's; empty for none."""
     connect_timeout_s: float = 10.0
-    """How long a name may take to resolve and a connection to open."""
+    """Timeout for resolving a name and opening a connection."""
     first_byte_timeout_s: float = 30.0
-    """How long a site may take to begin a page that a person waits for, or what a program wants repaired."""
+    """Timeout for the first byte of a page that a person or a repair waits for."""
     idle_timeout_s: float = 600.0
-    """How long it may take for anything else, such as a script's long poll."""
+    """Timeout for everything else, such as a script's long poll."""
     stop_grace_s: float = 10.0
-    """How long answers under way may take to finish when linkmend is stopped."""
+    """How long responses in flight may take to finish when linkmend stops."""
     hang_timeout_s: float = 60.0
-    """With several workers, a process that stands still for so long is replaced; 0 for never."""
+    """A worker or backend that hangs for so long is replaced; 0 for never."""
     ballast_bytes: int = 24 * 1024 * 1024
-    """Room set aside in the data folder, so that linkmend can start on a full disk; 0 for none."""
+    """Disk reserve in the data folder, so that linkmend can start on a full disk; 0 for none."""
     detour: bool = True
-    """On plain http, lead browsers to repair pages by way of the portal, or scripts of sites could read them."""
+    """On plain http, redirect browsers through http://linkmend.internal/ to repair pages, so that the site's scripts
+    cannot read them. Set false where browsers cannot reach that address."""
     pass_through: tuple[str, ...] = ("shipped",)
-    """Files of sites whose secure connections are passed through unseen; shipped is the list that comes along."""
+    """Files with sites whose secure connections linkmend does not decrypt (sign-in, banks, health, system updates),
+    one domain per line, with a leading dot also its subdomains; "shipped" is the built-in list. [] decrypts all."""
     public: str = ""
-    """The proxy as devices reach it, HOST:PORT, for the PAC file; empty for the address that they asked at."""
+    """Address at which devices reach the proxy (HOST:PORT), for the PAC file; empty for the address of the
+    request."""
     contact: str = ""
-    """Whom readers may ask about the proxy and what it keeps, in a few words; empty for nobody by name."""
+    """Who answers questions about the proxy, such as "Ms Achieng, room 12"; shown on the privacy page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,25 +105,23 @@ class CacheSettings:
     """The shared HTTP cache: `[cache]`."""
 
     max_bytes: int = 10 * 1024**3
-    """Size on disk past which the least recently used responses go; pinned ones never."""
+    """Maximum size on disk; the least recently used responses are removed first, pinned ones never."""
     memory_bytes: int = 64 * 1024**2
-    """Size of the most used small responses kept in memory as well; 0 for none."""
+    """Size of the memory cache for small, frequently used responses; 0 for none."""
     stream_over_bytes: int = 1024**2
-    """Bodies larger than this are passed on as they come and never held in memory."""
+    """Bodies larger than this are streamed, not held in memory."""
     max_body_bytes: int = 512 * 1024**2
-    """Bodies larger than this are passed on but not stored."""
+    """Bodies larger than this are not stored."""
     heuristic_fraction: float = 0.1
-    """Without explicit freshness: fresh for this part of the time since Last-Modified."""
+    """Without explicit freshness: fresh for this fraction of the time since Last-Modified ..."""
     heuristic_max_s: int = 86_400
-    """... but no longer than this."""
+    """... but at most this long."""
     collapse_wait_s: float = 20.0
-    """How long a request waits for an identical one that is under way."""
+    """How long a request waits for an identical request in flight (request collapsing)."""
     harmless_fields: tuple[str, ...] = ("Other", "Req-Num", "Test-ID", "Test-Name")
-    """Request fields of which no answer depends, beside those of browsers; a request with any other is not stored.
-
-    Preset are the marks of the public cache test suite, which no site reads. A proxy between browsers and linkmend
-    may add some (X-Forwarded-For, Via).
-    """
+    """Request fields that do not change a response, besides those that browsers send. The response to a request with
+    any other field is not stored. The defaults are those of the public cache test suite, which no site reads. A proxy
+    between browsers and linkmend may add some (X-Forwarded-For, Via)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +129,7 @@ class HarvestSettings:
     """What passing pages feed the collection: `[harvest]`."""
 
     enabled: bool = True
-    """Read shareable pages that pass into the collection."""
+    """Save shareable pages that pass through the proxy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +137,7 @@ class MissesSettings:
     """The log of missed pages: `[misses]`."""
 
     retention_days: int = 90
-    """How long a miss is kept."""
+    """How long entries are kept."""
     log_bytes: int = 50 * 1024**2
     """Size at which misses.jsonl is rotated; one older file is kept."""
 
@@ -140,25 +147,25 @@ class RulesSettings:
     """The admin's rules: `[rules]`."""
 
     folder: str = ""
-    """Where the rules are; empty for rules.d beside the settings file, or else in the data folder."""
+    """Folder of the rules; empty for rules.d beside the settings file, or else in the data folder."""
     versions: int = 100
-    """How many edits made at the desk are kept, to be undone."""
+    """How many edits made at the desk are kept for undo."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DeskSettings:
+class AdminSettings:
     """The admin's desk: `[desk]`."""
 
     enabled: bool = True
-    """Open the desk."""
+    """Run the desk."""
     listen: str = "127.0.0.1:8081"
-    """Address and port of its own; reachable from this machine only, unless another address is named."""
+    """Address and port of the desk; by default reachable only from this machine."""
     through_proxy: bool = True
-    """Show it also at http://linkmend.internal/admin to browsers that use the proxy."""
+    """Also show it at http://linkmend.internal/admin to browsers that use the proxy."""
     clients: tuple[str, ...] = ()
-    """Networks from which it is shown at all; empty for all that reach it."""
+    """Networks that may open the desk, such as "10.0.5.0/24"; empty for all that can reach it."""
     names: tuple[str, ...] = ()
-    """Host names under which its own port may be opened, besides localhost and bare addresses."""
+    """Host names that the desk's port answers to, besides localhost and IP addresses."""
     session_hours: float = 8.0
     """How long a login lasts."""
 
@@ -168,9 +175,9 @@ class MetricsSettings:
     """Figures for a monitoring system: `[metrics]`."""
 
     enabled: bool = True
-    """Offer /metrics (Prometheus), /healthz and /readyz."""
+    """Serve /metrics (Prometheus), /healthz and /readyz."""
     listen: str = "127.0.0.1:9108"
-    """Address and port of their own; they are not protected by a password."""
+    """Address and port; there is no password."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,27 +185,27 @@ class FetchSettings:
     """Pages fetched because an admin wants them here: `[fetch]`."""
 
     enabled: bool = True
-    """Work the fetch queue off; what is added waits otherwise."""
+    """Fetch the pages in the queue; if false, they wait."""
     night: str = "22:00-05:00"
-    """The hours, in local time, in which pages wanted at night are fetched."""
+    """Local hours for pages that are fetched at night."""
     bytes_per_s: int = 250_000
-    """How fast all fetches together may be, so that readers keep the line; 0 for no limit."""
+    """Bandwidth limit for all fetches together; 0 for no limit."""
     at_once: int = 2
-    """Pages fetched at the same time, each from another host."""
+    """Pages fetched at the same time, each from a different host."""
     pause_s: float = 2.0
-    """The pause between two pages of one host; more if its robots.txt wants more."""
+    """Pause between two pages of one host; longer if its robots.txt asks for it."""
     max_bytes: int = 20 * 1024**2
     """Pages larger than this are not fetched."""
     timeout_s: float = 120.0
-    """How long a page may take, not counting what the speed limit costs."""
+    """Timeout for one page, not counting waits for the bandwidth limit."""
     tries: int = 6
-    """How often a page is tried before it is given up; tries without a line do not count."""
+    """How often to try a page before giving up; tries while offline do not count."""
     retry_s: float = 60.0
-    """The wait before the second try; each one after it waits four times as long, up to six hours."""
+    """Pause before the second try; each further pause is four times as long, up to six hours."""
     parts: int = 40
-    """Pictures, style sheets and scripts of a page that are fetched with it, at most."""
+    """Maximum number of pictures, style sheets and scripts fetched with a page."""
     max_entries: int = 10_000
-    """Pages in the queue, with those that are done with; the oldest of these make room."""
+    """Maximum number of queue entries, including finished ones; the oldest finished ones are removed first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +215,7 @@ class LogSettings:
     level: str = "info"
     """debug, info, warning or error."""
     format: str = "text"
-    """text or json, one event a line."""
+    """text or json, one event per line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +232,7 @@ class Settings:
     misses: MissesSettings = field(default_factory=MissesSettings)
     rules: RulesSettings = field(default_factory=RulesSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
-    desk: DeskSettings = field(default_factory=DeskSettings)
+    desk: AdminSettings = field(default_factory=AdminSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     log: LogSettings = field(default_factory=LogSettings)
 
@@ -242,13 +249,13 @@ def load(
     """
     settings = Settings()
     if path is not None:
-        settings = _merged(settings, _read(path), where=path.name)
-    settings = _merged(
+        settings = _merge(settings, _read_file(path), where=path.name)
+    settings = _merge(
         settings, _from_environment(os.environ if environment is None else environment), "environment"
     )
     for dotted, value in (overrides or {}).items():
         section, _, key = dotted.partition(".")
-        settings = _merged(settings, {section: {key: value}}, where="command line")
+        settings = _merge(settings, {section: {key: value}}, where="command line")
     _check(settings)
     return settings
 
@@ -271,16 +278,16 @@ def default_data(environment: Mapping[str, str] | None = None) -> Path:
     return Path(env.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "linkmend"
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read_file(path: Path) -> dict[str, Any]:
     try:
         with path.open("rb") as file:
             return tomllib.load(file)
     except OSError as error:
-        raise SettingsError(f"{path.name}: cannot be read: {error.strerror or error}") from error
+        raise SettingsError(f"{path.name}: cannot read the file: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path.name}: not UTF-8 at byte {error.start}") from error
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path.name}: not TOML: {error}") from error
+        raise SettingsError(f"{path.name}: not valid TOML: {error}") from error
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
@@ -301,7 +308,7 @@ def _toml_value(text: str) -> Any:
         return text
 
 
-def _merged(settings: Settings, tree: Mapping[str, Any], where: str) -> Settings:
+def _merge(settings: Settings, tree: Mapping[str, Any], where: str) -> Settings:
     sections = {part.name for part in fields(Settings)}
     for name, values in tree.items():
         if name not in sections:
@@ -311,28 +318,28 @@ def _merged(settings: Settings, tree: Mapping[str, Any], where: str) -> Settings
         if not isinstance(values, Mapping):
             raise SettingsError(f"{where}: {name}: expected a section, got {values!r}")
         section = getattr(settings, name)
-        settings = replace(settings, **{name: _merged_section(section, values, f"{where}: {name}")})
+        settings = replace(settings, **{name: _merge_section(section, values, f"{where}: {name}")})
     return settings
 
 
-def _merged_section(section: Any, values: Mapping[str, Any], where: str) -> Any:
+def _merge_section(section: Any, values: Mapping[str, Any], where: str) -> Any:
     expected = get_type_hints(type(section))
     changes = {}
     for key, value in values.items():
         if key not in expected:
             raise SettingsError(f"{where}.{key}: unknown key, expected one of {', '.join(sorted(expected))}")
-        changes[key] = _converted(value, expected[key], f"{where}.{key}")
+        changes[key] = _convert(value, expected[key], f"{where}.{key}")
     return replace(section, **changes)
 
 
-def _converted(value: Any, expected: Any, where: str) -> Any:
+def _convert(value: Any, expected: Any, where: str) -> Any:
     """`value` as the type a setting is declared with; bool is not an int here, a whole number is a float."""
     if isinstance(expected, UnionType) or get_origin(expected) not in (None, tuple):
         raise AssertionError(f"{where}: settings are plain types or tuples of them")
     if get_origin(expected) is tuple:
         if not isinstance(value, list | tuple):
             raise SettingsError(f"{where}: expected a list, got {value!r}")
-        return tuple(_converted(part, get_args(expected)[0], where) for part in value)
+        return tuple(_convert(part, get_args(expected)[0], where) for part in value)
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if type(value) is not expected:
@@ -366,7 +373,7 @@ def _check(settings: Settings) -> None:
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
     _one_of("log.format", settings.log.format, ("text", "json"))
     try:
-        Night.parse(settings.fetch.night)
+        NightHours.parse(settings.fetch.night)
     except ValueError as error:
         raise SettingsError(f"fetch.night: {error}") from error
     for section in fields(settings):

@@ -1,10 +1,10 @@
-"""Repairs in turn: so many are worked on abreast, so many may wait, and past that a page goes out with what is known.
+"""Admission control for repairs: at most `abreast` run, the rest queue, and beyond `at_once` they are refused.
 
-A class that follows fifty dead links in the same minute is served; of a thousand at once each would be late. Few are
-worked on at the same time: more would not be ready any sooner, and each would be ready as late as the last.
+A class that follows fifty dead links in the same minute is served; of a thousand at once each would be late. Few
+run at the same time: more would not be ready any sooner, and each would be as late as the last.
 
-Devices take turns with each other: one that misses a thousand pages waits for itself, and when there is no more room,
-who has most waiting makes some.
+Devices take turns: one that misses a thousand pages waits for itself, and when the queue is full, the device with
+the longest queue loses its last request.
 """
 
 import asyncio
@@ -16,59 +16,59 @@ from typing import Protocol
 from repair.model import Alternative, BrokenLink, Click, HeldPage, RankedAlternatives
 
 
-class Searches(Protocol):
-    """Finds pages by words: whoever repairs, or a worker's stand-in."""
+class PageSearcher(Protocol):
+    """Finds pages by words: the repairer, or its client in a worker."""
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
 
 
-class Repairs(Searches, Protocol):
-    """Finds what to offer in the place of a lost page: the pipeline, or the same in turns."""
+class RepairPipeline(PageSearcher, Protocol):
+    """Finds alternatives to a lost page: the pipeline, or the same behind admission control."""
 
     async def repair(
         self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
     ) -> RankedAlternatives: ...
 
 
-class HeldPages(Protocol):
-    """Who knows what is held, without waiting for repairs."""
+class SavedPages(Protocol):
+    """Looks up saved pages, without waiting for repairs."""
 
     async def page(self, url: str) -> HeldPage | None: ...
 
 
-class TooMany(TimeoutError):
-    """So many wait already that it would take too long."""
+class TooManyRepairs(TimeoutError):
+    """The queue is full: waiting would take too long."""
 
 
-class Turns:
-    """Who may work now and who waits. `turned_away` counts those who could do neither."""
+class AdmissionControl:
+    """Admits requests, or queues them. `refused` counts those that were not."""
 
     def __init__(self, *, at_once: int, abreast: int) -> None:
         self._at_once = at_once
         self._free = abreast
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
-        """By device, whose turn it is first; those of one device in the order they came."""
-        self.under_way = 0
-        self.turned_away = 0
+        """Queues by device, the next device first; the requests of one device in order of arrival."""
+        self.in_progress = 0
+        self.refused = 0
 
     @asynccontextmanager
-    async def turn(self, device: str = "") -> AsyncIterator[None]:
-        """Wait for a turn and have it for the length of the block. Raises TooMany, mostly at once."""
-        if self.under_way >= self._at_once:
-            self.turned_away += 1
+    async def admit(self, device: str = "") -> AsyncIterator[None]:
+        """Wait for admission and keep it for the length of the block. Raises TooManyRepairs, mostly at once."""
+        if self.in_progress >= self._at_once:
+            self.refused += 1
             if not self._make_room(device):
                 raise self._too_many()
-        self.under_way += 1
+        self.in_progress += 1
         try:
-            await self._begin(device)
+            await self._wait_for_place(device)
             try:
                 yield
             finally:
-                self._pass_on()
+                self._admit_next()
         finally:
-            self.under_way -= 1
+            self.in_progress -= 1
 
-    async def _begin(self, device: str) -> None:
+    async def _wait_for_place(self, device: str) -> None:
         if self._free:
             self._free -= 1
             return
@@ -78,40 +78,40 @@ class Turns:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
-                self._leave(device, turn)
-            elif turn.exception() is None:  # its turn came at the same moment
-                self._pass_on()
+                self._withdraw(device, turn)
+            elif turn.exception() is None:  # it was admitted at the same moment
+                self._admit_next()
             raise
 
-    def _pass_on(self) -> None:
-        """The next device's turn; none waits while there is a free place."""
+    def _admit_next(self) -> None:
+        """Admit the next device's request while there is a free place."""
         while self._waiting:
             device = next(iter(self._waiting))
-            turn = self._taken(device, 0)
+            turn = self._dequeue(device, 0)
             if device in self._waiting:
                 self._waiting.move_to_end(device)
-            if not turn.done():  # who gave up may not have left yet
+            if not turn.done():  # a cancelled request may still be queued
                 turn.set_result(None)
                 return
         self._free += 1
 
     def _make_room(self, device: str) -> bool:
-        """Turn away the last of the device that has most waiting, if that is another, by more than one."""
+        """Refuse the last request of the device with the longest queue, if it is another one's, by more than one."""
         most = max(self._waiting, key=lambda each: len(self._waiting[each]), default=device)
         if len(self._waiting.get(most, ())) <= len(self._waiting.get(device, ())) + 1:
             return False
-        turn = self._taken(most, -1)
+        turn = self._dequeue(most, -1)
         if not turn.done():
             turn.set_exception(self._too_many())
         return True
 
-    def _leave(self, device: str, turn: asyncio.Future[None]) -> None:
+    def _withdraw(self, device: str, turn: asyncio.Future[None]) -> None:
         turns = self._waiting.get(device, deque())
         if turn in turns:
-            self._taken(device, turns.index(turn))
+            self._dequeue(device, turns.index(turn))
 
-    def _taken(self, device: str, place: int) -> asyncio.Future[None]:
-        """One that waits, taken out of the queue of its device."""
+    def _dequeue(self, device: str, place: int) -> asyncio.Future[None]:
+        """A waiting request, removed from the queue of its device."""
         turns = self._waiting[device]
         turn = turns[place]
         del turns[place]
@@ -119,35 +119,37 @@ class Turns:
             del self._waiting[device]
         return turn
 
-    def _too_many(self) -> TooMany:
-        return TooMany(f"{self.under_way} repairs are under way")
+    def _too_many(self) -> TooManyRepairs:
+        return TooManyRepairs(f"repair limit reached: {self.in_progress} are running")
 
 
-async def at_hand(held: HeldPages, link: BrokenLink) -> RankedAlternatives:
-    """What is known of a link without ranking anything: whether there is a copy of the page itself."""
-    page = await held.page(link.url)
+async def without_ranking(saved_pages: SavedPages, link: BrokenLink) -> RankedAlternatives:
+    """What is known of a link without ranking: whether there is a copy of the page itself."""
+    page = await saved_pages.page(link.url)
     return RankedAlternatives(
         link=link, copy_at=page.fetched_at if page is not None and page.has_copy else None
     )
 
 
-class TakingTurns:
-    """A Repairer for a crowd."""
+class AdmittedRepairs:
+    """A Repairer behind admission control."""
 
-    def __init__(self, repairer: Repairs, held: HeldPages, turns: Turns) -> None:
+    def __init__(
+        self, repairer: RepairPipeline, saved_pages: SavedPages, admission: AdmissionControl
+    ) -> None:
         self._repairer = repairer
-        self._held = held
-        self._turns = turns
+        self._saved_pages = saved_pages
+        self._admission = admission
 
     async def repair(
         self, link: BrokenLink, *, within_s: float | None = None, click: Click | None = None
     ) -> RankedAlternatives:
-        """As Repairer.repair; past the limit, the copy of the page itself, if there is one."""
+        """As Repairer.repair; beyond the limit, only the copy of the page itself, if there is one."""
         try:
-            async with self._turns.turn():
+            async with self._admission.admit():
                 return await self._repairer.repair(link, within_s=within_s, click=click)
-        except TooMany:
-            return await at_hand(self._held, link)
+        except TooManyRepairs:
+            return await without_ranking(self._saved_pages, link)
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]:
         return await self._repairer.search(text, limit)

@@ -1,13 +1,13 @@
-"""Is this page a broken link, by its status?
+"""Decide from a page's status whether a link is broken.
 
-Pages that are answered 200 and are not there are told by `repair.soft404`, failures without any response (dead host,
-timeout, TLS, offline) by whoever made the request.
+`repair.soft404` finds error pages answered 200; the code that makes a request reports failures without any response
+(dead host, timeout, TLS, offline).
 """
 
 import re
 
 from repair.model import MissKind, Page
-from repair.urls import parse
+from repair.text.urls import parse
 
 _ARCHIVE_HOSTS = (
     "web.archive.org",
@@ -22,19 +22,19 @@ _ARCHIVE_HOSTS = (
     "perma.cc",
     "timetravel.mementoweb.org",
 )
-# /web/20200101000000id_/http://..., /wayback/..., /memento/2020/...: how archives address what they hold.
+# /web/20200101000000id_/http://..., /wayback/..., /memento/2020/...: the URLs of archived pages.
 _ARCHIVE_PATH = re.compile(r"(?i)/(?:wayback|web|memento|timegate|timemap)/(?:[^/]{1,40}/){0,3}https?:/")
-# What every archive's address holds: parsing is for the few that do.
-_LIKE_AN_ARCHIVE = re.compile(
+# Every archive URL has one of these: only such URLs are parsed.
+_ARCHIVE_HINTS = re.compile(
     r"(?i)archive|webcitation\.|arquivo\.|perma\.cc|/(?:wayback|web|memento|timegate|timemap)/|mementoweb"
 )
 _DOCUMENT_TYPES = frozenset(("", "text/html", "application/xhtml+xml", "text/plain"))
 
 
 def miss_kind(status: int) -> MissKind | None:
-    """The hard kind a status stands for.
+    """The kind of miss a status stands for.
 
-    None for what is there but not for everyone (401, 403, 451), and for 511, a network that wants a login first.
+    None for pages that exist but not for everyone (401, 403, 451), and for 511, a network that wants a login first.
     """
     if status == 404:
         return MissKind.NOT_FOUND
@@ -46,25 +46,26 @@ def miss_kind(status: int) -> MissKind | None:
 
 
 def broken(page: Page) -> MissKind | None:
-    """Why the page is not what its link meant, or None when it is, or when it is not for us to say.
+    """Why the page is not what its link meant; None when it is, or when we cannot tell.
 
-    Errors in a form that no person reads (JSON, an image) are left to the program that asked. So are those of web
-    archives: repairing them would offer archives again, in a loop, and an archived 404 is a true copy of its page.
+    Errors in a form that no person reads (JSON, an image) are left to the program that requested them. So are those
+    of web archives: repairing them would offer archives again, in a loop, and an archived 404 is a true copy of its
+    page.
     """
     return miss_kind(page.status) if is_document(page) else None
 
 
 def is_document(page: Page) -> bool:
-    """Whether a person reads such a page, and it is no web archive's."""
+    """Whether a person reads such a page, and it does not come from a web archive."""
     return _media_type(page) in _DOCUMENT_TYPES and not is_archive_page(page)
 
 
 def is_archive_page(page: Page) -> bool:
-    """Whether the page comes from a web archive: by Memento-Datetime (RFC 7089), its host or its address."""
+    """Whether the page comes from a web archive: by Memento-Datetime (RFC 7089), its host or its URL."""
     if page.header("memento-datetime") is not None:
         return True
-    plain = page.url.isascii() and "%" not in page.url  # otherwise its normal form may read differently
-    if plain and not _LIKE_AN_ARCHIVE.search(page.url):
+    plain = page.url.isascii() and "%" not in page.url  # otherwise its normal form may differ
+    if plain and not _ARCHIVE_HINTS.search(page.url):
         return False
     try:
         parts = parse(page.url)

@@ -1,16 +1,16 @@
-"""What can go wrong in `repair` so that the caller cannot go on.
+"""Errors of `repair` after which the caller cannot go on.
 
 RepairError
 ├── CollectionError    the local collection cannot be opened, read or written
-├── ArchiveMemoryError what archives said cannot be opened, read or written
+├── ArchiveMemoryError the store of archive answers cannot be opened, read or written
 ├── ImportFailed       a file or folder to import is not what it claims to be
 ├── EvaluationFailed   a collection folder cannot be measured or learnt from
-└── ModelMismatch      a saved model knows other features, or is of another version
+└── ModelMismatch      a saved model has other features, or another version
 """
 
 
 class RepairError(Exception):
-    """The root: its message says what, where, and what was found."""
+    """The base class: its message says what failed, where, and what was found."""
 
 
 class CollectionError(RepairError):
@@ -18,7 +18,7 @@ class CollectionError(RepairError):
 
 
 class ArchiveMemoryError(RepairError):
-    """The file of what archives said cannot be opened, read or written."""
+    """The store of archive answers cannot be opened, read or written."""
 
 
 class ImportFailed(RepairError):
@@ -30,4 +30,4 @@ class EvaluationFailed(RepairError):
 
 
 class ModelMismatch(RepairError):
-    """A saved model knows other features than we do, or is of another version."""
+    """A saved model has other features than this code, or another version."""

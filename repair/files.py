@@ -1,4 +1,4 @@
-"""What to do with a file that is damaged: keep it, out of the way, and begin anew."""
+"""Set a damaged file aside, so that a new one can be started."""
 
 import sqlite3
 from pathlib import Path
@@ -8,15 +8,15 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether an error tells of a damaged file; one that is busy, full or out of reach is not damaged."""
-    code = getattr(error, "sqlite_errorcode", None)  # absent where Python itself complains
+    """Whether an error means a damaged file; a busy, full or unreachable one is not damaged."""
+    code = getattr(error, "sqlite_errorcode", None)  # absent where Python itself raises
     return code is not None and code & 0xFF in _DAMAGE
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged database and its logs, so that a new one can be begun; where it lies now.
+    """Rename a damaged database and its logs, so that a new one can be created; returns its new path.
 
-    Nothing is thrown away: somebody may yet get something out of it.
+    Nothing is deleted: somebody may yet recover something from it.
     """
     number = 1
     while (aside := path.with_name(f"{path.name}.damaged{number}")).exists():

@@ -1,9 +1,8 @@
-"""Harvest: pages that pass by, read into the collection behind the reader's back.
+"""Harvest: reads pages that users visit into the collection, in the background.
 
-`offer` only puts a page in a bounded queue; one thread of our own reads it (markup, links, index), so
-that nothing of it runs on the event loop and a flood of pages costs some of them, never a reader's time. `later`
-does the same for whatever else is worth noting.
-Whether a page may be shared at all is decided by the caller; what the page itself forbids (noindex), here.
+`offer` only puts a page in a bounded queue; a thread reads it (markup, links, index), so that none of this runs on
+the event loop and a flood of pages costs some of them, never a user's time. `later` queues any other work.
+The caller decides whether a page may be shared at all; this module obeys what the page itself forbids (noindex).
 """
 
 import hashlib
@@ -15,25 +14,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from repair import decode, markup
-from repair.collection import Addition, Collection
+from repair.collection.collection import Collection, PageAddition
 from repair.errors import RepairError
-from repair.hints import Hints
+from repair.evidence.hints import Hints
 from repair.model import Document, HeldCopy, Page
-from repair.secreturls import has_secret
+from repair.parse import decode, htmlpage
+from repair.secrets.addresses import has_secret
 from repair.settings import CollectionSettings
 
 log = logging.getLogger(__name__)
 
 _READABLE = frozenset({200, 203})
-_READING = b"1"  # changes when `repair.markup` reads more out of the same bytes, so that pages are read again
+_PARSER_VERSION = b"1"  # changes when `repair.parse.htmlpage` extracts more, so that pages are read again
 _WAITING_BYTES = 32 * 1024**2  # of pages in the queue, however few they are
 _SLICE = 100  # pages indexed between two looks at the queue, when the index is far behind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HarvestStats:
-    """What became of the pages, and of all else, offered since the start."""
+    """What happened to the pages and the other work offered since the start."""
 
     waiting: int
     read: int
@@ -53,7 +52,7 @@ class Harvester:
         *,
         is_hurried: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`is_hurried` tells whether readers wait for what this process does: hints then catch up later."""
+        """`is_hurried` says whether users wait for this process: hints then catch up later."""
         self._is_hurried = is_hurried
         self._collection = collection
         self._hints = hints
@@ -69,7 +68,7 @@ class Harvester:
         self._worker.start()
 
     def offer(self, page: Page) -> bool:
-        """Have a page read when its turn comes; False, at once, when too many wait already."""
+        """Queue a page to be read; False, at once, when the queue is full."""
         if self._closing.is_set():
             return False
         try:
@@ -84,7 +83,7 @@ class Harvester:
         return True
 
     def later(self, work: Callable[[], None]) -> bool:
-        """Have something done when its turn comes; False, at once, when too much waits already."""
+        """Queue other work; False, at once, when the queue is full."""
         if self._closing.is_set():
             return False
         try:
@@ -95,7 +94,7 @@ class Harvester:
         return True
 
     def stats(self) -> HarvestStats:
-        """What became of the pages offered."""
+        """What happened to the pages offered."""
         return HarvestStats(
             waiting=self._queue.qsize(),
             read=self._read,
@@ -105,7 +104,7 @@ class Harvester:
         )
 
     def close(self, timeout_s: float = 10.0) -> bool:
-        """Read what waits, then stop; False when that took longer and the rest was given up."""
+        """Read what is queued, then stop; False when that took too long and the rest was dropped."""
         self._closing.set()
         self._worker.join(timeout_s)
         return not self._worker.is_alive()
@@ -116,10 +115,10 @@ class Harvester:
             now = time.monotonic()
             if now >= index_at:
                 behind = self._index()
-                # Far behind (an import, an index made anew): go on at once, but look at the queue in between.
+                # Far behind (an import, an index rebuilt): go on at once, but look at the queue in between.
                 index_at = now if behind else now + self._settings.commit_every_s
             try:
-                self._take(self._queue.get(timeout=self._patience_s(index_at)))
+                self._process(self._queue.get(timeout=self._patience_s(index_at)))
             except queue.Empty:
                 continue
         self._index()
@@ -127,36 +126,36 @@ class Harvester:
     def _patience_s(self, index_at: float) -> float:
         if self._closing.is_set():
             return 0.001
-        # Short enough that close() is noticed soon.
+        # Short enough to notice close() soon.
         return min(max(index_at - time.monotonic(), 0.001), 0.2)
 
     def _index(self) -> bool:
-        """Index a slice of what is due; whether more is left. When nothing is, let the hints catch up."""
+        """Index a batch of what is due; returns whether more is left. When nothing is, let the hints catch up."""
         try:
             if self._collection.index_some(_SLICE) == _SLICE:
                 return True
             if self._hints is not None and not self._closing.is_set():
                 self._hints.catch_up(self._is_hurried)
         except (RepairError, OSError, sqlite3.Error) as error:  # a full disk; what is due stays due
-            log.warning("could not index: %s", error)
-        except Exception:  # the worker outlives whatever else happens
-            log.exception("could not index")
+            log.warning("harvest: indexing failed: %s", error)
+        except Exception:  # the worker thread survives whatever else happens
+            log.exception("harvest: indexing failed")
         return False
 
-    def _take(self, work: Page | Callable[[], None]) -> None:
+    def _process(self, work: Page | Callable[[], None]) -> None:
         try:
             if isinstance(work, Page):
                 with self._lock:
                     self._waiting_bytes -= len(work.body)
-                self._hold(work)
+                self._save(work)
             else:
                 work()
         except Exception as error:  # noqa: BLE001  (one odd page must not end the harvest)
             self._failed += 1
             what = work.url if isinstance(work, Page) else "a note"
-            log.warning("could not read %s: %s: %s", what, type(error).__name__, error)
+            log.warning("harvest: failed for %s: %s: %s", what, type(error).__name__, error)
 
-    def _hold(self, page: Page) -> None:
+    def _save(self, page: Page) -> None:
         if page.status not in _READABLE:
             return
         if self._collection.seen_again(page.url, raw_digest(page), seen_at=page.fetched_at):
@@ -171,22 +170,22 @@ class Harvester:
             self._read += 1
 
     def _forget(self, url: str) -> None:
-        """A page that asks not to be indexed goes, unless the admin put it there."""
-        held = self._collection.get(url)
-        if held is not None and not held.pinned:
+        """Delete a page that asks not to be indexed, unless an admin put it there."""
+        saved = self._collection.get(url)
+        if saved is not None and not saved.pinned:
             self._collection.remove(url)
             if self._hints is not None:
                 self._hints.forget(url)
 
 
-def addition_of(page: Page, settings: CollectionSettings, *, pinned: bool = False) -> Addition | None:
-    """A fetched page in the form in which it is held; None when it is not a readable document."""
+def addition_of(page: Page, settings: CollectionSettings, *, pinned: bool = False) -> PageAddition | None:
+    """A fetched page as it is saved; None when it is not a readable document."""
     if page.status not in _READABLE:
         return None
-    document = markup.document(page, max_bytes=settings.max_document_bytes, max_links=settings.max_links)
+    document = htmlpage.document(page, max_bytes=settings.max_document_bytes, max_links=settings.max_links)
     if document is None:
         return None
-    return Addition(
+    return PageAddition(
         document=_without_secrets(document),
         fetched_at=page.fetched_at,
         copy=_copy_of(page, settings),
@@ -196,7 +195,7 @@ def addition_of(page: Page, settings: CollectionSettings, *, pinned: bool = Fals
 
 
 def _without_secrets(document: Document) -> Document:
-    """The document without its links to addresses that carry a secret, which the link graph would tell."""
+    """The document without its links to URLs that carry a secret, which the link graph would disclose."""
     links = tuple(link for link in document.links if not has_secret(link.target_url))
     canonical = document.canonical_url
     return replace(
@@ -205,8 +204,8 @@ def _without_secrets(document: Document) -> Document:
 
 
 def raw_digest(page: Page) -> bytes:
-    """The same when the same bytes come by again and would be read the same way."""
-    digest = hashlib.blake2b(_READING, digest_size=16)
+    """A digest that is the same when the same bytes are seen again and would be read the same way."""
+    digest = hashlib.blake2b(_PARSER_VERSION, digest_size=16)
     for name in ("content-type", "content-encoding", "x-robots-tag"):
         digest.update(f"{page.header(name) or ''}\n".encode("utf-8", "replace"))
     digest.update(page.body)

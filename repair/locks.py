@@ -1,4 +1,4 @@
-"""A lock that at most one process has, and that ends with it, however it ends."""
+"""A lock that at most one process has, and that ends with the process, however it ends."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""The words linkmend thinks in: values that flow from a broken link to what is offered instead.
+"""The domain model: values that flow from a broken link to the offered alternatives.
 
     BrokenLink -> Evidence -> Query -> Candidates -> RankedAlternatives
 
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 
 class MissKind(StrEnum):
-    """Why the reader did not get the page; the values are part of the contract (`Linkmend-Miss`)."""
+    """Why the user did not get the page; the values are part of the contract (`Linkmend-Miss`)."""
 
     NOT_FOUND = "not_found"
     GONE = "gone"
@@ -55,7 +55,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """What a page says, taken out of its bytes: the form in which pages are held, indexed and linked."""
+    """The parsed content of a page: the form in which pages are saved, indexed and linked."""
 
     url: str
     title: str
@@ -85,7 +85,7 @@ class HeldPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldCopy:
-    """The representation we kept of a page: identity-coded bytes and the type they were sent with."""
+    """The saved copy of a page: identity-coded bytes and the content type they were sent with."""
 
     url: str
     content_type: str
@@ -95,7 +95,7 @@ class HeldCopy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InLink:
-    """A link of a held page that leads to some URL, held or not."""
+    """A link of a saved page that leads to some URL, saved or not."""
 
     source_url: str
     link: Link
@@ -105,7 +105,7 @@ class InLink:
 class BrokenLink:
     """A URL that no longer leads where its author meant, and what is known of the click on it.
 
-    `source_url` is the page the click came from, as the browser told or as we inferred it.
+    `source_url` is the page the click came from, as the browser sent it or as we inferred it.
     """
 
     url: str
@@ -118,7 +118,7 @@ class BrokenLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Click:
-    """How a reader came to a broken link: what the browser told, and the reader's last pages, latest first."""
+    """How a user came to a broken link: what the browser sent, and the user's last pages, latest first."""
 
     referrer: str | None = None
     recent: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class Click:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One thing known of the lost page: words with weights, and the source that says so."""
+    """One piece of knowledge about the lost page: words with weights, and the source that gives them."""
 
     source: str
     terms: tuple[tuple[str, float], ...]
@@ -135,7 +135,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is asked of the index: weighted terms, the words a person could edit, the evidence behind them."""
+    """The query to the index: weighted terms, the words a person could edit, the evidence behind them."""
 
     terms: tuple[tuple[str, float], ...]
     text: str
@@ -152,7 +152,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """One line of what is offered. `reasons` are codes (`anchor`, `url`, `title`) that the page puts in words."""
+    """One offered page. `reasons` are codes (`anchor`, `url`, `title`) that the repair page puts in words."""
 
     url: str
     title: str
@@ -166,10 +166,10 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankedAlternatives:
-    """What we offer for a broken link, best first; any part of it may be empty.
+    """The alternatives for a broken link, best first; any part may be empty.
 
-    `copy_at` is when the copy we hold of the page itself was fetched, None when there is none;
-    `shortened` are shorter addresses of the same site that are held; `query` is what a person may edit.
+    `copy_at` is when the saved copy of the page itself was fetched, None when there is none;
+    `shortened` are saved pages at shorter URLs of the same site; `query` is what a person may edit.
     """
 
     link: BrokenLink

@@ -2,18 +2,18 @@
 
 import asyncio
 
-from addons.archives import Archives, ArchivesShown
-from proxy.archives.client import RememberedCopies
-from repair.memento.asking import Asker
+from proxy.archives.client import RememberedCopies, archive_http
+from proxy.archives.repairpagearchives import ArchiveDisplay, RepairPageArchives
+from proxy.reach.policy import ReachPolicy
+from repair.collection.asynccollection import AsyncCollection
+from repair.memento.archivequery import ArchiveQuerier
+from repair.memento.asyncstore import AsyncArchiveStore
 from repair.memento.client import MementoClient
 from repair.memento.datetimes import timestamp
-from repair.memento.door import NoAnswer
-from repair.memento.looking import Looker
-from repair.memento.memory import Memory
 from repair.memento.model import Memento
-from repair.newversion import NewVersion
+from repair.memento.replay import MementoReplay
+from repair.newversion import NewVersionQueries
 from repair.pipeline import Repairer
-from repair.reader import Reader
 from repair.settings import ArchivesSettings, RepairSettings
 from tests.fakes import FakeClock
 from tests.make import a_page
@@ -34,16 +34,25 @@ def archived_page(digits="20140301000000", status=200, body=b"<title>Lost</title
     return a_page(status=status, body=body, headers=(("Memento-Datetime", at), *headers))
 
 
+def memento_client(settings, folder, *, parent="", reach=ReachPolicy, **known):
+    """A client of archives that sends real requests."""
+    return MementoClient(settings, folder, archive_http(settings, reach=reach, parent=parent), **known)
+
+
 def archives_of(folder, collection, threads, *lines, hints=None, search_template=""):
     """The archives behind the repair page; without lines, none are asked."""
-    client = MementoClient(ArchivesSettings(enabled=bool(lines), list=lines), folder)
+    client = memento_client(ArchivesSettings(enabled=bool(lines), list=lines), folder)
     repairer = Repairer(collection, RepairSettings(), threads, hints=hints)
-    versions = Reader(collection, threads).versions
-    shown = ArchivesShown(
+    versions = AsyncCollection(collection, threads).versions
+    shown = ArchiveDisplay(
         portal=lambda: True, versions=versions, search=repairer.search, search_template=search_template
     )
-    return Archives(
-        client, RememberedCopies(client), NewVersion(collection, RepairSettings(), hints), threads, shown
+    return RepairPageArchives(
+        client,
+        RememberedCopies(client),
+        NewVersionQueries(collection, RepairSettings(), hints),
+        threads,
+        shown,
     )
 
 
@@ -55,7 +64,7 @@ class TickingClock(FakeClock):
         return self.now
 
 
-class FakeDoor:
+class FakeFetcher:
     """Answers by URL; what is not there is a 404, what is an exception is raised, None hangs."""
 
     def __init__(self, pages):
@@ -63,9 +72,7 @@ class FakeDoor:
         self.asked = []
         self.headers = []
 
-    async def get(self, archive, url, *, max_bytes, headers=None):
-        if not archive.owns(url):
-            raise NoAnswer("leads to a foreign host")
+    async def get(self, url, *, limits, headers):
         self.asked.append(url)
         self.headers.append(headers)
         answer = self.pages.get(url, a_page(status=404))
@@ -77,17 +84,17 @@ class FakeDoor:
 
 
 class Asking:
-    """An Asker and a Looker over a fake door and a real memory; a context manager."""
+    """An Asker and a Looker over a fake client and a real memory; a context manager."""
 
     def __init__(self, folder, pages, **settings):
         self.settings = ArchivesSettings(
             archive_deadline_s=settings.pop("archive_deadline_s", 5.0), **settings
         )
         self.clock = TickingClock(NOW)
-        self.memory = Memory(folder / "archives.sqlite", max_bytes=10**6, clock=self.clock)
-        self.door = FakeDoor(pages)
-        self.asker = Asker(self.settings, self.door, self.memory, self.clock)
-        self.looker = Looker(self.settings, self.asker, self.memory)
+        self.memory = AsyncArchiveStore(folder / "archives.sqlite", max_bytes=10**6, clock=self.clock)
+        self.fetcher = FakeFetcher(pages)
+        self.asker = ArchiveQuerier(self.settings, self.fetcher, self.memory, self.clock)
+        self.looker = MementoReplay(self.settings, self.asker, self.memory)
 
     async def __aenter__(self):
         return self

@@ -2,9 +2,9 @@
 
 from hypothesis import strategies as st
 
-from proxy.cache.entry import CacheRequest
-from proxy.cache.fields import write_date
-from proxy.cache.storing import may_store, to_stored
+from proxy.cache.storage import may_store, to_stored
+from proxy.headers.fields import write_date
+from proxy.messages import CacheRequest
 from proxy.settings import CacheSettings
 from tests.make import A_MOMENT
 

@@ -8,27 +8,43 @@ from datetime import UTC, datetime
 from aiohttp import CookieJar
 from aiohttp.test_utils import TestClient, TestServer
 
+from proxy.admin.app import AdminApp
+from proxy.admin.auth.passwords import FILE, Passwords
+from proxy.admin.gateway import gateway_headers
+from proxy.admin.routing import AdminContext
 from proxy.archives.client import client_from
-from proxy.desk.app import DeskApp
-from proxy.desk.door import Door
-from proxy.desk.frame import Desk
 from proxy.misses.record import MissRecord, new_miss_id
 from proxy.misses.store import MissStore
 from proxy.settings import Settings
 from proxy.store.responses import ResponseStore
-from repair.collection import Collection
+from repair.collection.asynccollection import AsyncCollection
+from repair.collection.collection import Collection
 from repair.harvest import Harvester
 from repair.model import MissKind
 from repair.pipeline import Repairer
-from repair.reader import Reader
 
 PASSWORD = "correct horse battery"
-DOOR = Door(secret="the-secret-of-the-tests")
+_BY_GATEWAY = "Test-Gateway"
+
+
+def through_proxy(client, *, secure):
+    """Headers of a request that is taken for one that came by the gateway's socket."""
+    return {**gateway_headers(client, secure=secure), _BY_GATEWAY: "1"}
+
+
+def app_of(desk):
+    """The application of a desk, with cheap passwords; a header stands for the gateway's socket."""
+    return AdminApp(desk, lambda request: _BY_GATEWAY in request.headers, cheap_passwords(desk.data))
 
 
 def a_miss(url="http://school.test/gone", **known):
     dull = {"id": new_miss_id(), "at": datetime(2026, 5, 3, 12, tzinfo=UTC), "kind": MissKind.NOT_FOUND}
     return MissRecord(url=url, **{**dull, **known})
+
+
+def cheap_passwords(folder):
+    """The passwords of a data folder, hashed at the least cost that scrypt allows."""
+    return Passwords(folder / FILE, n=2)
 
 
 @contextlib.asynccontextmanager
@@ -46,13 +62,13 @@ async def a_desk(folder, *, settings=None, **further):
         "misses": misses,
         "responses": responses,
         "collection": collection,
-        "reader": Reader(collection, threads),
+        "async_collection": AsyncCollection(collection, threads),
         "repairer": Repairer(collection, settings.repair, threads),
         "harvester": harvester,
         "mementos": client_from(settings, folder),
     }
     try:
-        yield Desk(**{**known, **further})
+        yield AdminContext(**{**known, **further})
     finally:
         misses.close()
         harvester.close()
@@ -99,7 +115,7 @@ class Browser:
 @contextlib.asynccontextmanager
 async def a_browser(desk):
     """A browser that nobody has logged in with yet, before a desk or its application."""
-    app = desk if isinstance(desk, DeskApp) else DeskApp(desk, DOOR)
+    app = desk if isinstance(desk, AdminApp) else app_of(desk)
     server = TestServer(app.web)
     async with TestClient(server, cookie_jar=CookieJar(unsafe=True)) as client:
         yield Browser(client)
@@ -108,7 +124,7 @@ async def a_browser(desk):
 @contextlib.asynccontextmanager
 async def an_admin(desk):
     """A browser in which the admin is logged in."""
-    app = desk if isinstance(desk, DeskApp) else DeskApp(desk, DOOR)
+    app = desk if isinstance(desk, AdminApp) else app_of(desk)
     async with a_browser(app) as browser:
         fields = {"password": PASSWORD, "again": PASSWORD, "code": app.login.setup_code}
         response = await browser.post("/admin/first-password", fields, token="")

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from pathlib import Path
 
-from proxy.cache.entry import FileBody
-from proxy.store.bodyserver import Offer
-from proxy.store.memory import Held
+from proxy.messages import FileBody
+from proxy.store.bodyserver import OneTimeBody
+from proxy.store.memory import CachedEntry
 
 
 class FakeClock:
@@ -51,12 +51,12 @@ class FakeStore:
     def recall(self, key):
         return None
 
-    def at_hand(self, key):
+    def get_cached(self, key):
         responses = self.held[key]
         if not responses or any(isinstance(response.body, FileBody) for response in responses):
             return None
         if self._in_memory.get(key) is None or self._in_memory[key].responses is not responses:
-            self._in_memory[key] = Held(responses=responses, cost=0)
+            self._in_memory[key] = CachedEntry(responses=responses, cost=0)
         return self._in_memory[key]
 
     def note_variant(self, key, stored):
@@ -89,4 +89,4 @@ class FakeBodyServer:
         if self.gone:
             return None
         self.offered.append((body, status, start, stop))
-        return Offer(host="127.0.0.1", port=4321, path="/offer")
+        return OneTimeBody(host="127.0.0.1", port=4321, path="/offer")

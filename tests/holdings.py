@@ -1,6 +1,6 @@
 """Documents and collections for the tests of what is held."""
 
-from repair.collection import Collection
+from repair.collection.collection import Collection
 from repair.model import Document, Link
 from repair.settings import CollectionSettings
 from tests.make import A_MOMENT

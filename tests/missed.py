@@ -30,7 +30,7 @@ def a_miss(number=1, url="http://www.school.test/gone", at=A_MOMENT, **known):
 
 def choose(store, miss, number, network="network"):
     """A click of the user who missed the page."""
-    store.chosen(miss.id, number, client=miss.client, network=network)
+    store.record_choice(miss.id, number, client=miss.client, network=network)
 
 
 def note(store, *misses):

@@ -6,7 +6,7 @@ from importlib import resources
 
 def a_good_model(about="test"):
     """The bytes of a file that fits."""
-    found = json.loads((resources.files("repair") / "models" / "default.json").read_bytes())
+    found = json.loads((resources.files("repair.ranking") / "models" / "default.json").read_bytes())
     return json.dumps({**found, "about": {"from": about}}).encode()
 
 

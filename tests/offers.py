@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from proxy.pages.repairpage import PageContext
+from proxy.pages.repairpage import RepairPageContext
 from repair.model import Alternative, RankedAlternatives, Span
 from tests.make import a_broken_link
 
@@ -61,4 +61,4 @@ def found(alternatives=None, url="http://www.school.test/biology/photosynthesis.
 
 
 def a_context(language="en", status=404, miss_id=MISS_ID, **known):
-    return PageContext(language=language, status=status, miss_id=miss_id, **known)
+    return RepairPageContext(language=language, status=status, miss_id=miss_id, **known)

@@ -5,64 +5,44 @@ Large bodies come from our own body server on loopback, since mitmproxy sends a 
 
 from mitmproxy import http
 
-from addons.flows import OURS, field_pairs, header_list, make_response, mitm_headers, point_at
-from addons.passage import FileAnswer, Passage
-from proxy.cache.entry import FileBody, Headers, StoredResponse
-from proxy.cache.fields import content_length, has, members, write_date
-from proxy.cache.reply import Reply, reply_from
+from addons.flows import field_pairs, header_list, make_response, mitm_headers, point_at
+from addons.flowstate import AnsweredBy, state_of
+from proxy.cache.exchange import FileAnswer
+from proxy.cache.hits import HitAnswer
+from proxy.cache.serialize import with_cache_headers
 from proxy.cache.status import CacheStatus
-from proxy.cache.wire import dressed
+from proxy.headers.fields import content_length, has, members, write_date
+from proxy.messages import FileBody, Headers
 from proxy.store.bodyserver import BodyServer
 
 
-async def answer(
-    flow: http.HTTPFlow,
-    passage: Passage,
-    stored: StoredResponse,
-    *,
-    now: float,
-    status: CacheStatus,
-    body_server: BodyServer,
-) -> bool:
+async def answer(flow: http.HTTPFlow, hit: HitAnswer, body_server: BodyServer) -> FileAnswer | bool:
     """Answer a request that was not sent on; False when the body's file is gone."""
-    reply = reply_from(passage.request, stored, now)
-    headers = dressed((*reply.headers, *passage.set_cookies), status)
-    if isinstance(reply.body, FileBody):
-        offer = await body_server.offer(
-            reply.body, headers=headers, status=reply.status, start=reply.start, stop=reply.stop
-        )
-        if offer is None:
-            return False
-        passage.file = FileAnswer(
-            address=(offer.host, offer.port),
-            status=reply.status,
-            length=reply.stop - reply.start,
-            headers=headers,
-        )
-        point_at(flow, offer.host, offer.port, offer.path)
-        _ask_for_no_more(flow.request)
-        flow.metadata[OURS] = "hit"
-        return True
-    put_answer(flow, reply, headers)
-    return True
-
-
-def answer_in_memory(
-    flow: http.HTTPFlow, passage: Passage, stored: StoredResponse, *, now: float, status: CacheStatus
-) -> bool:
-    """Answer a request that was sent on, in place of what came of it; False when the body is too large for that."""
-    reply = reply_from(passage.request, stored, now)
-    if isinstance(reply.body, FileBody):
+    fixed, headers = hit.fixed, hit.headers
+    if not isinstance(fixed.body, FileBody):
+        return answer_in_memory(flow, hit)
+    offer = await body_server.offer(
+        fixed.body, headers=headers, status=fixed.status, start=fixed.start, stop=fixed.stop
+    )
+    if offer is None:
         return False
-    put_answer(flow, reply, dressed((*reply.headers, *passage.set_cookies), status))
+    point_at(flow, offer.host, offer.port, offer.path)
+    _ask_for_no_more(flow.request)
+    state_of(flow).answered_by = AnsweredBy.CACHE
+    length = fixed.stop - fixed.start
+    return FileAnswer(address=(offer.host, offer.port), status=fixed.status, length=length, headers=headers)
+
+
+def answer_in_memory(flow: http.HTTPFlow, hit: HitAnswer) -> bool:
+    """Set the response, in place of whatever came of the request; False when the body is too large for that."""
+    fixed = hit.fixed
+    if isinstance(fixed.body, FileBody):
+        return False
+    state_of(flow).answered_by = AnsweredBy.CACHE
+    flow.response = make_response(
+        status=fixed.status, reason=fixed.reason, headers=hit.headers, body=fixed.body
+    )
     return True
-
-
-def put_answer(flow: http.HTTPFlow, reply: Reply, headers: Headers) -> None:
-    """Set the response; its body is in memory."""
-    flow.metadata[OURS] = "hit"
-    body = reply.body if isinstance(reply.body, bytes) else b""
-    flow.response = make_response(status=reply.status, reason=reply.reason, headers=headers, body=body)
 
 
 def _ask_for_no_more(request: http.Request) -> None:
@@ -81,8 +61,8 @@ def pass_file(flow: http.HTTPFlow, response: http.Response, file: FileAnswer) ->
     Whatever else arrived would run on into the next answer on the client's connection: that is ended instead.
     """
     stated = content_length(header_list(response.headers))
-    told = (flow.server_conn.address, response.status_code, stated)
-    if told != (file.address, file.status, file.length):
+    actual = (flow.server_conn.address, response.status_code, stated)
+    if actual != (file.address, file.status, file.length):
         flow.kill()  # type: ignore[no-untyped-call]
         return
     response.headers = mitm_headers(file.headers)
@@ -92,11 +72,11 @@ def pass_file(flow: http.HTTPFlow, response: http.Response, file: FileAnswer) ->
 def mark(response: http.Response, headers: Headers, status: CacheStatus, *, received_at: float) -> None:
     """Leave our marks on the origin's answer."""
     dated: Headers = () if has(headers, "date") else (("Date", write_date(received_at)),)
-    response.headers.fields += field_pairs(dressed(dated, status))
+    response.headers.fields += field_pairs(with_cache_headers(dated, status))
 
 
 def refuse(flow: http.HTTPFlow, forward: str) -> None:
-    """504: not held, and nobody may be asked. The repair addon makes a page of it."""
+    """504: not stored, and no site may be contacted. The repair addon makes a page of it."""
     body = b"" if flow.request.method == "HEAD" else b"linkmend: not held here, and nobody may be asked\n"
     headers = (
         ("Content-Type", "text/plain; charset=utf-8"),
@@ -104,14 +84,14 @@ def refuse(flow: http.HTTPFlow, forward: str) -> None:
         ("Cache-Control", "no-store"),
     )
     status = CacheStatus(forward=forward, detail="only-if-held")
-    flow.metadata[OURS] = "offline"
+    state_of(flow).answered_by = AnsweredBy.OFFLINE
     flow.response = make_response(
-        status=504, reason="Gateway Timeout", headers=dressed(headers, status), body=body
+        status=504, reason="Gateway Timeout", headers=with_cache_headers(headers, status), body=body
     )
 
 
 def try_later(flow: http.HTTPFlow) -> None:
-    """503: the origin contradicted itself, and could not be asked again. The next request will be a plain one."""
+    """503: the origin contradicted itself, and no second request was possible. The next one has no conditions."""
     body = b"linkmend: the site gave no answer that fits the question\n"
     headers = (
         ("Content-Type", "text/plain; charset=utf-8"),
@@ -120,4 +100,4 @@ def try_later(flow: http.HTTPFlow) -> None:
         ("Retry-After", "1"),
     )
     status = CacheStatus(forward="vary-miss", detail="contradiction")
-    flow.response = make_response(status=503, headers=dressed(headers, status), body=body)
+    flow.response = make_response(status=503, headers=with_cache_headers(headers, status), body=body)

@@ -1,7 +1,7 @@
-"""Questions of our own to an origin, asked behind or ahead of a reader's request; mitmproxy's replay sends them.
+"""Our own requests to an origin, before or after a user's request; mitmproxy's replay sends them.
 
 They pass through the same hooks as any request, so that storing and merging are done in one place. Other addons
-tell them by `flow.is_replay`.
+recognise them by `flow.is_replay`.
 """
 
 import asyncio
@@ -11,9 +11,10 @@ from typing import TypeVar
 
 from mitmproxy import ctx, exceptions, http
 
-from addons.flows import OURS, forget_request, mitm_headers
-from proxy.cache.entry import Headers
-from proxy.cache.validating import CONDITIONS
+from addons.flows import mitm_headers
+from addons.flowstate import state_of
+from proxy.cache.validation import CONDITIONS
+from proxy.messages import Headers
 
 log = logging.getLogger(__name__)
 
@@ -26,12 +27,15 @@ def replay_in_mitmproxy(flow: http.HTTPFlow) -> None:
     ctx.master.commands.call("replay.client", [flow])
 
 
-def question(flow: http.HTTPFlow, conditions: Headers, *, headers: Headers | None = None) -> http.HTTPFlow:
+def background_request(
+    flow: http.HTTPFlow, conditions: Headers, *, headers: Headers | None = None
+) -> http.HTTPFlow:
     """A copy of a user's request that asks for the whole page under our conditions; with `headers`, under those."""
     copy: http.HTTPFlow = flow.copy()  # type: ignore[no-untyped-call]
     copy.response = None
-    copy.metadata.pop(OURS, None)
-    forget_request(copy)
+    state = state_of(copy)
+    state.answered_by = None
+    state.forget_request()
     copy.request.method = "GET"
     if headers is not None:
         copy.request.headers = mitm_headers(headers)
@@ -49,8 +53,8 @@ def send_on(request: http.Request, conditions: Headers | None) -> None:
     if conditions is not None:
         for name in CONDITIONS:
             request.headers.pop(name, None)
-    # No Via, against RFC 9110 7.6.3: nginx as it comes sends text uncompressed to whoever has one (gzip_proxied),
-    # and the line is thin. mitmproxy itself refuses to connect to itself, so a loop ends all the same.
+    # No Via, against RFC 9110 7.6.3: nginx as it comes sends text uncompressed where there is one
+    # (gzip_proxied), and bandwidth is scarce. A mark of ours detects proxy loops (addons/nextproxy.py).
     for name, value in conditions or ():
         request.headers.fields += ((name.encode("latin-1"), value.encode("latin-1")),)
 
@@ -60,7 +64,7 @@ def try_replay(replay: Replay, flow: http.HTTPFlow) -> bool:
     try:
         replay(flow)
     except exceptions.CommandError as error:
-        log.warning("no requests in the background: %s", error)
+        log.warning("background request failed: %s", error)
         return False
     return True
 

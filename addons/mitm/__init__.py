@@ -1,18 +1,19 @@
-"""What leans on mitmproxy's internals: kept small, in one place, checked at start-up, tried on 11 and 12."""
+"""Code that depends on mitmproxy's internals: small, in one place, checked at start-up, tried on 11 and 12."""
 
-from addons.internals import (
-    choosing,
-    departures,
+from addons.mitm import (
+    bufferlimits,
     draining,
-    heads,
+    fasterheaders,
+    fastlayer,
+    halfclose,
+    http1heads,
+    http1messages,
     http2,
-    inline,
+    inlinehooks,
     interim,
-    limits,
-    messages,
+    nextlayer,
+    originclient,
     originconnections,
-    quicklayer,
-    shortcuts,
     streams,
     tunnels,
     watchdog,
@@ -22,17 +23,18 @@ from addons.internals import (
 def install() -> None:
     """Teach mitmproxy what linkmend needs. Raises StartError when its internals have changed."""
     streams.install()
-    interim.install()
-    heads.install()
-    limits.install()
-    messages.install()
-    departures.install()
+    interim.check()
+    http1heads.install()
+    bufferlimits.install()
+    http1messages.install()
+    halfclose.install()
     tunnels.install()
     watchdog.install()
     draining.install()
     http2.install()
-    choosing.check()
-    quicklayer.check()
-    inline.check()
-    shortcuts.install()
+    nextlayer.check()
+    fastlayer.check()
+    inlinehooks.check()
+    fasterheaders.install()
     originconnections.install()
+    originclient.install()

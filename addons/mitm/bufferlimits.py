@@ -1,9 +1,9 @@
-"""What one peer may send before it has said anything that can be answered: bounds on heads and chunk-size lines.
+"""Size limits of message heads and chunk-size lines.
 
-mitmproxy keeps whatever arrives until a head or a line is complete, and both may never be. So its HTTP/1 layers get
-a buffer that refuses to wait for more than a bound, and joins folded lines (RFC 9112 5.2), which would otherwise be
-passed on. What stands in the lines is for addons/internals/heads.py. A client is told so and let go; an origin has
-failed, and the reader gets our page. `install` checks the internals this relies on.
+mitmproxy buffers data until a head or a line is complete, which may be never. So its HTTP/1 layers get a buffer with
+a limit, which also joins folded lines (RFC 9112 5.2). addons/mitm/http1heads.py parses the lines. A client beyond the
+limit gets an error and is closed; an origin counts as failed, and the user gets our page. `install` checks the
+internals this relies on.
 """
 
 from collections.abc import Generator
@@ -12,12 +12,10 @@ from typing import Any
 import h11
 from h11._receivebuffer import ReceiveBuffer
 from mitmproxy.proxy import commands, events
-from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import _http1
-from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Connection, Http1Server
+from mitmproxy.proxy.layers.http._http1 import Http1Connection, Http1Server
 
-from addons.internals.heads import RESPONSE_LINES, is_cut_head
-from addons.internals.interim import read_past_interim
+from addons.mitm.http1heads import RESPONSE_LINES
 from proxy.errors import StartError
 
 HEAD_BYTES = 256 * 1024
@@ -37,7 +35,8 @@ _wait = Http1Connection.wait
 class BoundedBuffer(ReceiveBuffer):
     """h11's buffer, which never waits for more than the bounds; raises RemoteProtocolError past them.
 
-    mitmproxy's reader of bodies expects that error; its readers of heads are wrapped below.
+    mitmproxy's reader of bodies expects that error. Its reader of requests is wrapped below, that of answers in
+    addons/mitm/originclient.py.
     """
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
@@ -47,7 +46,7 @@ class BoundedBuffer(ReceiveBuffer):
             raise h11.RemoteProtocolError(f"header section of more than {HEAD_BYTES} bytes", 431)
         if lines and len(lines) > HEAD_LINES:
             raise h11.RemoteProtocolError(f"header section of more than {HEAD_LINES} lines", 431)
-        return lines and _unfolded(lines)
+        return lines and _unfold(lines)
 
     def maybe_extract_next_line(self) -> bytearray | None:
         line = super().maybe_extract_next_line()
@@ -56,8 +55,9 @@ class BoundedBuffer(ReceiveBuffer):
         return line
 
 
-def _unfolded(lines: list[bytearray]) -> list[bytearray]:
-    if not any(line.startswith(_BLANKS) for line in lines):
+def _unfold(lines: list[bytearray]) -> list[bytearray]:
+    joined = b"\n".join(lines)
+    if b"\n " not in joined and b"\n\t" not in joined:
         return lines
     whole: list[bytearray] = []
     for line in lines:
@@ -69,54 +69,27 @@ def _unfolded(lines: list[bytearray]) -> list[bytearray]:
 
 
 def install() -> None:
-    """Have mitmproxy bound what it waits for; after interim.install(). Raises StartError for other internals."""
+    """Have mitmproxy bound what it waits for. Raises StartError for other internals."""
     missing = [name for name in _NEEDED if not callable(getattr(Http1Connection, name, None))]
     if missing or getattr(_http1, "ReceiveBuffer", None) not in (ReceiveBuffer, BoundedBuffer):
         raise StartError("this mitmproxy is not supported: another Http1Connection or ReceiveBuffer")
     _http1.ReceiveBuffer = BoundedBuffer  # type: ignore[misc]
     Http1Server.read_headers = _read_bounded_request  # type: ignore[method-assign]
     Http1Server.wait = _wait_bounded  # type: ignore[method-assign,assignment]
-    Http1Client.read_headers = _read_bounded_answer  # type: ignore[method-assign]
 
 
 def _read_bounded_request(self: Http1Server, event: events.ConnectionEvent) -> Generator[Any, Any, None]:
     try:
         yield from _read_request(self, event)
     except h11.RemoteProtocolError as error:
-        self.state = self.done
-        answer = _http1.make_error_response(error.error_status_hint, str(error))
-        yield commands.SendData(self.conn, answer)
-        yield commands.CloseConnection(self.conn)
+        yield from refuse_head(self, error.error_status_hint, str(error))
 
 
-def _read_bounded_answer(self: Http1Client, event: events.ConnectionEvent) -> Generator[Any, Any, None]:
-    try:
-        if isinstance(event, events.ConnectionClosed) and _is_all_there_is(self):
-            yield from _read_cut_answer(self, event)
-        else:
-            yield from read_past_interim(self, event)
-    except h11.RemoteProtocolError as error:
-        self.state = self.done
-        yield commands.CloseConnection(self.conn)
-        if self.stream_id is not None:
-            yield layers.ReceiveHttp(_malformed(self.stream_id, f"malformed answer: {error}"))
-
-
-def _is_all_there_is(self: Http1Client) -> bool:
-    """Whether a head ended with its connection; over TLS somebody may have cut it, and browsers refuse it."""
-    return self.request is not None and not self.conn.tls and is_cut_head(bytes(self.buf))
-
-
-def _read_cut_answer(self: Http1Client, event: events.ConnectionClosed) -> Generator[Any, Any, None]:
-    self.buf += b"Cache-Control: no-store\r\n\r\n"  # what else it would have said, nobody knows
-    yield from read_past_interim(self, events.DataReceived(self.conn, b""))
-    yield from self.state(event)
-
-
-def _malformed(stream_id: int, message: str) -> layers.ResponseProtocolError:
-    codes = getattr(layers, "ErrorCode", None)  # mitmproxy 12; version 11 has plain status codes
-    code = 502 if codes is None else codes.RESPONSE_VALIDATION_FAILED
-    return layers.ResponseProtocolError(stream_id, message, code)
+def refuse_head(self: Http1Server, status: int, reason: str) -> Generator[Any, Any, None]:
+    """Answer a request head that cannot be read with an error, and close the connection."""
+    self.state = self.done
+    yield commands.SendData(self.conn, _http1.make_error_response(status, reason))
+    yield commands.CloseConnection(self.conn)
 
 
 def _wait_bounded(self: Http1Server, event: events.Event) -> Generator[Any, Any, None]:

@@ -1,14 +1,14 @@
-"""The certificates that browsers see of intercepted sites: made once for a site, kept in memory and on disk.
+"""The certificates of intercepted sites: made once for a site, kept in memory and on disk.
 
 mitmproxy keeps a hundred of them in memory, for the authority's own key, and signs new ones on the event loop. Here
-they are for an elliptic-curve key of their own, a site that was seen before costs no signature after a restart or in
-another process, and what has to be signed is signed in a thread. `mitmproxy` calls this through its TlsConfig.
+they use an elliptic-curve key of their own, a known site needs no new signature after a restart or in another
+process, and signing runs in a thread. `mitmproxy` calls this through its TlsConfig.
 """
 
 import asyncio
 import hashlib
 import logging
-from collections import OrderedDict
+import random
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -24,21 +24,23 @@ from mitmproxy import certs, connection, ctx, tls
 from mitmproxy.addons.tlsconfig import TlsConfig
 from OpenSSL import crypto
 
-from proxy.trust.authority import Site, leaf_certificate, leaf_key, place_private
-from proxy.trust.identity import name_to_verify
+from proxy.reach.identity import name_to_verify
+from proxy.tls.authority import CertificateSite, leaf_certificate, leaf_key, place_private
+from repair.bounded import BoundedDict
 
 log = logging.getLogger(__name__)
 
 IN_MEMORY = 2000
 ON_DISK = 10_000
-"""Sites whose certificates are kept; anybody may ask for any number of names."""
+"""Sites whose certificates are kept; the limit is needed since clients may request any number of names."""
+_REMOVED_AT_ONCE = 10  # the part that is removed when there are too many
 _RENEW = timedelta(days=7)
 
 
-class Unseen(LookupError):
+class UnknownSite(LookupError):
     """There is no certificate for this site in memory."""
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: CertificateSite) -> None:
         super().__init__(site.common_name)
         self.site = site
 
@@ -54,24 +56,24 @@ class _KeptCert(certs.Cert):
         return self._converted
 
 
-class Certificates(certs.CertStore):
-    """Takes the place of mitmproxy's store. `get_cert` looks into memory only; `make` blocks."""
+class SiteCertificates(certs.CertStore):
+    """Replaces mitmproxy's store. `get_cert` uses only memory; `make` blocks."""
 
     def __init__(self, store: certs.CertStore, folder: Path) -> None:
         vars(self).update(vars(store))  # mitmproxy 12 makes one of more than 11 does; an admin's own stay
-        self._in_memory: OrderedDict[Site, certs.CertStoreEntry] = OrderedDict()
+        self._in_memory = BoundedDict[CertificateSite, certs.CertStoreEntry](IN_MEMORY)
         self._folder: Path | None = folder / "sites"
         try:
             self._folder.mkdir(mode=0o700, exist_ok=True)
             self._room = ON_DISK - sum(1 for _ in self._folder.iterdir())
             self._key = leaf_key(folder / "sites-key.pem")
         except OSError as error:
-            log.warning("certificates of sites are not kept: %s", error)
+            log.warning("cannot store site certificates on disk, keeping them in memory: %s", error)
             self._folder, self._key = None, ec.generate_private_key(ec.SECP256R1())
         self._of_all = self._marks()
 
     def _marks(self) -> bytes:
-        """What tells certificates of this authority and key from any other."""
+        """Identifies the certificates of this authority and key."""
         public = self._key.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
         return self.default_ca._cert.fingerprint(SHA256()) + public
 
@@ -82,17 +84,17 @@ class Certificates(certs.CertStore):
         organization: str | None = None,
         *further: Any,
     ) -> certs.CertStoreEntry:
-        """Raises Unseen."""
+        """Raises UnknownSite."""
         if self.certs:
             return super().get_cert(commonname, sans, organization, *further)
-        site = Site(common_name=commonname, names=tuple(sans), organization=organization)
+        site = CertificateSite(common_name=commonname, names=tuple(sans), organization=organization)
         entry = self._in_memory.get(site)
         if entry is None or not _lasts(entry.cert._cert):
-            raise Unseen(site)
+            raise UnknownSite(site)
         self._in_memory.move_to_end(site)
         return entry
 
-    def keep(self, site: Site, certificate: x509.Certificate) -> None:
+    def keep(self, site: CertificateSite, certificate: x509.Certificate) -> None:
         """In memory."""
         self._in_memory[site] = certs.CertStoreEntry(
             _KeptCert(certificate),
@@ -100,10 +102,8 @@ class Certificates(certs.CertStore):
             self.default_chain_file,
             self.default_chain_certs,
         )
-        while len(self._in_memory) > IN_MEMORY:
-            self._in_memory.popitem(last=False)
 
-    def make(self, site: Site) -> x509.Certificate:
+    def make(self, site: CertificateSite) -> x509.Certificate:
         """From disk, else newly signed."""
         path = self._folder / f"{self._digest(site)}.pem" if self._folder is not None else None
         if path is not None and (kept := _kept_in(path)) is not None:
@@ -111,19 +111,32 @@ class Certificates(certs.CertStore):
         public_key = self._key.public_key()
         authority, key = self.default_ca._cert, self.default_privatekey
         made = leaf_certificate(site, public_key=public_key, authority=authority, key=key)
-        if path is not None and self._room > 0:
+        if path is not None:
             with suppress(OSError):  # it will be signed anew
+                if self._room <= 0:
+                    self._make_room(path.parent)
                 place_private(path, made.public_bytes(Encoding.PEM))
                 self._room -= 1
         return made
 
-    def _digest(self, site: Site) -> str:
-        told = repr((site.common_name, site.names, site.organization)).encode("utf-8", "surrogateescape")
-        return hashlib.blake2b(told, key=hashlib.sha256(self._of_all).digest(), digest_size=20).hexdigest()
+    def _make_room(self, folder: Path) -> None:
+        """Remove some at random, which mostly hits a client that requested many."""
+        kept = list(folder.iterdir())
+        for path in random.sample(kept, min(len(kept), 1 + len(kept) // _REMOVED_AT_ONCE)):
+            path.unlink(missing_ok=True)
+        self._room = ON_DISK - sum(1 for _ in folder.iterdir())
+
+    def _digest(self, site: CertificateSite) -> str:
+        description = repr((site.common_name, site.names, site.organization)).encode(
+            "utf-8", "surrogateescape"
+        )
+        return hashlib.blake2b(
+            description, key=hashlib.sha256(self._of_all).digest(), digest_size=20
+        ).hexdigest()
 
 
 def _kept_in(path: Path) -> x509.Certificate | None:
-    """The certificate in a file; one that is damaged or runs out is removed."""
+    """The certificate in a file; removes a damaged or expiring one."""
     try:
         with suppress(ValueError):
             kept = x509.load_pem_x509_certificate(path.read_bytes())
@@ -140,7 +153,7 @@ def _lasts(certificate: x509.Certificate) -> bool:
     return certificate.not_valid_before_utc < now < certificate.not_valid_after_utc - _RENEW
 
 
-class QuickTls(TlsConfig):
+class FastTls(TlsConfig):
     """mitmproxy's addon over our certificates."""
 
     name = "tlsconfig"
@@ -149,29 +162,31 @@ class QuickTls(TlsConfig):
         self._signing = ThreadPoolExecutor(1, thread_name_prefix="certificates")
 
     def running(self) -> None:
-        """mitmproxy loads its authority here; mostly ours was, before anybody could connect (addons/master.py)."""
+        """mitmproxy loads its authority here; mostly ours was, before anybody could connect
+        (addons/mitm/master.py).
+        """
         if self.certstore is None:
             self.configure(("confdir",))
 
     def configure(self, updated: Any) -> None:
         super().configure(updated)  # type: ignore[no-untyped-call]
-        if self.certstore is not None and not isinstance(self.certstore, Certificates):
-            self.certstore = Certificates(self.certstore, Path(ctx.options.confdir).expanduser())
+        if self.certstore is not None and not isinstance(self.certstore, SiteCertificates):
+            self.certstore = SiteCertificates(self.certstore, Path(ctx.options.confdir).expanduser())
 
     def tls_start_client_now(self, tls_start: tls.TlsData) -> bool:
         try:
             super().tls_start_client(tls_start)
-        except Unseen:
+        except UnknownSite:
             return False
         return True
 
     async def tls_start_client(self, tls_start: tls.TlsData) -> None:  # type: ignore[override]
         try:
             super().tls_start_client(tls_start)
-        except Unseen as unseen:
+        except UnknownSite as unseen:
             loop = asyncio.get_running_loop()
             store = self.certstore
-            if isinstance(store, Certificates):
+            if isinstance(store, SiteCertificates):
                 store.keep(unseen.site, await loop.run_in_executor(self._signing, store.make, unseen.site))
             super().tls_start_client(tls_start)
 

@@ -1,9 +1,9 @@
-"""Names are looked up once for all who ask, and no domain's name servers can keep everybody else's waiting.
+"""Shared DNS lookups, limited per domain, so that one domain's slow name servers do not delay all other names.
 
-A look-up occupies a thread until the system's resolver gives up, which can take half a minute, and a page may ask
-for hundreds of names under a domain whose name server says nothing. So the look-ups of one registrable domain wait
-for each other, those that nobody waits for any more are not begun, and a name that was not found is not asked for
-again at once. mitmproxy opens connections by way of asyncio, which asks the event loop: `install` stands there.
+A lookup occupies a thread until the system's resolver gives up, which can take half a minute, and a page may use
+hundreds of names under a domain whose name server does not answer. So the lookups of one registrable domain queue,
+those that no request waits for any more are skipped, and a name that was not found is not looked up again at once.
+mitmproxy opens connections through asyncio, which resolves names in the event loop: `install` replaces that.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from repair.urls import site
+from repair.text.urls import site
 
 _THREADS = 64
 _AT_ONCE = 4
@@ -28,21 +28,21 @@ _Answer = list[tuple[Any, ...]]
 
 @dataclass(slots=True, kw_only=True)
 class _Domain:
-    """The turns of one domain, kept while anybody asks for its names."""
+    """Limits the lookups of one domain; kept while any of its names is looked up."""
 
-    turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
-    asked: int = 0
+    slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_AT_ONCE))
+    pending: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
-class _Asked:
-    """A look-up that is waited for, or under way."""
+class _Lookup:
+    """A lookup that is running or queued, shared by all that wait for it."""
 
     task: asyncio.Task[_Answer]
     waiting: int = 0
 
 
-class Lookups:
+class DnsLookups:
     """Answers `getaddrinfo` for an event loop."""
 
     def __init__(
@@ -55,7 +55,7 @@ class Lookups:
         self._look_up = look_up
         self._executor = executor or ThreadPoolExecutor(_THREADS, thread_name_prefix="dns")
         self._clock = clock
-        self._asked: dict[_Question, _Asked] = {}
+        self._lookups: dict[_Question, _Lookup] = {}
         self._begun: set[_Question] = set()
         self._domains: dict[str, _Domain] = {}
         self._not_found: dict[_Question, tuple[float, str, int | None]] = {}
@@ -72,34 +72,34 @@ class Lookups:
         """As the event loop's own; raises socket.gaierror."""
         question = (host, port, family, type, proto, flags)
         self._raise_if_not_found(question)
-        asked = self._asked.get(question)
-        if asked is None:
-            asked = self._asked[question] = _Asked(task=asyncio.ensure_future(self._ask(question)))
-            asked.task.add_done_callback(_taken_note_of)
-        asked.waiting += 1
+        lookup = self._lookups.get(question)
+        if lookup is None:
+            lookup = self._lookups[question] = _Lookup(task=asyncio.ensure_future(self._ask(question)))
+            lookup.task.add_done_callback(_taken_note_of)
+        lookup.waiting += 1
         try:
-            return await asyncio.shield(asked.task)
+            return await asyncio.shield(lookup.task)
         finally:
-            asked.waiting -= 1
+            lookup.waiting -= 1
             # One that has its thread goes on: its domain's turn ends with the thread, not before.
-            if not asked.waiting and question not in self._begun:
-                asked.task.cancel()
-                self._forget(question, asked)
+            if not lookup.waiting and question not in self._begun:
+                lookup.task.cancel()
+                self._forget(question, lookup)
 
-    def _forget(self, question: _Question, asked: _Asked) -> None:
-        if self._asked.get(question) is asked:
-            del self._asked[question]
+    def _forget(self, question: _Question, lookup: _Lookup) -> None:
+        if self._lookups.get(question) is lookup:
+            del self._lookups[question]
 
     async def _ask(self, question: _Question) -> _Answer:
         name = _domain_of(question[0])
         domain = self._domains.setdefault(name, _Domain())
-        domain.asked += 1
+        domain.pending += 1
         try:
-            async with domain.turns:
+            async with domain.slots:
                 return await self._in_a_thread(question)
         finally:
-            domain.asked -= 1
-            if not domain.asked:
+            domain.pending -= 1
+            if not domain.pending:
                 del self._domains[name]
 
     async def _in_a_thread(self, question: _Question) -> _Answer:
@@ -113,7 +113,7 @@ class Lookups:
             raise socket.gaierror(socket.EAI_NONAME, f"not a host name: {error}") from error
         finally:
             self._begun.discard(question)
-            self._asked.pop(question, None)
+            self._lookups.pop(question, None)
 
     def _remember(self, question: _Question, error: socket.gaierror) -> None:
         if len(self._not_found) >= _MOST_NOT_FOUND:

@@ -1,11 +1,10 @@
-"""Waiting for slow readers, where there is anything to wait for.
+"""Backpressure: drains only connections with unsent data.
 
-After every piece of data mitmproxy asks each connection whether what was written to it has gone out, through a lock
-and a coroutine each. Mostly it has, and the connection is well: then there is nothing to ask. That one is broken is
-noticed by asking, too.
+After every piece of data mitmproxy drains each connection, through a lock and a coroutine each. Mostly nothing is
+unsent and the connection is fine: then we skip it. Draining also detects broken connections.
 
-An origin that ends an upload with its answer (413) may have sent it when our next piece meets a closed connection:
-what it said is read before the connection is given up.
+An origin that ends an upload with its response (413) may have sent it when our next piece meets a closed connection:
+we read the response before we close the connection.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from mitmproxy.connection import Server
 from mitmproxy.proxy import events
 from mitmproxy.proxy.server import ConnectionHandler, ConnectionIO
 
-from addons.internals.http2 import wait_for_others
+from addons.mitm.http2 import wait_for_others
 from proxy.errors import StartError
 
 _LAST_WORDS_BYTES = 256 * 1024
@@ -65,7 +64,7 @@ def _is_well(writer: object, reader: object) -> bool:
 
 
 def install() -> None:
-    """Have mitmproxy wait only for who has to be waited for. Raises StartError when its internals have changed."""
+    """Drain only connections with a response in flight. Raises StartError when its internals have changed."""
     if not asyncio.iscoroutinefunction(_drain_writers):
         raise StartError("this mitmproxy is not supported: ConnectionHandler.drain_writers is no coroutine")
     ConnectionHandler.drain_writers = drain_writers  # type: ignore[method-assign]

@@ -1,25 +1,29 @@
-"""The same answers with less work, for what mitmproxy asks itself some thirty times a request: header fields, hosts.
+"""Faster versions of functions that mitmproxy calls about thirty times per request: header fields, hosts.
 
-A lookup of a header field goes through five calls and, when it is not there, an exception; here a block of fields is
-sorted by name once, and again only when it has changed. The request line is parsed twice, with the host encoded and
-decoded three times; the hosts that a school asks are few. Names of fields are checked letter by letter each time they
-come, and few are new. A context is copied for every request, and with it a connection to nowhere is made and thrown
-away. `install` checks that the shortcuts lead to the same place.
+A header lookup takes five calls and, for a missing field, an exception; here the fields are indexed by name once, and
+again only after a change. The request line is parsed twice, with the host encoded and decoded three times; a school
+uses few hosts, so we cache them. Field names are checked letter by letter each time, and few are new. A context is
+copied for every request, and with it an unused connection is created. The length of a body is computed five times per
+request; an option is copied twice at each read. `install` checks that our versions return the same.
 
-One is more than a shortcut: mitmproxy turns names such as xn--strae-oqa.test into Unicode by the rules of 2003, and
-refuses all that later rules allow. Here they stay as they are, which is how they are looked up, verified and stored.
+One also changes the result: mitmproxy decodes names such as xn--strae-oqa.test by the rules of 2003, and refuses
+names that later rules allow. Here they stay in ASCII, as they are resolved, verified and stored.
 """
 
+import copy
 import re
+from collections.abc import Generator
 from functools import lru_cache
 from typing import Any
 
 from mitmproxy import options
 from mitmproxy.connection import Client
-from mitmproxy.http import Headers, Message
+from mitmproxy.http import Headers, Message, Request, Response
 from mitmproxy.net import check
-from mitmproxy.net.http import url, validate
+from mitmproxy.net.http import http1, url, validate
 from mitmproxy.net.http.http1 import read
+from mitmproxy.optmanager import _Option, unset
+from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import http as layers
 
@@ -39,9 +43,15 @@ _FRAMING = frozenset({b"transfer-encoding", b"content-length"})
 _LENGTH = re.compile(rb"0|[1-9][0-9]{0,15}")
 _PROBE = b"GET http://school.test:8080/a?b=c HTTP/1.1"
 
+_COMMANDS = ("ReceiveHttp", "SendHttp", "DropStream", "GetHttpConnection", "RegisterHttpConnection")
+_AS_TOLD = frozenset({b"GET", b"POST"})
+"""Methods whose answer is as long as it says."""
+
 RequestLine = tuple[str, int, bytes, bytes, bytes, bytes, bytes]
 _read_request_line = read._read_request_line
 _validate_headers = validate.validate_headers
+_expected_body_size = read.expected_http_body_size
+_connection_close = read.connection_close
 _fork = Context.fork
 _parse_authority = url.parse_authority
 _is_valid_host = check.is_valid_host
@@ -49,34 +59,34 @@ _is_valid_host = check.is_valid_host
 
 def get_all(self: Headers, name: str | bytes) -> list[str]:
     """Every value of a field."""
-    found = _by_name(self).get(_wanted(name))
+    found = fields_by_name(self).get(_field_name(name))
     return [value.decode("utf-8", "surrogateescape") for value in found] if found else []
 
 
 def get(self: Headers, name: str | bytes, default: Any = None) -> Any:
     """The values of a field, joined."""
-    found = _by_name(self).get(_wanted(name))
+    found = fields_by_name(self).get(_field_name(name))
     return b", ".join(found).decode("utf-8", "surrogateescape") if found else default
 
 
 def contains(self: Headers, name: object) -> bool:
-    return isinstance(name, str | bytes) and _wanted(name) in _by_name(self)
+    return isinstance(name, str | bytes) and _field_name(name) in fields_by_name(self)
 
 
 @lru_cache(maxsize=_NAMES)
-def _wanted(name: str | bytes) -> bytes:
+def _field_name(name: str | bytes) -> bytes:
     return (name.encode("utf-8", "surrogateescape") if isinstance(name, str) else name).lower()
 
 
-def _by_name(headers: Headers) -> dict[bytes, list[bytes]]:
+def fields_by_name(headers: Headers) -> dict[bytes, list[bytes]]:
     """The values by lower-case name. `fields` is never changed in place: another tuple tells of other fields."""
-    known, fields = vars(headers).get(_SORTED), headers.fields
+    known, fields = headers.__dict__.get(_SORTED), headers.fields
     if known is not None and known[0] is fields:
         return known[1]  # type: ignore[no-any-return]
     by_name: dict[bytes, list[bytes]] = {}
     for name, value in fields:
         by_name.setdefault(name.lower(), []).append(value)
-    vars(headers)[_SORTED] = (fields, by_name)
+    headers.__dict__[_SORTED] = (fields, by_name)
     return by_name
 
 
@@ -84,7 +94,7 @@ def validate_headers(message: Message) -> None:
     """Raises ValueError. Names that were found valid before are not looked at again, nor is plain framing."""
     framing = [value for name, value in message.headers.fields if not _is_plain(name)]
     if framing:
-        by_name = _by_name(message.headers)
+        by_name = fields_by_name(message.headers)
         if by_name.get(b"content-length") != framing or len(framing) > 1 or not _LENGTH.fullmatch(framing[0]):
             _validate_headers(message)
 
@@ -93,6 +103,62 @@ def validate_headers(message: Message) -> None:
 def _is_plain(name: bytes) -> bool:
     """Whether a field has a valid name and does not tell where a message ends."""
     return _NAME.fullmatch(name) is not None and name.lower() not in _FRAMING
+
+
+def expected_body_size(request: Request, response: Response | None = None) -> int | None:
+    """As mitmproxy's, which asks some ten questions, five times for each request. Raises ValueError."""
+    if response is None:
+        if _FRAMING.isdisjoint(fields_by_name(request.headers)):
+            return 0
+    elif response.data.status_code == 200 and request.data.method in _AS_TOLD:
+        by_name = fields_by_name(response.headers)
+        lengths = by_name.get(b"content-length", ())
+        if len(lengths) == 1 and b"transfer-encoding" not in by_name and _LENGTH.fullmatch(lengths[0]):
+            return int(lengths[0])
+    return _expected_body_size(request, response)
+
+
+def connection_close(version: str | bytes, headers: Headers) -> bool:
+    """Whether a message is the last on its connection."""
+    if b"connection" not in fields_by_name(headers) and version in ("HTTP/1.1", b"HTTP/1.1"):
+        return False
+    return _connection_close(version, headers)  # type: ignore[no-any-return]
+
+
+def current_value(self: _Option) -> Any:
+    """The value of an option; only of what could be changed a copy, where mitmproxy makes two."""
+    value = self._default if self.value is unset else self.value
+    return value if value is None or isinstance(value, bool | int | str) else copy.deepcopy(value)
+
+
+def event_to_child(self: layers.HttpLayer, child: Any, event: events.Event) -> Generator[Any, Any, None]:
+    """Hand an event on, and carry out what comes of it: mitmproxy's, with what is frequent asked first."""
+    for command in child.handle_event(event):
+        kind = type(command)
+        if kind is commands.SendData:
+            yield command
+            continue
+        if command.blocking or isinstance(command, commands.RequestWakeup):
+            self.command_sources[command] = child
+        if kind is layers.ReceiveHttp:
+            told = command.event
+            if isinstance(told, layers.RequestHeaders):
+                yield from self.make_stream(told.stream_id)
+            stream = self.streams.get(told.stream_id)  # it may be done with already
+            if stream is not None:
+                yield from self.event_to_child(stream, told)
+        elif kind is layers.SendHttp:
+            yield from self.event_to_child(self.connections[command.connection], command.event)
+        elif kind is layers.DropStream:
+            self.streams.pop(command.stream_id, None)
+        elif kind is layers.GetHttpConnection:
+            yield from self.get_connection(command)
+        elif kind is layers.RegisterHttpConnection:
+            yield from self.register_connection(command)
+        else:
+            if isinstance(command, commands.OpenConnection):
+                self.connections[command.connection] = child
+            yield command
 
 
 def fork(self: Context) -> Context:
@@ -151,6 +217,14 @@ def install() -> None:
         raise StartError("this mitmproxy is not supported: headers are validated in another way")
     if parse_authority(b"school.test:80", True) != ("school.test", 80):
         raise StartError("this mitmproxy is not supported: hosts are read in another way")
+    asked, told = Request.make("GET", "http://school.test/"), Response.make(200, b"abc")
+    sizes = (expected_body_size(asked), expected_body_size(asked, told))
+    if sizes != (_expected_body_size(asked), _expected_body_size(asked, told)):
+        raise StartError("this mitmproxy is not supported: bodies are measured in another way")
+    if {*_COMMANDS} - {*vars(layers)} or {"value", "_default"} - {*_Option.__slots__}:
+        raise StartError(
+            "this mitmproxy is not supported: other commands of its HTTP layer, or other options"
+        )
     context = Context(Client(peername=("", 0), sockname=("", 0)), options.Options())
     if vars(fork(context)) != vars(_fork(context)):
         raise StartError("this mitmproxy is not supported: a Context holds something else")
@@ -158,6 +232,10 @@ def install() -> None:
     Headers.get = get  # type: ignore[method-assign,assignment]
     Headers.__contains__ = contains  # type: ignore[method-assign,assignment]
     read._read_request_line = read_request_line
+    for module in (read, http1):
+        vars(module).update(expected_http_body_size=expected_body_size, connection_close=connection_close)
+    layers.HttpLayer.event_to_child = event_to_child  # type: ignore[method-assign]
+    _Option.current = current_value  # type: ignore[method-assign]
     url.parse_authority = parse_authority  # type: ignore[assignment]
     check.is_valid_host = is_valid_host
     layers.validate_headers = validate_headers

@@ -1,11 +1,11 @@
-"""An HTTP layer that may answer a request before mitmproxy's own machinery has looked at it.
+"""The fast path's HTTP layer: answers a request before mitmproxy parses it.
 
-While an HTTP/1 connection is idle, each piece of data is first shown to whoever answers (addons/quick.py). An answer
-is sent at once, and no flow comes into being; without one, the very same bytes go to mitmproxy's layer, and until the
-connection is idle again so does everything else. A request that arrives in pieces is therefore never answered here.
+While an HTTP/1 connection is idle, each piece of data first goes to the fast path (addons/fastpath.py). Its response
+is sent at once, without a flow. Otherwise the same bytes go to mitmproxy's layer, and so does everything else until
+the connection is idle again. So a request that arrives in pieces is never answered here.
 
-mitmproxy builds its layers in many places; `quickened` turns those for HTTP into ours once the `next_layer` hook has
-chosen them. `check` looks at the internals this relies on.
+mitmproxy builds its layers in many places; `with_fast_path` turns those for HTTP into ours once the `next_layer` hook
+has chosen them. `check` looks at the internals this relies on.
 """
 
 import logging
@@ -20,7 +20,7 @@ from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 from mitmproxy.proxy.layers.http._http1 import Http1Server
 
 from proxy.errors import StartError
-from proxy.trust.identity import identify
+from proxy.reach.identity import identify
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ _MODES = frozenset({"regular", "upstream"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LayerTarget:
     """What requests on a connection are for: the site at `base`; with None, what each of them names itself.
 
     `hosts` are the ways to write that site in a Host field; `ourselves` are those for this very proxy. The slow path
@@ -41,19 +41,19 @@ class Place:
     ourselves: frozenset[str]
 
 
-Answer = Callable[[Client, Place, bytes], bytes | None]
+Answer = Callable[[Client, LayerTarget, bytes], bytes | None]
 """The whole answer to what has just arrived, or None."""
 
 
-class QuickLayer(HttpLayer):
-    """mitmproxy's layer, which asks `answer` first. Made of one of mitmproxy's by `quickened`."""
+class FastPathLayer(HttpLayer):
+    """mitmproxy's layer, which asks `answer` first. Made of one of mitmproxy's by `with_fast_path`."""
 
     answer: Answer
-    place: Place | None
+    place: LayerTarget | None
 
     def handle_event(self, event: events.Event) -> Generator[commands.Command, Any, None]:
         if type(event) is events.DataReceived and self.place is not None and self._is_idle(event):
-            answered = self._answered(event.data)
+            answered = self._try_answer(event.data)
             if answered is not None:
                 return _send(event.connection, answered)
         return super().handle_event(event)
@@ -68,11 +68,11 @@ class QuickLayer(HttpLayer):
             and event.connection is self.context.client
         )
 
-    def _answered(self, data: bytes) -> bytes | None:
+    def _try_answer(self, data: bytes) -> bytes | None:
         try:
             return self.answer(self.context.client, self.place, data)  # type: ignore[arg-type]
         except Exception:  # whatever fails there, there is another way to answer
-            log.exception("no quick answer")
+            log.exception("fast path failed")
             return None
 
 
@@ -80,26 +80,26 @@ def _send(connection: Any, data: bytes) -> Generator[commands.Command, Any, None
     yield commands.SendData(connection, data)
 
 
-def quickened(chosen: layer.Layer | None, answer: Answer) -> None:
+def with_fast_path(chosen: layer.Layer | None, answer: Answer) -> None:
     """Give the HTTP layer of a stack that was just chosen, if there is one, to `answer`."""
     while isinstance(chosen, tunnel.TunnelLayer):
         chosen = chosen.child_layer
     if type(chosen) is HttpLayer:
-        chosen.__class__ = QuickLayer
-        quick: Any = chosen
-        quick.answer = answer
-        quick.place = place_of(chosen.context, chosen.mode)
+        chosen.__class__ = FastPathLayer
+        layer_with_answer: Any = chosen
+        layer_with_answer.answer = answer
+        layer_with_answer.place = place_of(chosen.context, chosen.mode)
 
 
-def place_of(context: Context, mode: HTTPMode) -> Place | None:
+def place_of(context: Context, mode: HTTPMode) -> LayerTarget | None:
     """None where the site is not known for sure from the connection and the request line."""
     client, server = context.client, context.server
     if client.proxy_mode.type_name not in _MODES:
         return None
     host, port = client.sockname[:2]
-    ourselves = _written("http", host.removeprefix("::ffff:"), port)
+    ourselves = _host_spellings("http", host.removeprefix("::ffff:"), port)
     if mode is not HTTPMode.transparent:
-        return Place(base=None, hosts=frozenset(), ourselves=ourselves)
+        return LayerTarget(base=None, hosts=frozenset(), ourselves=ourselves)
     if server.address is None:
         return None
     name, port = server.address[:2]
@@ -107,10 +107,10 @@ def place_of(context: Context, mode: HTTPMode) -> Place | None:
     identity = identify(scheme=scheme, host=name, port=port, sni=sni)
     if identity.contradicted or (identity.scheme == "http" and identity.authority in ourselves):
         return None
-    return Place(base=identity.base, hosts=frozenset({identity.authority}), ourselves=ourselves)
+    return LayerTarget(base=identity.base, hosts=frozenset({identity.authority}), ourselves=ourselves)
 
 
-def _written(scheme: str, host: str, port: int) -> frozenset[str]:
+def _host_spellings(scheme: str, host: str, port: int) -> frozenset[str]:
     full = f"{host}:{port}"
     return frozenset({full, host} if port == _DEFAULT_PORTS[scheme] else {full})
 

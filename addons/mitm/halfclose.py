@@ -1,19 +1,19 @@
-"""Clients that leave right behind their request: what has arrived whole is carried to its site all the same.
+"""Clients that disconnect right after a request: a complete request is still forwarded to its site.
 
-A page that is left sends its last words (`sendBeacon`, `fetch` with `keepalive`) and closes. mitmproxy gives up a
-request as soon as its client closes, mostly before a connection to the site is there. So a client that has said all,
-and was answered nothing yet, is taken to have left only after a while; if its answer comes before, that is sent, and
-the connection ends with it. Of HTTP/2 this is not true: there a browser takes its requests back one by one.
+A page that the user leaves sends a last request (`sendBeacon`, `fetch` with `keepalive`) and closes. mitmproxy drops
+a request as soon as its client closes, mostly before it has a connection to the site. So a client with a complete
+request and no response yet counts as gone only after a while. If the response comes before, it is sent, and the
+connection closes. HTTP/2 does not need this: there a browser cancels its requests one by one.
 """
 
 from collections.abc import Callable, Generator
 from typing import Any
-from weakref import WeakSet
 
-from mitmproxy.connection import Connection, ConnectionState
+from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.layers.http._http1 import Http1Server
 
+from addons.mitm.connectionset import ConnectionSet
 from proxy.errors import StartError
 
 Steps = Generator[Any, Any, None]
@@ -28,7 +28,7 @@ _SAFE = frozenset({"GET", "HEAD"})
 _NEEDED = ("wait", "mark_done", "done", "read_headers", "_handle_event")
 _OURS = "linkmend_lets_leave"
 
-_left: WeakSet[Connection] = WeakSet()
+_left = ConnectionSet()
 
 
 def _waiting(
@@ -73,7 +73,7 @@ def _end(self: Http1Server) -> Steps:
     if self.conn in _left:
         _left.discard(self.conn)
         if self.state == self.wait and self.response is None:
-            yield from _unwrapped(Http1Server.wait)(self, events.ConnectionClosed(self.conn))
+            yield from _unwrap(Http1Server.wait)(self, events.ConnectionClosed(self.conn))
         elif self.state == self.read_headers:
             self.state = self.done
             yield commands.CloseConnection(self.conn)
@@ -81,14 +81,19 @@ def _end(self: Http1Server) -> Steps:
 
 def _marking(mark_done: Callable[..., Steps]) -> Callable[..., Steps]:
     def marking(self: Http1Server, *, request: bool = False, response: bool = False) -> Steps:
-        yield from mark_done(self, request=request, response=response)
-        # What it has asked for in one go with this is still answered.
-        if self.conn in _left and self.state == self.read_headers and not self.buf:
-            _left.discard(self.conn)
-            self.state = self.done
-            yield commands.CloseConnection(self.conn)
+        steps = mark_done(self, request=request, response=response)
+        return _mark_and_leave(self, steps) if self.conn in _left else steps
 
     return marking
+
+
+def _mark_and_leave(self: Http1Server, steps: Steps) -> Steps:
+    yield from steps
+    # What it has asked for in one go with this is still answered.
+    if self.conn in _left and self.state == self.read_headers and not self.buf:
+        _left.discard(self.conn)
+        self.state = self.done
+        yield commands.CloseConnection(self.conn)
 
 
 def install() -> None:
@@ -104,5 +109,5 @@ def install() -> None:
             setattr(Http1Server, name, wrapped)
 
 
-def _unwrapped(wrapped: Any) -> Callable[[Http1Server, events.Event], Steps]:
+def _unwrap(wrapped: Any) -> Callable[[Http1Server, events.Event], Steps]:
     return getattr(wrapped, _OURS, wrapped)  # type: ignore[no-any-return]

@@ -1,9 +1,9 @@
-"""How the head of an HTTP/1 message is read: strictly from clients, as browsers do from origins (docs/http.md).
+"""Parses the head of an HTTP/1 message: strictly from clients, like browsers from origins (docs/http.md).
 
-mitmproxy trims from the ends of a value whatever Python takes for white space, of which HTTP knows two kinds: `true`
-with a form feed after it became `true`, which means something else. Values are left as they are here. What browsers
-forgive an origin is put right before it is passed on: a space before the colon, the same Content-Length twice, lines
-that are no fields, a head that ends with the connection.
+mitmproxy strips all of Python's white space from values, but HTTP has only two kinds: `true` with a form feed became
+`true`, which means something else. Here values stay as they are. Errors of origins that browsers tolerate are
+corrected before the response is forwarded: a space before the colon, the same Content-Length twice, lines that are no
+fields, a head that ends with the connection.
 """
 
 import re
@@ -39,7 +39,14 @@ def read_headers(lines: list[bytes]) -> http.Headers:
         if not colon or not name or line[0] in _BLANK:
             raise ValueError(f"Invalid header line: {line!r}")
         fields.append((name, value.strip(_BLANK)))
-    return http.Headers(fields)
+    return _make_headers(fields)
+
+
+def _make_headers(fields: list[tuple[bytes, bytes]]) -> http.Headers:
+    """What `Headers(fields)` makes, without a look at each field: these are pairs of bytes."""
+    headers = http.Headers.__new__(http.Headers)
+    headers.fields = tuple(fields)
+    return headers
 
 
 def read_request_head(lines: list[bytes]) -> http.Request:

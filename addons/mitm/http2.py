@@ -1,21 +1,21 @@
-"""HTTP/2 connections take turns, waste nobody's time, and are sent no more than their other end takes.
+"""Limits of HTTP/2 connections: fair scheduling, protection against floods, and flow control.
 
-One connection of HTTP/2 carries many requests, and frames that are none. mitmproxy handles all that has arrived
-before anybody else comes to their turn, takes any number of frames that cost work and lead nowhere (streams that are
-reset at once, pings, settings), and buffers what a peer does not read, without a bound. Here
+One HTTP/2 connection carries many requests and control frames. mitmproxy handles all received frames before any other
+connection, accepts any number of useless frames (streams that are reset at once, pings, settings), and buffers
+without limit what a peer does not read. Here
 
-- a few frames are handled at a time; what is left waits until others had their turn, and nothing more is read;
-- frames that lead nowhere are counted, and whoever sends them without end is let go;
-- a peer gets leave to send more on a stream only as far as the other side has taken what came before.
+- a few frames are handled at a time; the rest waits until other connections had their turn, and nothing more is read;
+- useless frames are counted, and a peer that floods us with them is disconnected;
+- a peer may send more on a stream only as far as the other side has read the earlier data.
 
-It is the same for clients and for origins. `install` checks the internals this relies on.
+This holds for clients and for origins. `install` checks the internals this relies on.
 """
 
 import asyncio
 import time
 from collections.abc import Callable, Generator
 from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 import h2.errors
 import h2.exceptions
@@ -26,6 +26,7 @@ from mitmproxy.proxy.layers.http._http2 import Http2Client, Http2Connection, Htt
 from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
 from mitmproxy.proxy.server import ConnectionHandler
 
+from addons.mitm.connectionset import ConnectionSet
 from proxy.errors import StartError
 
 Steps = Generator[Any, Any, None]
@@ -37,7 +38,7 @@ IDLE_FRAMES, IDLE_FRAMES_PER_S = 1000, 100
 WINDOW_BYTES = 2 * 1024 * 1024
 """What a peer may send on one stream ahead of the other side."""
 MOST_WAITING = 64
-"""Pieces of at most 16 KiB that wait for a slow reader on one stream, before its origin is read no further."""
+"""Pieces of at most 16 KiB that wait for a slow client on one stream, before its origin is read no further."""
 _LOOK_AGAIN_S = 0.005
 _PREFACE = 24  # bytes that a client sends ahead of its first frame
 _HEAD = 9
@@ -48,12 +49,12 @@ _STATE = "linkmend_turns"
 _OURS = "linkmend_wrapped"
 
 _speaking: "WeakKeyDictionary[Connection, Http2Connection]" = WeakKeyDictionary()
-_waiting_turn: WeakSet[Connection] = WeakSet()
+_waiting_turn = ConnectionSet()
 _feeding: "WeakKeyDictionary[Connection, set[int]]" = WeakKeyDictionary()
 """Origins of HTTP/1, and the streams of the client for which they send faster than it reads."""
 
 
-class Frames:
+class Http2Frames:
     """Finds out where frames begin in what one peer sends, and how many of them lead nowhere."""
 
     def __init__(self, preface: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -115,12 +116,12 @@ class _Turns:
     """What one connection has to wait for."""
 
     def __init__(self, preface: int) -> None:
-        self.frames = Frames(preface)
+        self.frames = Http2Frames(preface)
         self.data = b""
         self.next_turn: commands.RequestWakeup | None = None
         self.closed: events.ConnectionClosed | None = None
         self.owed: dict[int, int] = {}
-        """Bytes by stream that were taken, and that its sender is not told of yet."""
+        """Bytes by stream that were taken, and not yet acknowledged to the sender."""
         self.next_look: commands.RequestWakeup | None = None
 
 
@@ -252,7 +253,7 @@ def is_ahead(connection: Connection, client: Connection) -> bool:
 
 
 async def wait_for_others(handler: ConnectionHandler) -> None:
-    """To be called by whoever reads a connection, before reading on."""
+    """Call this before reading more from a connection."""
     if not _waiting_turn and not _feeding:
         return
     reading = asyncio.current_task()

@@ -1,12 +1,12 @@
-"""Hooks that need not wait are run where they arise, instead of each in a task of its own.
+"""Runs hooks that need not wait directly, instead of each in its own task.
 
-mitmproxy's handler of a connection makes a task for every hook, names it, and comes back through its lock when it is
-done: four times a request, for hooks that mostly look at a flow and go on. So between the handler and its layers
-stands an object that runs what can be run at once and tells the layers that it is done; all else the handler gets.
-Streams do the same for their own hooks (addons/internals/streams.py): they find `begin` in their context.
+mitmproxy's connection handler makes a task for every hook and returns through a lock: four times per request, for
+hooks that mostly only look at a flow. So an object between the handler and its layers runs what can be run at once
+and reports to the layers that it is done; the handler gets everything else. Streams do the same for their own hooks
+(addons/mitm/streams.py): they find `begin` in their context.
 
-The same object leaves out the two topmost layers once they do nothing but hand on what passes, which is for ever, and
-sends the head and the body of an answer in one go: each write is a system call, and wakes up who reads.
+The same object skips the two topmost layers once they only forward events, and sends the head and the body of a
+response in one write: each write is a system call, and wakes the receiver.
 """
 
 from collections import deque
@@ -47,13 +47,13 @@ class InlineHooks:
 
     def handle_event(self, event: events.Event) -> Generator[commands.Command, Any, None]:
         if not self._is_shortest:
-            self._top = _shortened(self._top)
+            self._top = _first_active_layer(self._top)
             self._is_shortest = isinstance(self._top, HttpLayer)
         if type(event) is events.DataReceived and type(event.connection) is Client:
             self.received += len(event.data)
-        return joined(self._handled(event))
+        return join_hooks(self._handle(event))
 
-    def _handled(self, event: events.Event) -> Generator[commands.Command, Any, None]:
+    def _handle(self, event: events.Event) -> Generator[commands.Command, Any, None]:
         waiting = deque((event,))
         while waiting:
             for command in self._top.handle_event(waiting.popleft()):
@@ -63,7 +63,7 @@ class InlineHooks:
                     waiting.append(events.HookCompleted(command))
 
 
-def joined(steps: Iterable[commands.Command]) -> Generator[commands.Command, Any, None]:
+def join_hooks(steps: Iterable[commands.Command]) -> Generator[commands.Command, Any, None]:
     """The commands, with pieces for one connection that follow each other made one."""
     held: commands.SendData | None = None
     try:
@@ -90,7 +90,7 @@ def joined(steps: Iterable[commands.Command]) -> Generator[commands.Command, Any
         yield held
 
 
-def _shortened(top: Layer) -> Layer:
+def _first_active_layer(top: Layer) -> Layer:
     """The first layer that does anything: the proxy modes and the choice of a layer only hand on once it is made."""
     while not top._paused:
         if isinstance(top, NextLayer) and top.layer is not None and not top.events:

@@ -1,9 +1,9 @@
-"""Interim responses (103 Early Hints, 102, 100) go to the client, and the final one is waited for (RFC 9110 15.2).
+"""Forwards interim responses (103 Early Hints, 102, 100) and waits for the final one (RFC 9110 15.2).
 
-mitmproxy takes an HTTP/1 interim response for the final one: the client then waits for ever. So its reader of
-response heads is wrapped: interim responses are sent to an HTTP/1.1 client at once, past hooks and cache, and dropped
-for other clients. A few of them, that is: an origin that sends nothing else would keep everybody waiting.
-`install` checks the internals this relies on.
+mitmproxy takes an HTTP/1 interim response for the final one: the client then waits for ever. So our response reader
+(addons/mitm/originclient.py) skips them: it sends them to an HTTP/1.1 client at once, past hooks and cache, and
+drops them for other clients. Their number is limited, since an origin could send nothing else. `check` checks the
+internals this relies on.
 """
 
 import re
@@ -24,14 +24,12 @@ from proxy.errors import StartError
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1(?!01)[0-9][0-9][ \r\n]")
 _MOST = 10
 _COUNT = "linkmend_interims"
-_read_headers = Http1Client.read_headers
 
 
-def install() -> None:
-    """Have mitmproxy pass interim responses on. Raises StartError when its internals have changed."""
+def check() -> None:
+    """Raises StartError when mitmproxy's internals have changed."""
     if not callable(getattr(http_layers, "SendHttp", None)) or not hasattr(ReceiveBuffer(), "_data"):
         raise StartError("this mitmproxy is not supported: no SendHttp, or another ReceiveBuffer")
-    Http1Client.read_headers = read_past_interim  # type: ignore[method-assign]
 
 
 def read_past_interim(self: Http1Client, event: events.ConnectionEvent) -> Generator[Any, Any, None]:
@@ -42,7 +40,7 @@ def read_past_interim(self: Http1Client, event: events.ConnectionEvent) -> Gener
             return  # the rest of it is on its way
         _count(self)
         yield from _pass_on(self, [bytes(line) for line in head])
-    yield from _read_headers(self, event)
+    yield from Http1Client.read_headers(self, event)
 
 
 def _count(self: Http1Client) -> None:

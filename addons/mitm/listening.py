@@ -1,7 +1,7 @@
-"""mitmproxy on a socket that is open already: all workers accept from the one that their supervisor holds.
+"""mitmproxy on a socket that is open already: all workers accept from the one that the supervisor holds.
 
 mitmproxy opens its own with `asyncio.start_server(callback, host, port)`, in a method that we take the place of.
-While a worker is replaced, the socket stays open in the supervisor: whoever connects meanwhile waits in its queue.
+While a worker is replaced, the socket stays open in the supervisor: clients that connect meanwhile wait in its queue.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ _QUEUE = 1024
 _AT_ONCE = 1  # connections a worker takes at a time: a burst is shared among all
 
 
-_Place = tuple[int, tuple[Any, ...]]
+_Address = tuple[int, tuple[Any, ...]]
 """An address family, and an address of it as sockets take it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ListenSocket:
     """Listening sockets, and the host and port they were asked for."""
 
     host: str
@@ -42,7 +42,7 @@ class Door:
             each.close()
 
 
-def place_of(mode: str) -> tuple[str, int] | None:
+def listen_address(mode: str) -> tuple[str, int] | None:
     """Host and port that a mode (`regular@HOST:PORT`) listens on; None when several processes cannot share that."""
     try:
         spec = mode_specs.ProxyMode.parse(mode)
@@ -62,18 +62,18 @@ _SHARED = (
 )
 
 
-def opened(host: str, port: int) -> Door:
+def open_listen_socket(host: str, port: int) -> ListenSocket:
     """Listen on all addresses of a host, as asyncio would; `::` and no host are IPv4 and IPv6. Raises StartError."""
     try:
-        return Door(host, port, _opened(host, port))
+        return ListenSocket(host, port, _open_sockets(host, port))
     except OSError as error:
         why = f"[Errno {error.errno}] {error.strerror}"
         raise StartError(f"cannot listen on {host}:{port}: {why}") from error
 
 
-def _opened(host: str, port: int) -> tuple[socket.socket, ...]:
+def _open_sockets(host: str, port: int) -> tuple[socket.socket, ...]:
     sockets: list[socket.socket] = []
-    for number, (family, address) in enumerate(_places(host, port)):
+    for number, (family, address) in enumerate(_addresses(host, port)):
         try:
             sockets.append(_listening(family, (address[0], _port_of(sockets, port), *address[2:])))
         except OSError as error:
@@ -86,13 +86,13 @@ def _opened(host: str, port: int) -> tuple[socket.socket, ...]:
     return tuple(sockets)
 
 
-_V4: _Place = (socket.AF_INET, ("0.0.0.0", 0))  # noqa: S104
-_V6: _Place = (socket.AF_INET6, ("::", 0, 0, 0))
+_V4: _Address = (socket.AF_INET, ("0.0.0.0", 0))  # noqa: S104
+_V6: _Address = (socket.AF_INET6, ("::", 0, 0, 0))
 _BOTH = {"": (_V4, _V6), "::": (_V6, _V4)}
 _NO_FAMILY = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL, errno.EPROTONOSUPPORT})
 
 
-def _places(host: str, port: int) -> Iterable[_Place]:
+def _addresses(host: str, port: int) -> Iterable[_Address]:
     if host in _BOTH:
         return _BOTH[host]
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
@@ -118,24 +118,19 @@ def _listening(family: int, address: tuple[Any, ...]) -> socket.socket:
     return each
 
 
-class Listening:
-    """Has mitmproxy accept from open sockets, wherever it wants to listen on the address they were opened for."""
+def accept_from(opened: ListenSocket) -> None:
+    """Have mitmproxy accept from open sockets where it would listen on their address. Raises StartError when this
+    mitmproxy listens in another way."""
+    listen_on_both()
+    own = _mitmproxys_own()
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    async def listen(instance: Any, host: str, port: int) -> list[Any]:
+        if (host, port) != (opened.host, opened.port):
+            return await own(instance, host, port)
+        return await _accepting(instance.handle_stream, opened.sockets)
 
-    def install(self) -> None:
-        """Raises StartError when this mitmproxy listens in another way."""
-        listen_on_both()
-        own = _mitmproxys_own()
-
-        async def listen(instance: Any, host: str, port: int) -> list[Any]:
-            if (host, port) != (self._door.host, self._door.port):
-                return await own(instance, host, port)
-            return await _accepting(instance.handle_stream, self._door.sockets)
-
-        vars(listen)[_OURS] = True
-        mode_servers.AsyncioServerInstance.listen = listen  # type: ignore[method-assign, assignment]
+    vars(listen)[_OURS] = True
+    mode_servers.AsyncioServerInstance.listen = listen  # type: ignore[method-assign, assignment]
 
 
 def listen_on_both() -> None:
@@ -147,7 +142,10 @@ def listen_on_both() -> None:
     async def listen(instance: Any, host: str, port: int) -> list[Any]:
         if host not in _BOTH or instance.mode.transport_protocol != "tcp":
             return await own(instance, host, port)
-        return [await asyncio.start_server(instance.handle_stream, sock=each) for each in _opened(host, port)]
+        return [
+            await asyncio.start_server(instance.handle_stream, sock=each)
+            for each in _open_sockets(host, port)
+        ]
 
     vars(listen)[_OURS] = True
     mode_servers.AsyncioServerInstance.listen = listen  # type: ignore[method-assign, assignment]

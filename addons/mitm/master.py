@@ -1,12 +1,12 @@
-"""A lean mitmproxy: only the addons that a proxy needs, and hooks that go straight to who has them.
+"""A lean mitmproxy: only the addons that a proxy needs, and direct calls of their hooks.
 
-mitmdump loads some thirty addons and walks through all of them for every hook of every request, which costs
-about half of its time. Ours loads five of mitmproxy's own beside linkmend's, and keeps a table from hook to
-handlers. `LeanAddons.trigger_event` does what mitmproxy's does, for addons without children.
+mitmdump loads about thirty addons and calls all of them for every hook of every request, which takes about half of
+its time. We load five of mitmproxy's own besides linkmend's, and keep a table from hook to handlers.
+`LeanAddons.trigger_event` does the same as mitmproxy's, for addons without children.
 
-A hook that is a coroutine costs a task. An addon that seldom has to wait may offer a plain method beside it, named
-`request_now` beside `request`, that does the work if it can be done at once and tells whether it has. If not, it
-must have changed nothing: the coroutine is called then.
+A hook that is a coroutine costs a task. An addon that seldom has to wait may have a plain method as well,
+`request_now` for `request`, that does the work if it can be done at once, and returns whether it did. If not, it must
+have changed nothing: then the coroutine is called.
 """
 
 import asyncio
@@ -26,17 +26,17 @@ from mitmproxy.addonmanager import AddonManager
 from mitmproxy.addons import clientplayback, core, proxyserver, tlsconfig
 from mitmproxy.proxy.server import ConnectionHandler
 
-from addons.certificates import QuickTls
-from addons.internals import inline, watchdog
-from addons.internals.choosing import PatientNextLayer
-from addons.listening import listen_on_both
-from addons.lookups import Lookups
+from addons.mitm import inlinehooks, watchdog
+from addons.mitm.certificates import FastTls
+from addons.mitm.dns import DnsLookups
+from addons.mitm.listening import listen_on_both
+from addons.mitm.nextlayer import PatientNextLayer
 from proxy.errors import StartError
-from proxy.processes.loops import is_cancelled
-from proxy.seldom import Seldom
+from proxy.eventloops import is_cancelled
 from proxy.settings import ProxySettings, split_address
-from proxy.trust.authority import ensure_authority
-from proxy.trust.certificates import keep_key_private, trusted_file
+from proxy.tls.authority import ensure_authority
+from proxy.tls.certificates import keep_key_private, trusted_file
+from repair.logs import RateLimitedLogger
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class LeanAddons(AddonManager):
         self._has_ended = False
 
     def end(self) -> None:
-        """Call nobody any more: what the addons work with is about to be closed. What is under way is cut off."""
+        """Call no hook any more: the stores that addons use are about to be closed. Running hooks are cancelled."""
         self._has_ended = True
 
     def add(self, *addons: Any) -> None:
@@ -130,7 +130,7 @@ class LeanAddons(AddonManager):
                     return False
             except exceptions.AddonHalt:
                 return True
-            except Exception:  # noqa: BLE001  (whatever fails in one addon, the reader's request goes on)
+            except Exception:  # noqa: BLE001  (whatever fails in one addon, the user's request goes on)
                 self._tell(event, handler)
         return True
 
@@ -153,9 +153,9 @@ class LeanAddons(AddonManager):
 
     def _tell(self, event: hooks.Hook, handler: _Handler) -> None:
         if self._has_ended:
-            log.debug("%s was cut off in %s", event.name, handler.name)
+            log.debug("hook %s cancelled in %s", event.name, handler.name)
         else:
-            log.exception("%s failed in %s", event.name, handler.name)
+            log.exception("hook %s failed in %s", event.name, handler.name)
 
     def _handlers(self, event: hooks.Hook) -> tuple[_Handler, ...]:
         handlers = self._table.get(event.name)
@@ -193,12 +193,12 @@ def _cut_off(args: Sequence[Any]) -> None:
 class _Inline:
     """Has the hooks of every connection begun where they arise."""
 
-    def __init__(self, owner: "LeanMaster", begin: inline.Begin) -> None:
+    def __init__(self, owner: "LeanMaster", begin: inlinehooks.Begin) -> None:
         self._owner = owner
         self._begin = begin
 
     def client_connected(self, client: connection.Client) -> None:
-        inline.run_inline(self._owner.handler_of(client), client, self._begin)
+        inlinehooks.run_inline(self._owner.handler_of(client), client, self._begin)
 
 
 class LeanMaster(master.Master):
@@ -209,7 +209,7 @@ class LeanMaster(master.Master):
         super().__init__(options.Options(confdir=confdir))
         self._confdir = confdir
         self._settings = settings
-        self._exhausted = Seldom(log)
+        self._exhausted = RateLimitedLogger(log)
         self.options.changed.disconnect(self.addons._configure_all)
         self.addons = self._lean = LeanAddons(self)
         self.addons.add(
@@ -217,7 +217,7 @@ class LeanMaster(master.Master):
             clientplayback.ClientPlayback(),
             proxyserver.Proxyserver(),
             PatientNextLayer(),
-            QuickTls(),
+            FastTls(),
             *addons,
             _Inline(self, self._lean.begin),
         )
@@ -274,10 +274,10 @@ class LeanMaster(master.Master):
         grace_s: float,
         leave: Callable[[], None] = lambda: None,
     ) -> None:
-        """Run until SIGTERM or SIGINT; then `leave`, accept nobody, let answers under way finish, and end."""
+        """Run until SIGTERM or SIGINT; then `leave`, accept no more clients, let responses finish, and end."""
         loop = asyncio.get_running_loop()
         self._load_authority()
-        lookups = Lookups()
+        lookups = DnsLookups()
         lookups.install(loop)
         stop = asyncio.Event()
         for signum in (signal.SIGTERM, signal.SIGINT):
@@ -285,7 +285,7 @@ class LeanMaster(master.Master):
         running = asyncio.create_task(self.run())
         stopping = asyncio.create_task(self._stop_when(stop, leave, in_flight, grace_s))
         try:
-            await self._started(running)
+            await self._wait_for_start(running)
             ready()
             await running
         finally:
@@ -299,14 +299,14 @@ class LeanMaster(master.Master):
         try:
             for loose in keep_key_private(file.parent):
                 log.warning(
-                    "%s could be read by others: it is private again, but may be known to them", loose
+                    "%s was readable by other users; permissions fixed, but the key may have leaked", loose
                 )
-            # mitmproxy does so after it has begun to listen: whoever was waiting would find no certificate.
+            # mitmproxy does so after it has begun to listen: clients that wait already would find no certificate.
             self.addons.get("tlsconfig").configure(("confdir",))
         except (OSError, ValueError, TypeError, UnsupportedAlgorithm) as error:
             why = str(error).partition("\n")[0]
-            advice = "restore it from a backup, or remove it for a new one that devices must trust anew"
-            raise StartError(f"{file}: not a certificate authority with its key ({why}): {advice}") from error
+            advice = "restore it from a backup, or delete it to create a new one that all devices must trust"
+            raise StartError(f"{file}: no valid CA certificate and key ({why}): {advice}") from error
 
     def _asyncio_exception_handler(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """asyncio tells a hundred times of one connection that it could not accept, and tries again in a second."""
@@ -314,11 +314,11 @@ class LeanMaster(master.Master):
         if is_cancelled(context):
             return
         if isinstance(error, OSError) and error.errno in _NO_RESOURCES:
-            self._exhausted.warn("cannot accept connections for now: %s", error.strerror)
+            self._exhausted.warning("cannot accept connections: %s", error.strerror)
         else:
             super()._asyncio_exception_handler(loop, context)
 
-    async def _started(self, running: asyncio.Task[None]) -> None:
+    async def _wait_for_start(self, running: asyncio.Task[None]) -> None:
         server = self._proxyserver
         while not server.is_running and not running.done():
             await asyncio.sleep(0.01)
@@ -335,7 +335,7 @@ class LeanMaster(master.Master):
         self, stop: asyncio.Event, leave: Callable[[], None], in_flight: Callable[[], int], grace_s: float
     ) -> None:
         await stop.wait()
-        log.info("stopping: %d answers under way", in_flight())
+        log.info("stopping: %d responses in flight", in_flight())
         leave()
         await self._proxyserver.servers.update([])
         await _until(lambda: in_flight() == 0, timeout_s=grace_s)
@@ -367,7 +367,7 @@ def _make_authority(folder: Path) -> None:
     try:
         ensure_authority(folder)
     except OSError as error:
-        raise StartError(f"{folder}: no certificate authority can be made there: {error}") from error
+        raise StartError(f"{folder}: cannot create the certificate authority: {error}") from error
 
 
 async def _until(is_true: Callable[[], bool], *, timeout_s: float) -> None:
@@ -377,4 +377,4 @@ async def _until(is_true: Callable[[], bool], *, timeout_s: float) -> None:
             while not is_true():
                 await asyncio.sleep(0.02)
     except TimeoutError:
-        log.warning("gave up on answers under way after %.0f s", timeout_s)
+        log.warning("stopping: gave up on responses in flight after %.0f s", timeout_s)

@@ -1,8 +1,8 @@
-"""Which protocol is spoken in a tunnel is decided when enough of it has arrived to tell.
+"""Detects the protocol in a tunnel only when enough data has arrived.
 
-mitmproxy decides by the first piece of data: if that is half a request line, or the first two bytes of a TLS greeting
-by themselves, it takes it for no protocol that it knows, and passes all bytes on unread, past rules, cache and time
-limits. So as long as what has arrived may be the beginning of either, more is waited for.
+mitmproxy decides by the first piece of data. If that is half a request line, or only two bytes of a TLS handshake, it
+recognises no protocol and forwards all bytes unread, past rules, cache and timeouts. So as long as the data may be
+the beginning of either protocol, we wait for more.
 """
 
 import re

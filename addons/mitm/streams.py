@@ -1,16 +1,16 @@
-"""An HTTP stream that lets an addon answer when the origin failed, and does not give up too early.
+"""An HTTP stream that lets an addon answer after an origin's failure, and retries once.
 
-mitmproxy ignores a response that an addon sets in the `error` hook and sends its own 502. Three ways round it
-were weighed (FACTS): fetching documents ourselves in the `request` hook would double the path to the origin and
-could not stream; sending everything through a Squid parent works, but only with that parent. So the stream
-itself is taught to answer: a small subclass of mitmproxy's `HttpStream` that, when the origin fails before a
-byte was sent to the client, sends what the `error` hook left in `flow.response`.
+mitmproxy ignores a response that an addon sets in the `error` hook and sends its own 502. We considered three
+solutions (FACTS): fetching pages ourselves in the `request` hook would duplicate the path to the origin and could not
+stream; sending everything through a Squid parent works, but only with that parent. So we use a small subclass of
+mitmproxy's `HttpStream`: when the origin fails before a byte was sent to the client, it sends the `flow.response` of
+the `error` hook.
 
-It also tries once more, on a new connection, when a kept-alive one was closed just as we asked: mitmproxy would
-call that a failure of the origin, and the reader would see a repair page for a page that is there.
+It also retries once, on a new connection, when a kept-alive one was closed just as we sent the request: mitmproxy
+would report a failure of the origin, and the user would see a repair page for a page that exists.
 
-And it runs the hooks that need not wait itself (addons/internals/inline.py): four times a request, a hook would
-otherwise climb through all layers above, and its completion back down again.
+And it runs hooks that need not wait itself (addons/mitm/inlinehooks.py): four times per request, a hook would
+otherwise go through all layers above, and its completion back.
 """
 
 import re
@@ -26,13 +26,15 @@ from mitmproxy.proxy.layer import Paused
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpStream, ResponseProtocolError
 
-from addons.flows import ANSWERABLE, EXPECTS_CONTINUE, KEPT, KEPT_BYTES, TIMED_OUT, Kept, header_list
-from addons.internals.heads import REQUEST_LINES
-from addons.internals.inline import BEGIN, Begin
-from addons.internals.messages import broken
-from addons.internals.shortcuts import validate_headers
+from addons.flows import header_list
+from addons.flowstate import BufferedBody, state_of
+from addons.mitm.fasterheaders import validate_headers
+from addons.mitm.http1heads import REQUEST_LINES
+from addons.mitm.inlinehooks import BEGIN, Begin
+from addons.mitm.originconnections import is_method
+from addons.mitm.protocolerrors import request_error, response_error
 from proxy.errors import StartError
-from proxy.readers.navigation import expects_network_error
+from proxy.headers.navigation import expects_network_error
 
 _NEEDED = (
     "handle_protocol_error",
@@ -57,13 +59,13 @@ HELD_BACK_S = 1.0
 FLOWING_HELD_BACK_S = 0.5
 """How long one of unknown length is, which its site may be making while we wait..."""
 PAUSE_S = 0.15
-"""... and it is passed on as soon as nothing has come for so long: then the site is waiting, and not the line."""
+"""... and it is passed on as soon as nothing has come for so long: then the site pauses, not the network."""
 MISS_HELD_BACK_S = 10.0
 """How long a miss is, which has to be whole to become a repair page; what drips for longer is passed on as it is."""
 _UNFIT = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _UNFIT_IN_TARGET = re.compile(rb"[\x00-\x20\x7f]")
+_HTTP1 = (b"HTTP/1.1", b"HTTP/1.0")
 _CLOSED = "server closed connection"
-_NO_RESPONSE = 444  # mitmproxy's, for a stream that ends without an answer
 
 
 class AnsweringStream(HttpStream):
@@ -72,6 +74,7 @@ class AnsweringStream(HttpStream):
     _tried_again = False
     _held_since: float | None = None  # by a clock that nobody sets
     _last_piece_at = 0.0
+    _may_flow = False
     _timer: commands.RequestWakeup | None = None
 
     def handle_event(self, event: events.Event) -> Generator[Any, Any, None]:
@@ -101,12 +104,16 @@ class AnsweringStream(HttpStream):
             yield command
 
     def start_request_stream(self) -> Generator[Any, Any, None]:
-        if self.flow.metadata.get(EXPECTS_CONTINUE):
+        if state_of(self.flow).expects_continue:
             self.flow.request.headers["expect"] = "100-continue"
         yield from super().start_request_stream()
 
     def send_response(self, already_streamed: bool = False) -> Generator[Any, Any, None]:
-        yield from super().send_response(already_streamed)  # type: ignore[no-untyped-call]
+        steps: Generator[Any, Any, None] = super().send_response(already_streamed)  # type: ignore[no-untyped-call]
+        return self._send_early(steps) if self.client_state == self.state_stream_request_body else steps
+
+    def _send_early(self, steps: Generator[Any, Any, None]) -> Generator[Any, Any, None]:
+        yield from steps
         if self.client_state == self.state_stream_request_body and self.server_state == self.state_done:
             yield from self._end_early()
 
@@ -118,7 +125,7 @@ class AnsweringStream(HttpStream):
         """
         self.flow.live = False
         self.client_state = self.state_errored
-        cut = broken(layers.RequestProtocolError, self.stream_id, "answered before the upload was whole")
+        cut = request_error(self.stream_id, "answered before the upload was whole")
         yield layers.SendHttp(cut, self.context.server)
         yield layers.DropStream(self.stream_id)
         yield layers.SendHttp(layers.ResponseEndOfMessage(self.stream_id), self.context.client)
@@ -133,7 +140,7 @@ class AnsweringStream(HttpStream):
 
         That search took a tenth of the processor's time, and kept the last pages in memory until it came.
         """
-        self.client_state = self.server_state = _gone
+        self.client_state = self.server_state = _state_done
         self.context.layers.remove(self)
 
     def handle_protocol_error(self, event: Any) -> Generator[Any, Any, None]:
@@ -144,14 +151,14 @@ class AnsweringStream(HttpStream):
         elif self._may_answer(event):
             yield from self._answer(event)
         else:
-            yield from super().handle_protocol_error(self._unanswered(event))
+            yield from super().handle_protocol_error(self._handle_origin_failure(event))
 
-    def _unanswered(self, event: Any) -> Any:
+    def _handle_origin_failure(self, event: Any) -> Any:
         """The origin failed while the client was still sending: mitmproxy would answer with a page of its own."""
         if isinstance(event, ResponseProtocolError) and expects_network_error(
             header_list(self.flow.request.headers)
         ):
-            return _protocol_error(self.stream_id, event.message, _NO_RESPONSE, "KILL")
+            return response_error(self.stream_id, event.message, "KILL")
         return event
 
     def _may_try_again(self, event: Any) -> bool:
@@ -166,7 +173,7 @@ class AnsweringStream(HttpStream):
             and request.method in _IDEMPOTENT
             and not request.stream
             and not request.trailers
-            and not self.flow.metadata.get(TIMED_OUT)  # it was us who closed it
+            and not state_of(self.flow).timed_out  # it was us who closed it
             and self.context.client.state is not ConnectionState.CLOSED
             and opened_at is not None
             and opened_at < request.timestamp_start
@@ -192,7 +199,7 @@ class AnsweringStream(HttpStream):
         self.flow.response = None  # half an answer must not be taken for one set by the hook
         self.response_body_buf.clear()
         self.flow.error = mitm_flow.Error(event.message)
-        self.flow.metadata[ANSWERABLE] = True
+        state_of(self.flow).is_answerable = True
         yield layers.HttpErrorHook(self.flow)
         if (yield from self.check_killed(False)):
             return
@@ -218,30 +225,29 @@ class AnsweringStream(HttpStream):
         now = self._last_piece_at = time.monotonic()
         if self._held_since is None:
             self._held_since = now
-        if len(self.response_body_buf) > KEPT_BYTES or self._held_until(response) <= now:
+            # Its site may still be making a page. What it has made and does not send is given up in time.
+            self._may_flow = response.status_code < 400 and "content-length" not in response.headers
+        until = self._held_until(response)
+        if len(self.response_body_buf) > BufferedBody.MAX_BYTES or until <= now:
             yield from self._pass_on(response)
-        elif self._timer is None and self._may_flow(response):
-            self._timer = commands.RequestWakeup(max(self._held_until(response) - now, 0.0))
+        elif self._timer is None and self._may_flow:
+            self._timer = commands.RequestWakeup(max(until - now, 0.0))
             yield self._timer
         return False
-
-    def _may_flow(self, response: http.Response) -> bool:
-        """Whether its site may still be making a page. What it has made and does not send is given up in time."""
-        return response.status_code < 400 and "content-length" not in response.headers
 
     def _held_until(self, response: http.Response) -> float:
         """A miss is held until it is whole or takes too long; a good page until it comes little by little."""
         since = self._held_since or 0.0
         if response.status_code >= 400:
             return since + MISS_HELD_BACK_S
-        if not self._may_flow(response):
+        if not self._may_flow:
             return since + HELD_BACK_S
         return min(since + FLOWING_HELD_BACK_S, self._last_piece_at + PAUSE_S)
 
     def _wake_up(self) -> Generator[Any, Any, None]:
         """Nothing may have come for a while: what is there is passed on, if it is time."""
         self._timer = None
-        # Whoever is paused, or has gone on to another state, has no body that waits.
+        # A stream that is paused, or in another state by now, has no body that waits.
         if self._paused or self.server_state != self.state_consume_response_body:
             return
         response, now = self.flow.response, time.monotonic()
@@ -256,20 +262,20 @@ class AnsweringStream(HttpStream):
 
     def _pass_on(self, response: http.Response) -> Generator[Any, Any, None]:
         """Send what there is of the body, and the rest as it comes."""
-        response.stream = self.flow.metadata[KEPT] = Kept()
+        response.stream = state_of(self.flow).kept_body = BufferedBody()
         body = bytes(self.response_body_buf)
         self.response_body_buf.clear()
         yield from self.start_response_stream()
         yield from self.state_stream_response_body(layers.ResponseData(self.stream_id, body))
 
     def _refused_upload(self) -> Generator[Any, Any, bool]:
-        """What is uploaded and may not be streamed (a GET with a body, anything off the line) has its bounds too."""
-        if len(self.request_body_buf) <= KEPT_BYTES:
+        """What is uploaded and may not be streamed (a GET with a body, anything while offline) has its bounds too."""
+        if len(self.request_body_buf) <= BufferedBody.MAX_BYTES:
             return False
         self.request_body_buf.clear()
         self.flow.error = mitm_flow.Error("upload too large to be held")
         yield layers.HttpErrorHook(self.flow)
-        refusal = _protocol_error(self.stream_id, "upload too large", 413, "REQUEST_TOO_LARGE")
+        refusal = response_error(self.stream_id, "upload too large", "REQUEST_TOO_LARGE")
         yield layers.SendHttp(refusal, self.context.client)
         self.client_state = self.state_errored
         self.flow.live = False
@@ -279,33 +285,29 @@ class AnsweringStream(HttpStream):
         self.flow.error = mitm_flow.Error("malformed request")
         yield layers.HttpRequestHeadersHook(self.flow)
         yield layers.HttpErrorHook(self.flow)
-        refusal = _protocol_error(
-            self.stream_id,
-            "control character in a header, or too many headers",
-            400,
-            "REQUEST_VALIDATION_FAILED",
-        )
+        why = "no method, control character in a header, or too many headers"
+        refusal = response_error(self.stream_id, why, "REQUEST_VALIDATION_FAILED")
         yield layers.SendHttp(refusal, self.context.client)
         self.flow.live = False
         self.client_state = self.server_state = self.state_errored
 
     def check_invalid(self, request: bool) -> Generator[Any, Any, bool]:
         """An origin whose headers are malformed has failed like any other, instead of ending in a bare 502."""
-        if request and self.flow.request.is_http2 and _is_unfit(self.flow.request):
+        if request and self.flow.request.data.http_version not in _HTTP1 and _is_unfit(self.flow.request):
             yield from self._refuse_request()
             return True
-        if request or not self.context.options.validate_inbound_headers or self.flow.response is None:
+        if request or self.flow.response is None:
             return (yield from super().check_invalid(request))
         try:
             validate_headers(self.flow.response)
-            if self.flow.response.is_http2 and _has_unfit_values(self.flow.response.headers):
+            if self.flow.response.is_http2 and _has_unfit_fields(self.flow.response.headers):
                 raise ValueError("control character in a header")
             if not 100 <= self.flow.response.status_code <= 999:  # browsers take what is above 599, too
                 raise ValueError("no status that there is")
         except ValueError as error:
             yield commands.CloseConnection(self.flow.server_conn)
             malformed = f"malformed answer: {error}"
-            failed = _protocol_error(self.stream_id, malformed, 502, "RESPONSE_VALIDATION_FAILED")
+            failed = response_error(self.stream_id, malformed, "RESPONSE_VALIDATION_FAILED")
             yield from self.handle_protocol_error(failed)
             self.server_state = self.state_errored  # what else it sends is nobody's
             return True
@@ -315,25 +317,19 @@ class AnsweringStream(HttpStream):
 def _is_unfit(request: http.Request) -> bool:
     """Whether a request that came by HTTP/2 could not be written as HTTP/1 without becoming another, or several."""
     data = request.data
-    if len(data.headers.fields) > REQUEST_LINES:
+    if len(data.headers.fields) > REQUEST_LINES or not is_method(data.method):
         return True
-    return any(
-        _UNFIT_IN_TARGET.search(part) for part in (data.method, data.scheme, data.authority, data.path)
-    ) or _has_unfit_values(request.headers)
+    target = b"".join((data.scheme, data.authority, data.path))
+    return _UNFIT_IN_TARGET.search(target) is not None or _has_unfit_fields(request.headers)
 
 
-def _has_unfit_values(headers: http.Headers) -> bool:
-    return any(_UNFIT.search(value) for _, value in headers.fields)
+def _has_unfit_fields(headers: http.Headers) -> bool:
+    return _UNFIT.search(b"".join(part for field in headers.fields for part in field)) is not None
 
 
-def _gone(event: events.Event) -> Generator[Any, Any, None]:
+def _state_done(event: events.Event) -> Generator[Any, Any, None]:
     """The state of a stream that is done; mitmproxy hands it no event any more."""
     yield from ()
-
-
-def _protocol_error(stream_id: int, message: str, status: int, name: str) -> ResponseProtocolError:
-    codes = getattr(layers, "ErrorCode", None)  # mitmproxy 12; version 11 has plain status codes
-    return ResponseProtocolError(stream_id, message, status if codes is None else codes[name])
 
 
 def install() -> None:

@@ -1,7 +1,7 @@
-"""Layers that pass a CONNECT tunnel on unread, straight or through a parent proxy.
+"""Layers that forward a CONNECT tunnel unread, directly or through a parent proxy.
 
-mitmproxy can leave a tunnel alone (`TCPLayer(ignore=True)`), but only a straight one; through a parent it needs the
-layer that asks the parent for a tunnel of its own. `install` checks the internals this relies on.
+mitmproxy can ignore a tunnel (`TCPLayer(ignore=True)`), but only a direct one; through a parent it needs the layer
+that opens a tunnel at the parent. `install` checks the internals this relies on.
 """
 
 import inspect
@@ -22,28 +22,34 @@ def install() -> None:
         raise StartError("this mitmproxy is not supported: HttpUpstreamProxy is made in another way")
 
 
-def begins_tunnel(asked: layer.NextLayer) -> bool:
-    """Whether the layer that is asked for is the first inside a tunnel that the client asked for by CONNECT."""
-    inside = _inside_tunnel(asked.context)
+def begins_tunnel(nextlayer: layer.NextLayer) -> bool:
+    """Whether the layer to choose is the first one inside a tunnel that the client opened by CONNECT."""
+    inside = _inside_tunnel(nextlayer.context)
     # mitmproxy's own choice, when it was made before ours, stands in the list already.
-    return inside is not None and (not inside or inside[0] is asked.layer)
+    return inside is not None and (not inside or inside[0] is nextlayer.layer)
 
 
-def pass_on(asked: layer.NextLayer, parent: tuple[str, int] | None) -> None:
+def pass_on(nextlayer: layer.NextLayer, parent: tuple[str, int] | None) -> None:
     """Have what comes through the tunnel passed on to its host, instead of what was chosen before."""
-    context = asked.context
+    context = nextlayer.context
     inside = _inside_tunnel(context) or []
     del context.layers[len(context.layers) - len(inside) :]
     if parent is None:
-        asked.layer = layers.TCPLayer(context, ignore=True)
+        nextlayer.layer = layers.TCPLayer(context, ignore=True)
         return
     context.server.via = ("http", parent)
     stack = HttpUpstreamProxy.make(context, send_connect=True)
     stack /= layers.TCPLayer(context, ignore=True)
-    asked.layer = stack[0]
+    nextlayer.layer = stack[0]
 
 
 def _inside_tunnel(context: Context) -> list[layer.Layer] | None:
-    """The layers after the one that answered CONNECT; None when there is no tunnel."""
-    places = [place for place, each in enumerate(context.layers) if isinstance(each, HttpStream)]
-    return context.layers[places[-1] + 1 :] if places else None
+    """The layers after the one that answered CONNECT; None when there is no tunnel.
+
+    In upstream mode the first of them asks the proxy there for a tunnel, and all others come after that.
+    """
+    before = (HttpStream, HttpUpstreamProxy)
+    if not any(isinstance(each, HttpStream) for each in context.layers):
+        return None
+    places = [place for place, each in enumerate(context.layers) if isinstance(each, before)]
+    return context.layers[places[-1] + 1 :]

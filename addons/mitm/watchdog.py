@@ -1,7 +1,7 @@
-"""A watch over idle connections that a clock which is set does not disturb.
+"""An idle timeout that is immune to changes of the system clock.
 
-mitmproxy measures how long a connection has been idle by the time of day. Computers without a battery for their clock
-learn the time some minutes after they start, and every connection that is then open would be closed at once.
+mitmproxy measures idle time by the time of day. Computers without a battery-backed clock get the right time some
+minutes after they start, and then every open connection would be closed at once.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
-"""Charts as SVG in the page: bars over time and bars in a table. Whatever they show is also there as text (pure).
+"""Charts as inline SVG: bars over time and bars in a table. The page also shows the same numbers as text (pure).
 
-They stretch to the width they are given, so they hold no words: words stand beside them in HTML, where they keep
-their size on a telephone. Colours are classes, which the style sheet fills in for light and dark.
+The SVG stretches to the width of its container, so it contains no text: labels are HTML beside it and keep their
+size on a phone. Colours are CSS classes, so the style sheet can set them for light and dark mode.
 """
 
 from collections.abc import Sequence
@@ -15,15 +15,15 @@ _GAP = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """One colour of a chart: what it stands for and its class (`tone0` to `tone3`)."""
+class ChartSeries:
+    """One colour of a chart: its meaning and its class (`tone0` to `tone3`)."""
 
     name: str
     tone: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class ChartColumn:
     """One bar over time: its label and one number for each series, from the bottom up."""
 
     label: str
@@ -36,28 +36,28 @@ class Column:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """A chart over time with all that stands around it."""
+    """A chart over time with its title, legend and labels."""
 
     key: str
-    """What its ids begin with: each chart of a page has its own."""
+    """The prefix of its ids, unique on the page."""
     title: str
-    series: tuple[Series, ...]
-    columns: tuple[Column, ...]
+    series: tuple[ChartSeries, ...]
+    columns: tuple[ChartColumn, ...]
 
     @property
     def top(self) -> int:
-        """The number at the upper edge: round, and not below any bar."""
+        """The number at the upper edge: a round number not below any bar."""
         return round_up(max((column.total for column in self.columns), default=0))
 
     @property
     def description(self) -> str:
-        """The chart in a sentence, for those who do not see it."""
+        """The chart in one sentence, for users who cannot see it."""
         if not any(column.total for column in self.columns):
-            return "Nothing in this time."
+            return "Nothing in this period."
         highest = max(self.columns, key=lambda column: column.total)
         total = sum(column.total for column in self.columns)
         first, last = self.columns[0].label, self.columns[-1].label
-        return f"{total} in all, from {first} to {last}; the most, {highest.total}, in {highest.label}."
+        return f"{total} in total, from {first} to {last}; peak: {highest.total}, {highest.label}."
 
     @property
     def ticks(self) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class Chart:
         return tuple(self.columns[place].label for place in places)
 
     def svg(self) -> Markup:
-        """Stacked bars; every bar says what it is when pointed at."""
+        """Stacked bars; each bar has a tooltip."""
         width = max(1, len(self.columns)) * _BAR
         head = Markup(
             '<svg class="chart" role="img" aria-labelledby="{key}-title {key}-desc" viewBox="0 0 {width} {height}"'
@@ -79,7 +79,7 @@ class Chart:
         bars = Markup("").join(self._bar(place, column) for place, column in enumerate(self.columns))
         return head + lines + bars + Markup("</svg>")
 
-    def _bar(self, place: int, column: Column) -> Markup:
+    def _bar(self, place: int, column: ChartColumn) -> Markup:
         left = place * _BAR + _GAP / 2
         parts, y = Markup(""), float(_HEIGHT)
         for series, count in zip(self.series, column.counts, strict=True):
@@ -89,11 +89,11 @@ class Chart:
                 parts += Markup('<rect class="{}" x="{}" y="{:.2f}" width="{}" height="{:.2f}"/>').format(
                     series.tone, left, y, _BAR - _GAP, height
                 )
-        told = ", ".join(
+        numbers = ", ".join(
             f"{count} {each.name}" for each, count in zip(self.series, column.counts, strict=True) if count
         )
-        text = f"{column.label}: {told or 'none'}"
-        # The whole height answers to the pointer, or a bar of one would be hard to hit.
+        text = f"{column.label}: {numbers or 'none'}"
+        # The whole height of the column shows the tooltip, because a bar of 1 would be hard to hit.
         area = Markup('<rect class="area" x="{}" y="0" width="{}" height="{}"/>').format(
             place * _BAR, _BAR, _HEIGHT
         )
@@ -101,7 +101,7 @@ class Chart:
 
 
 def meter(counts: Sequence[int], tones: Sequence[str], of: int) -> Markup:
-    """A bar lying down, in pieces, as long as its share of `of`; for show only: the numbers stand beside it."""
+    """A horizontal bar in pieces, as long as its share of `of`. Decoration only: the numbers are beside it."""
     pieces, x = Markup(""), 0.0
     for count, tone in zip(counts, tones, strict=True):
         width = 100 * count / of if of else 0.0

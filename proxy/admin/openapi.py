@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of the desk's calls, made out of what they declare (pure)."""
+"""The OpenAPI 3.1 document of the admin API, built from what the calls declare (pure)."""
 
 import inspect
 from collections.abc import Iterable
@@ -7,15 +7,15 @@ from typing import Any
 
 import msgspec
 
-from proxy.desk.api import PROBLEM_TYPE, ProblemDocument
-from proxy.desk.frame import Call
-from proxy.desk.scopes import ABOUT, scope_of
+from proxy.admin.apihandlers import PROBLEM_TYPE, ProblemDocument
+from proxy.admin.auth.scopes import ABOUT, scope_of
+from proxy.admin.routing import ApiCall
 
 _REF = "#/components/schemas/{name}"
 _OF_ALL = (401, 403, 408, 421, 500, 503)
 
 
-def document(calls: Iterable[Call], *, version: str) -> dict[str, Any]:
+def document(calls: Iterable[ApiCall], *, version: str) -> dict[str, Any]:
     """The whole document, ready to be written as JSON."""
     listed = sorted(calls, key=lambda call: (call.path, call.method))
     types = [each for call in listed for each in (call.answer, call.body) if each is not None]
@@ -27,7 +27,7 @@ def document(calls: Iterable[Call], *, version: str) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {
-            "title": "The desk of linkmend",
+            "title": "linkmend admin desk",
             "version": version,
             "description": inspect.cleandoc(_ABOUT),
         },
@@ -49,13 +49,13 @@ def document(calls: Iterable[Call], *, version: str) -> dict[str, Any]:
 
 
 _ABOUT = """
-    Programs show a token made with `linkmend desk token NAME --scope SCOPE`; each call says which scope it needs, and
-    none makes tokens. A script on a page of the desk has the session's
-    cookie and sends, with every change, the session's own token in the header Linkmend-CSRF.
+    Programs send a token created with `linkmend desk token NAME --scope SCOPE`. Each call lists the scope that it
+    needs; no call creates tokens. Scripts on the desk's own pages use the session cookie and send the session's
+    CSRF token in the header Linkmend-CSRF with every change.
 """
 
 
-def _operation(call: Call, schema_of: dict[str, Any]) -> dict[str, Any]:
+def _operation(call: ApiCall, schema_of: dict[str, Any]) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": _name(call),
         "summary": call.summary,
@@ -73,20 +73,20 @@ def _operation(call: Call, schema_of: dict[str, Any]) -> dict[str, Any]:
     return operation
 
 
-def _scopes(call: Call) -> tuple[str, ...]:
+def _scopes(call: ApiCall) -> tuple[str, ...]:
     scope = scope_of(call.method, call.path)
     return () if scope is None else (str(scope),)
 
 
-def _answer(call: Call, schema_of: dict[str, Any]) -> dict[str, Any]:
-    said: dict[str, Any] = {"description": HTTPStatus(call.status).phrase}
+def _answer(call: ApiCall, schema_of: dict[str, Any]) -> dict[str, Any]:
+    response: dict[str, Any] = {"description": HTTPStatus(call.status).phrase}
     if call.answer is not None:
-        said["content"] = {call.media_type: {"schema": schema_of[repr(call.answer)]}}
-    return said
+        response["content"] = {call.media_type: {"schema": schema_of[repr(call.answer)]}}
+    return response
 
 
-def _problems(call: Call) -> dict[str, Any]:
-    statuses = {*_OF_ALL, *call.problems, 400}  # a query may always hold what the call does not know
+def _problems(call: ApiCall) -> dict[str, Any]:
+    statuses = {*_OF_ALL, *call.problems, 400}  # a query may always contain an unknown parameter
     if call.body is not None:
         statuses |= {413, 415}
     content = {PROBLEM_TYPE: {"schema": {"$ref": _REF.format(name="ProblemDocument")}}}
@@ -106,23 +106,23 @@ def _parameters(declared: type[msgspec.Struct] | None, place: str) -> list[dict[
             "name": name,
             "in": place,
             "required": place == "path" or name in schema.get("required", ()),
-            "schema": _resolved(about, components),
+            "schema": _resolve(about, components),
         }
         for name, about in schema["properties"].items()
     ]
 
 
-def _resolved(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
-    """A parameter's schema in one piece: an enum would stand among components that are not written out."""
+def _resolve(schema: dict[str, Any], components: dict[str, Any]) -> dict[str, Any]:
+    """A parameter's schema in one piece: an enum would be a reference to a component that is not written out."""
     name = schema.get("$ref", "").rpartition("/")[2]
     if name:
         return dict(components[name])
     if "anyOf" in schema:
-        return {**schema, "anyOf": [_resolved(each, components) for each in schema["anyOf"]]}
+        return {**schema, "anyOf": [_resolve(each, components) for each in schema["anyOf"]]}
     return schema
 
 
-def _name(call: Call) -> str:
+def _name(call: ApiCall) -> str:
     words = (
         call.path.removeprefix("/admin/api/").replace("{", "").replace("}", "").replace(".", "/").split("/")
     )

@@ -1,24 +1,24 @@
-"""Listening for the desk and for figures: small HTTP servers beside the proxy that never hold it up.
+"""The small HTTP servers beside the proxy, for the admin pages and the metrics. They never block it.
 
-Whoever opens connections and sends nothing, or a byte a minute, is cut off; so many connections are served and no
-more. A port that is taken costs the desk, not the proxy.
+A connection that sends nothing, or a byte a minute, is closed; the number of connections is limited. A port that is
+in use costs the admin pages, not the proxy.
 """
 
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 from aiohttp import web
 
-from proxy.desk.app import DeskApp
-from proxy.desk.door import Door
-from proxy.desk.frame import Desk
-from proxy.portal.helper import PORTAL
-from proxy.processes.loops import close_door
+from proxy.admin.app import AdminApp
+from proxy.admin.routing import AdminContext
+from proxy.eventloops import stop_accepting
+from proxy.portal.routes import PORTAL, PORTAL_HOST
 from proxy.settings import split_address
 
 log = logging.getLogger(__name__)
-# aiohttp would write a trace of many lines for each request that is no HTTP: anybody could fill the log with them.
+# aiohttp would log a long traceback for each malformed request: anybody could fill the log with them.
 _malformed = logging.getLogger(f"{__name__}.malformed")
 _malformed.setLevel(logging.CRITICAL)
 
@@ -28,7 +28,7 @@ _KEEP_ALIVE_S = 15.0
 _STOP_S = 2.0
 
 
-class Listener:
+class HttpListener:
     """One application on one address or more."""
 
     def __init__(self, app: web.Application, *, what: str) -> None:
@@ -47,23 +47,33 @@ class Listener:
         self._servers: list[asyncio.Server] = []
 
     async def listen(self, listen: str) -> str:
-        """Where it listens now, HOST:PORT with the real port; empty, and a word in the log, when that cannot be."""
+        """Where it listens now, HOST:PORT with the real port; empty, with a log message, when it cannot listen."""
         host, port = split_address(listen)
-        if self._runner.server is None:
-            await self._runner.setup()
+        await self._set_up()
         loop = asyncio.get_running_loop()
         try:
             server = await loop.create_server(self._connection, host or None, port, backlog=128)
         except OSError as error:
-            log.warning("no %s: cannot listen on %s: %s", self._what, listen, error.strerror or error)
+            log.warning("%s: cannot listen on %s: %s", self._what, listen, error.strerror or error)
             return ""
         self._servers.append(server)
         found_host, found_port = server.sockets[0].getsockname()[:2]
         return f"[{found_host}]:{found_port}" if ":" in found_host else f"{found_host}:{found_port}"
 
+    async def listen_unix(self, path: Path) -> None:
+        """Listen on a unix socket too; one that an earlier process left is replaced."""
+        await self._set_up()
+        _remove_socket(path)
+        loop = asyncio.get_running_loop()
+        self._servers.append(await loop.create_unix_server(self._connection, str(path), backlog=128))
+
+    async def _set_up(self) -> None:
+        if self._runner.server is None:
+            await self._runner.setup()
+
     async def stop(self) -> None:
         for server in self._servers:
-            await close_door(server)
+            await stop_accepting(server)
         for timer in self._speechless.values():
             timer.cancel()
         await self._runner.cleanup()
@@ -78,7 +88,9 @@ class Listener:
         return protocol
 
     def _hang_up_on(self, protocol: web.RequestHandler) -> None:
-        """aiohttp waits for a first request for ever; later ones must come within the keep-alive time."""
+        """Close a connection that sends no first request. aiohttp waits for it for ever; later ones must come
+        within the keep-alive time.
+        """
         self._speechless.pop(protocol, None)
         protocol.force_close()
 
@@ -92,41 +104,46 @@ class Listener:
         return await handler(request)
 
 
-class DeskServer:
-    """The desk on its own port, and on one that only the proxy is told, for those who come through it."""
+class AdminServer:
+    """The admin UI on its own port, and on a unix socket for requests that the proxy forwards."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.door = Door()
-        self._settings = desk.settings
-        self._app = DeskApp(desk, self.door)
-        self._listener = Listener(self._app.web, what="desk")
+    def __init__(self, admin: AdminContext, gateway: Path) -> None:
+        self._gateway = gateway
+        self._settings = admin.settings
+        self._app = AdminApp(admin)
+        self._listener = HttpListener(self._app.web, what="desk")
         self.address = ""
         """Where it listens, empty while it does not."""
-        self.door_address = ""
 
     async def start(self) -> None:
         if not self._settings().desk.enabled:
+            _remove_socket(self._gateway)
             return
-        self.door_address = await self._listener.listen("127.0.0.1:0")
+        await self._listener.listen_unix(self._gateway)
         self.address = await self._listener.listen(self._settings().desk.listen)
         code = self._app.login.setup_code
         if not await self._app.login.has_password():
             log.warning(
-                "the desk has no password yet: set one at http://%s/admin/login?code=%s on this machine, or elsewhere"
-                " at %s/admin with the set-up code %s",
-                self.address or self.door_address,
+                "desk: no password set yet; set one at http://%s/admin/login?code=%s on this machine, or from"
+                " another device at %s/admin with the set-up code %s",
+                self.address or PORTAL_HOST,
                 code,
                 PORTAL,
                 code,
             )
 
     async def stop(self) -> None:
-        self.address = self.door_address = ""
+        self.address = ""
         await self._listener.stop()
 
 
+def _remove_socket(path: Path) -> None:
+    """Remove what an earlier process left; on a file system in memory."""
+    path.unlink(missing_ok=True)
+
+
 class _Full(asyncio.Protocol):
-    """Turns away whoever comes when all places are taken."""
+    """Closes new connections when the limit is reached."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if isinstance(transport, asyncio.Transport):

@@ -1,17 +1,20 @@
-"""Who is logged in: random tokens, of which only hashes are kept, in memory. A restart logs everybody out."""
+"""The login sessions: random tokens, of which memory keeps only hashes. A restart logs everybody out."""
 
 import hashlib
 import secrets
-from collections import OrderedDict
 from dataclasses import dataclass, field
+
+from repair.bounded import BoundedDict
 
 _AT_MOST = 200
 _NOTICE_LENGTH = 500
 
 
 @dataclass(slots=True, kw_only=True)
-class Session:
-    """One browser of the admin. `csrf` is what its forms carry; `generation` that of the password it came with."""
+class AdminSession:
+    """One browser of the admin. `csrf` is the token in its forms; `generation` that of the password it logged in
+    with.
+    """
 
     ends_at: float
     generation: str
@@ -21,7 +24,7 @@ class Session:
     _notice: str = ""
 
     def leave_notice(self, text: str) -> None:
-        """What the next page says on top."""
+        """Show this on top of the next page."""
         self._notice = text[:_NOTICE_LENGTH]
 
     def take_notice(self) -> str:
@@ -30,21 +33,21 @@ class Session:
 
 
 class Sessions:
-    """At most so many sessions; the oldest goes. Times are those of a steady clock, given by the caller."""
+    """At most so many sessions; the oldest is dropped. Times are those of a monotonic clock, passed by the caller."""
 
     def __init__(self) -> None:
-        self._by_hash: OrderedDict[bytes, Session] = OrderedDict()
+        self._by_hash = BoundedDict[bytes, AdminSession](_AT_MOST)
 
-    def begin(self, session: Session) -> str:
-        """The token of a new session, for the browser's cookie."""
+    def begin(self, session: AdminSession) -> str:
+        """Start a session and return its token, for the browser's cookie."""
         token = secrets.token_urlsafe(32)
         self._by_hash[_hash(token)] = session
-        while len(self._by_hash) > _AT_MOST:
-            self._by_hash.popitem(last=False)
         return token
 
-    def find(self, token: str, *, generation: str, secure: bool, now: float) -> Session | None:
-        """The session of a cookie; None when it is over, of an older password, or of https and shown on http."""
+    def find(self, token: str, *, generation: str, secure: bool, now: float) -> AdminSession | None:
+        """The session of a cookie; None when it has ended, is of an older password, or was begun on https and comes
+        over http.
+        """
         key = _hash(token)
         session = self._by_hash.get(key)
         if session is None:

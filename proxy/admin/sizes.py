@@ -1,4 +1,4 @@
-"""Sizes for people (pure)."""
+"""Sizes in bytes as readable text (pure)."""
 
 _UNITS = ("bytes", "KB", "MB", "GB", "TB")
 

@@ -1,10 +1,10 @@
-"""The style sheets and scripts of the desk: a few files, read once at the start."""
+"""The style sheets and scripts of the admin pages: a few files, read once at the start."""
 
 from pathlib import Path
 
 from aiohttp import web
 
-from proxy.desk.frame import Handler
+from proxy.admin.routing import Handler
 
 _FOLDER = Path(__file__).parents[1] / "pages" / "static"
 _FILES = {
@@ -16,7 +16,7 @@ _FILES = {
 
 
 def handlers() -> list[tuple[str, Handler]]:
-    """Their paths, and who answers there; a page without a login needs them too."""
+    """Their paths and handlers; the login page needs them too, so they need no login."""
     return [
         (f"/admin/static/{name}", _handler((_FOLDER / name).read_bytes(), media_type))
         for name, media_type in _FILES.items()

@@ -1,4 +1,4 @@
-"""The folder of the office's socket: private, with a short name, and removed when linkmend stops.
+"""The folder of linkmend's unix sockets: private, with a short name, and removed when linkmend stops.
 
 A socket's address has room for a hundred letters, too few for some data folders; so it lies where the system keeps
 such things. What a killed linkmend left there is removed by the next.
@@ -11,27 +11,38 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from proxy.errors import StartError
+
 _PREFIX = "linkmend-"
-_SOCKET = "office"
 
 
-class RunDirectory:
-    """A folder of this process, and the socket in it that is listened on."""
+class RuntimeDirectory:
+    """A folder of this process: `rpc` is for calls of workers, `admin` for forwarded admin requests."""
 
     def __init__(self, parent: Path | None = None) -> None:
-        """Raises OSError."""
+        """Raises StartError."""
         parent = parent or _place()
-        _sweep(parent)
-        # mkdtemp makes it for its owner alone; its number tells whose it is.
-        self._directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
-        self.path = self._directory / _SOCKET
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(str(self.path))
-        self.path.chmod(0o600)
-        self.listener.listen(128)
+        try:
+            _sweep(parent)
+            # mkdtemp makes it for its owner alone; the process's number tells whose it is.
+            self._directory = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
+        except OSError as error:
+            raise StartError(f"no place for linkmend's sockets: {error}") from error
+        self.rpc = self._directory / "rpc"
+        self.admin = self._directory / "admin"
+
+    def listen(self) -> socket.socket:
+        """Listen for workers. Raises StartError."""
+        listener = socket.socket(socket.AF_UNIX)
+        try:
+            listener.bind(str(self.rpc))
+            self.rpc.chmod(0o600)
+            listener.listen(128)
+        except OSError as error:
+            raise StartError(f"cannot listen on {self.rpc}: {error}") from error
+        return listener
 
     def remove(self) -> None:
-        self.listener.close()
         shutil.rmtree(self._directory, ignore_errors=True)
 
 
@@ -44,7 +55,7 @@ def _place() -> Path:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove the folders of processes of ours that are no more."""
+    """Remove the folders of linkmend processes that are no more."""
     for folder in parent.glob(f"{_PREFIX}[0-9]*-*"):
         number = folder.name.removeprefix(_PREFIX).partition("-")[0]
         with suppress(OSError):

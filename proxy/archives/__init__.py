@@ -1,1 +1,1 @@
-"""Web archives as linkmend asks them, and linkmend as a web archive."""
+"""linkmend as a client of web archives (`client`, read it first), and as a web archive (`ownarchive`)."""

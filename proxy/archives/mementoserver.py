@@ -1,14 +1,14 @@
-"""linkmend as a web archive (pure): the versions it holds as TimeMap, TimeGate and mementos of RFC 7089.
+"""linkmend as a web archive (pure): its saved versions as TimeMap, TimeGate and mementos of RFC 7089.
 
     /timemap/link/URL  /timemap/json/URL     all versions, as link-format or as MemGator writes it
-    /timegate/URL                            leads to the version closest to Accept-Datetime
+    /timegate/URL                            redirects to the version closest to Accept-Datetime
     /memento/YYYYMMDDhhmmss/URL              a version as a page; with `id_` behind the digits as it was sent
 
-A version was written by any site at all and is read under our own address. As a page it is kept in the sandbox of
-`proxy.pages.copies`; as it was sent it is for programs, and a browser that is led there runs and loads nothing.
+Any site may have written a version, and users read it under our own address. As a page it stays in the sandbox of
+`proxy.pages.copies`; as it was sent it is for programs, and a browser that opens it runs and loads nothing.
 
-A page of a site cannot read our answers, but it can put them into a frame, and sees whether that becomes a page or a
-download. So what browsers can show is never sent as a download: held or not, a frame of it looks the same.
+A page of a site cannot read our responses, but it can load them in a frame, and sees whether that becomes a page or
+a download. So we never send what browsers can show as a download: saved or not, a frame of it looks the same.
 """
 
 import json
@@ -21,11 +21,10 @@ from urllib.parse import unquote
 from proxy.pages.copies import copy_page
 from proxy.pages.language import Catalogue
 from proxy.pages.render import Headers, RenderedPage
-from repair import urls
-from repair.memento.archives import is_printable
+from repair.collection.versions import HeldVersions
 from repair.memento.datetimes import as_http_date, as_timestamp, timestamp
 from repair.model import HeldCopy
-from repair.versions import HeldVersions
+from repair.text import urls
 
 _QUESTION = re.compile(r"/(?:timemap/(link|json)|timegate|memento/([0-9]{14})(id_)?)/(.+)\Z", re.DOTALL)
 _ENCODED = re.compile(r"(?i)https?%3a")
@@ -34,7 +33,7 @@ _OTHER_SCHEME = re.compile(r"(?i)[a-z][a-z0-9+.\-]*:/")
 _MEDIA_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}(;[\x20-\x7e]{0,200})?", re.ASCII)
 _SHOWN = re.compile(r"(?i)(?:text/(?:html|plain)|application/xhtml\+xml)\s*(?:;|\Z)")
 _LONG_URL = (
-    1_000  # with more than four links to addresses this long, a header is more than many programs read
+    1_000  # with more than four links to addresses this long, a header is longer than many programs accept
 )
 _SAFETY: Headers = (
     ("Cache-Control", "no-store"),
@@ -46,7 +45,7 @@ _SAFETY: Headers = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeMapOf:
-    """All versions of a page are asked for; `form` is link or json."""
+    """A request for all versions of a page; `form` is link or json."""
 
     url: str
     form: str
@@ -54,14 +53,14 @@ class TimeMapOf:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeGateTo:
-    """The version of a page closest to a time is asked for."""
+    """A request for the version of a page closest to a time."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MementoOf:
-    """One version of a page is asked for, as a page or (`raw`) as it was sent."""
+    """A request for one version of a page, as a page or (`raw`) as it was sent."""
 
     url: str
     at: datetime
@@ -72,7 +71,7 @@ Question = TimeMapOf | TimeGateTo | MementoOf
 
 
 def question(target: str) -> Question | int:
-    """What the path and query of a request ask; 404 when there is no such thing, 400 when it makes no sense."""
+    """Parse the path and query of a request; 404 for an unknown path, 400 for a malformed one."""
     found = _QUESTION.match(target)
     if found is None:
         return 404
@@ -87,7 +86,7 @@ def question(target: str) -> Question | int:
 
 
 def _original(text: str) -> str | None:
-    """The address that stands in a path, as it is, percent-encoded, without scheme or with a slash lost."""
+    """The address in a path: verbatim, percent-encoded, without scheme or with a slash lost."""
     if _ENCODED.match(text):
         text = unquote(text)
     scheme = _SCHEME.match(text)
@@ -98,13 +97,13 @@ def _original(text: str) -> str | None:
         url = urls.normal(text)
     except ValueError:
         return None
-    return url if is_printable(url) and '"' not in url else None
+    return url if urls.is_printable(url) and '"' not in url else None
 
 
 def timemap(held: HeldVersions, form: str, *, base: str, shown: bool = False) -> RenderedPage:
-    """All versions of a page; `base` is the address we are asked under, without a slash at its end.
+    """All versions of a page; `base` is our address in the request, without a trailing slash.
 
-    With `shown`, a browser asks and gets link-format as plain text, which it would save otherwise.
+    With `shown`, the client is a browser and gets link-format as plain text, which it would download otherwise.
     """
     if form == "json":
         return _answer(200, "application/json", json.dumps(_memgator(held, base), indent=2) + "\n")
@@ -135,15 +134,15 @@ def _memgator(held: HeldVersions, base: str) -> dict[str, object]:
 
 
 def timegate(held: HeldVersions, wanted: datetime | None, *, base: str) -> RenderedPage:
-    """The way to the version closest to a time, or to the newest."""
+    """A redirect to the version closest to a time, or to the newest."""
     at = closest(held, wanted) if wanted else held.moments[-1]
     return _redirect(_place(held.url, at, base), links(held, at, base), ("Vary", "accept-datetime"))
 
 
-def elsewhen(held: HeldVersions, asked: MementoOf, *, base: str) -> RenderedPage:
-    """The way to the version closest to one that we do not hold, or hold no more."""
-    at = closest(held, asked.at)
-    return _redirect(_place(held.url, at, base, raw=asked.raw), links(held, at, base))
+def redirect_to_closest(held: HeldVersions, request: MementoOf, *, base: str) -> RenderedPage:
+    """A redirect to the version closest to one that we do not have, or no longer have."""
+    at = closest(held, request.at)
+    return _redirect(_place(held.url, at, base, raw=request.raw), links(held, at, base))
 
 
 def memento(copy: HeldCopy, held: HeldVersions, *, raw: bool, base: str, texts: Catalogue) -> RenderedPage:
@@ -163,25 +162,25 @@ def memento(copy: HeldCopy, held: HeldVersions, *, raw: bool, base: str, texts: 
 
 
 def refusal(status: int) -> RenderedPage:
-    """A few words for whoever reads what their program was told."""
+    """A few words for the person who reads their program's output."""
     words = {
-        400: "an address or a date makes no sense",
-        403: "not to be read from here (collection.share)",
-        404: "no version of this page is held",
+        400: "invalid address or date",
+        403: "access denied (see collection.share in the settings)",
+        404: "no saved version of this page",
     }
-    # That an answer depends on the date also holds for a page of which there is nothing (RFC 7089 section 4.5.6).
+    # The response varies by date also for a page without versions (RFC 7089 section 4.5.6).
     return _answer(
         status, "text/plain; charset=utf-8", f"linkmend: {words[status]}\n", ("Vary", "accept-datetime")
     )
 
 
 def closest(held: HeldVersions, wanted: datetime) -> datetime:
-    """Of two versions as far away, the earlier."""
+    """Of two versions equally far away, the earlier."""
     return min(held.moments, key=lambda at: abs(at - wanted))
 
 
 def links(held: HeldVersions, at: datetime, base: str) -> str:
-    """The Link header of a version and of the way to it."""
+    """The Link header of a version and of the redirect to it."""
     place = held.moments.index(at)
     around = {0, len(held.moments) - 1, place, max(0, place - 1), min(place + 1, len(held.moments) - 1)}
     near = tuple(held.moments[number] for number in sorted(around))

@@ -1,7 +1,7 @@
-"""Who may read the versions we hold, and the answers to those who may.
+"""Decides which clients may read our saved versions, and answers them.
 
-What a school holds tells what its readers read. So by default only its own network is answered, which can search the
-collection anyway; pages of that network, and addresses that are somebody's own, are for nobody outside of it.
+The saved pages of a school reveal what its users read. So by default only its own network gets answers, which can
+search the collection anyway. Pages of that network, and personal addresses, are never sent outside.
 """
 
 from collections.abc import Callable
@@ -9,20 +9,20 @@ from datetime import datetime
 from ipaddress import ip_address
 from typing import Protocol
 
-from proxy.archives import mementos
-from proxy.archives.mementos import MementoOf, TimeGateTo, TimeMapOf
+from proxy.archives import mementoserver
+from proxy.archives.mementoserver import MementoOf, TimeGateTo, TimeMapOf
 from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage
-from proxy.readers.privacy import is_personal_url
-from repair import urls
+from proxy.privacy.harvestpolicy import is_personal_url
+from repair.collection.versions import HeldVersions
 from repair.memento.datetimes import http_date
 from repair.memento.reach import is_public_address, is_public_host
 from repair.model import HeldCopy
-from repair.versions import HeldVersions
+from repair.text import urls
 
 
 class VersionReader(Protocol):
-    """Who knows the versions of pages."""
+    """Looks up the versions of pages."""
 
     async def versions(self, url: str) -> HeldVersions | None: ...
 
@@ -30,10 +30,10 @@ class VersionReader(Protocol):
 
 
 class OwnArchive:
-    """Answers what linkmend is asked as a web archive; `share` is the setting `collection.share`."""
+    """Answers requests to linkmend as a web archive; `share` is the setting `collection.share`."""
 
-    def __init__(self, reader: VersionReader, share: Callable[[], str]) -> None:
-        self._reader = reader
+    def __init__(self, versions: VersionReader, share: Callable[[], str]) -> None:
+        self._versions = versions
         self._share = share
 
     async def answer(
@@ -46,23 +46,23 @@ class OwnArchive:
         accept_datetime: str | None,
         texts: Catalogue,
     ) -> RenderedPage:
-        """The answer to a path and query, asked by a client's address under `base`."""
+        """The response to a path and query that a client requested under `base`."""
         if not may_read(self._share(), client):
-            return mementos.refusal(403)
-        question = mementos.question(target)
+            return mementoserver.refusal(403)
+        question = mementoserver.question(target)
         if isinstance(question, int):
-            return mementos.refusal(question)
+            return mementoserver.refusal(question)
         wanted = http_date(accept_datetime) if accept_datetime is not None else None
         if isinstance(question, TimeGateTo) and accept_datetime is not None and wanted is None:
-            return mementos.refusal(400)
-        held = await self._reader.versions(question.url) if is_for(question.url, client) else None
+            return mementoserver.refusal(400)
+        held = await self._versions.versions(question.url) if may_read_page(question.url, client) else None
         if held is None:
-            return mementos.refusal(404)
+            return mementoserver.refusal(404)
         if isinstance(question, TimeMapOf):
-            return mementos.timemap(held, question.form, base=base, shown="text/html" in accept.lower())
-        return await self._found(question, held, wanted, base, texts)
+            return mementoserver.timemap(held, question.form, base=base, shown="text/html" in accept.lower())
+        return await self._answer_version(question, held, wanted, base, texts)
 
-    async def _found(
+    async def _answer_version(
         self,
         question: TimeGateTo | MementoOf,
         held: HeldVersions,
@@ -71,11 +71,13 @@ class OwnArchive:
         texts: Catalogue,
     ) -> RenderedPage:
         if not isinstance(question, MementoOf):
-            return mementos.timegate(held, wanted, base=base)
-        copy = await self._reader.version(question.url, question.at) if question.at in held.moments else None
+            return mementoserver.timegate(held, wanted, base=base)
+        copy = (
+            await self._versions.version(question.url, question.at) if question.at in held.moments else None
+        )
         if copy is None:
-            return mementos.elsewhen(held, question, base=base)
-        return mementos.memento(copy, held, raw=question.raw, base=base, texts=texts)
+            return mementoserver.redirect_to_closest(held, question, base=base)
+        return mementoserver.memento(copy, held, raw=question.raw, base=base, texts=texts)
 
 
 def may_read(share: str, client: str) -> bool:
@@ -83,8 +85,8 @@ def may_read(share: str, client: str) -> bool:
     return share == "all" or (share == "local" and _is_inside(client))
 
 
-def is_for(url: str, client: str) -> bool:
-    """Whether a page is for a client: nobody's own, and none of our network's for one outside of it."""
+def may_read_page(url: str, client: str) -> bool:
+    """Whether a client may read a page: not a personal address, and for outside clients not a page of our network."""
     return not is_personal_url(url) and (_is_inside(client) or is_public_host(urls.parse(url).host))
 
 

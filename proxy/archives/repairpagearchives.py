@@ -1,48 +1,48 @@
-"""Web archives behind the repair page: what is remembered goes out with the page, what they say later follows it.
+"""Web archives on the repair page: stored answers come with the page, new answers follow it.
 
-Archives are asked when a reader's page asks for them, never while it is made. Several readers of the same lost page
-wait for one question.
+Archives are queried when the page's script asks for them, never while the page is made. Several users of the same
+lost page share one query.
 """
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 
-from proxy.archives.client import RememberedCopies, held_here
-from proxy.archives.findings import Findings, key_of, title_of
+from proxy.archives.client import RememberedCopies, own_answer
+from proxy.pages.archivefindings import ArchiveFindings, key_of, title_of
 from proxy.pages.archivepage import LATEST, ArchiveContext, archive_page, archive_part
-from proxy.pages.language import Catalogue
+from proxy.pages.language import choose
 from proxy.pages.render import RenderedPage
-from proxy.pages.timeview import TimeView
-from proxy.portal.helper import Mementos
-from proxy.readers.forreader import ForReader
+from proxy.portal.routes import MementosRoute
+from proxy.portal.timeparameters import TimeView
+from proxy.privacy.perclient import PerClientStore
+from repair.bounded import BoundedDict
+from repair.collection.versions import HeldVersions
+from repair.evidence.neighbourhood import NeighbourhoodLimits
 from repair.memento.client import MementoClient
-from repair.memento.following import Following
-from repair.memento.model import Copy, Memento, merged
+from repair.memento.model import Memento, MementoCopy, merge_answers
+from repair.memento.progress import ArchiveProgress
 from repair.model import Alternative, BrokenLink, Document
-from repair.neighbourhood import Reach
-from repair.newversion import Choices, NewVersion, Suggestion
-from repair.versions import HeldVersions
+from repair.newversion import NewVersionOptions, NewVersionQueries, Suggestion
 
 _WAIT_S = 5.0  # for news; the script asks again then
 _TITLES_S = 8.0
 _MAX_TITLES = 2_000
 _SEARCH_S = 3.0
 _HELD = 3  # pages shown below each query
-_MAX_FOLLOWED = 32
-_FOLLOWED_S = 300.0
+_MAX_QUERIES = 32
+_QUERY_KEPT_S = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArchivesShown:
-    """What depends on the rest of linkmend in what readers see.
+class ArchiveDisplay:
+    """The parts of linkmend that the archive section of a repair page uses.
 
-    `search` finds held pages for words, `versions` tells which versions of a page are held here and may be read.
+    `search` finds saved pages by words; `versions` returns the saved versions of a page that clients may read.
     """
 
     portal: Callable[[], bool]
@@ -51,67 +51,63 @@ class ArchivesShown:
     search_template: str = ""
 
 
-class Archives:
-    """Finds archived versions of lost pages for the readers who were shown a repair page."""
+class RepairPageArchives:
+    """Finds archived versions of lost pages for users with a repair page."""
 
     def __init__(
         self,
         client: MementoClient,
         copies: RememberedCopies,
-        ways: NewVersion,
+        new_version_queries: NewVersionQueries,
         executor: Executor,
-        shown: ArchivesShown,
-        *,
-        asked: bool = True,
+        shown: ArchiveDisplay,
     ) -> None:
-        """`asked` says whether archives are asked where no rule says otherwise."""
-        self.asked = asked
         self._client = client
         self._copies = copies
-        self._ways = ways
+        self._new_version_queries = new_version_queries
         self._executor = executor
         self.shown = shown
-        self._missed: ForReader[tuple[BrokenLink, bool]] = ForReader()
-        self._titles: OrderedDict[str, str] = OrderedDict()
-        self._followed: OrderedDict[str, tuple[Following, float]] = OrderedDict()
+        self._missed: PerClientStore[tuple[BrokenLink, bool]] = PerClientStore()
+        self._titles = BoundedDict[str, str](_MAX_TITLES)
+        self._queries: dict[str, tuple[ArchiveProgress, float]] = {}
 
     def note(self, miss_id: str, client: str, link: BrokenLink, *, ask: bool = True) -> None:
-        """A reader was shown a repair page, and may ask for archived versions; without `ask`, known ones."""
+        """Note that a client got a repair page and may ask for archived versions; without `ask`, only known ones."""
         self._missed.note(miss_id, client, (link, ask))
 
-    async def remembered(self, link: BrokenLink, *, ask: bool = True) -> Findings:
-        """What is known of a lost page without asking anybody; without `ask` that is all there will be."""
-        found = await self._client.remembered(link.url)
+    async def stored_findings(self, link: BrokenLink, *, ask: bool = True) -> ArchiveFindings:
+        """The stored findings about a lost page; without `ask` no query follows."""
+        found = await self._client.stored_timemap(link.url)
         best = await self._copies.best_of(found)
-        known = Findings(link=link, found=found, best=best, offline=self._client.offline or not ask)
+        known = ArchiveFindings(link=link, found=found, best=best, offline=self._client.offline or not ask)
         known = replace(known, finished=known.offline)
-        return await self._with_ours(await self._completed(known, TimeView(), ask=ask))
+        return await self._with_ours(await self._complete(known, TimeView(), ask=ask))
 
-    async def answer(self, call: Mementos, texts: Catalogue, client: str) -> RenderedPage | None:
-        """What archives have of the page that this reader missed; None when it was not theirs to see."""
+    async def answer(self, call: MementosRoute, language: str, client: str) -> RenderedPage | None:
+        """The archives' findings about the page that this client missed; None for another client's miss."""
         missed = self._missed.of(call.miss_id, client)
         if missed is None:
             return None
         link, ask = missed
-        followed = await self._follow(link.url) if ask else None
-        if followed is None:
-            findings = replace(await self.remembered(link, ask=ask), finished=True)
+        query = await self._query_for(link.url) if ask else None
+        if query is None:
+            findings = replace(await self.stored_findings(link, ask=ask), finished=True)
         else:
-            await followed.wait(partial(_worth_showing, followed, call), wait_s=_WAIT_S)
-            self._copies.note(followed.found, followed.best)
-            known = Findings(
+            await query.wait(partial(_worth_showing, query, call), wait_s=_WAIT_S)
+            self._copies.note(query.found, query.best)
+            known = ArchiveFindings(
                 link=link,
-                found=followed.found,
-                best=followed.best,
-                version=max(1, followed.version),
-                finished=followed.finished,
+                found=query.found,
+                best=query.best,
+                version=max(1, query.version),
+                finished=query.finished,
                 offline=self._client.offline,
             )
-            findings = await self._with_ours(await self._completed(known, call.view, ask=ask))
+            findings = await self._with_ours(await self._complete(known, call.view, ask=ask))
         if not call.part:
-            findings = replace(findings, held=await self._held(findings.suggestions))
+            findings = replace(findings, held=await self._search_saved_pages(findings.suggestions))
         context = ArchiveContext(
-            texts=texts,
+            texts=choose(language),
             miss_id=call.miss_id,
             now=datetime.now(UTC),
             view=call.view,
@@ -122,26 +118,26 @@ class Archives:
         return await asyncio.to_thread(archive_part if call.part else archive_page, findings, context)
 
     async def close(self) -> None:
-        """Follow nothing any more."""
-        await asyncio.gather(*(followed.stop() for followed, _ in self._followed.values()))
+        """Stop all queries."""
+        await asyncio.gather(*(query.stop() for query, _ in self._queries.values()))
 
-    async def _follow(self, url: str) -> Following | None:
-        """The question about a URL, asked now unless it was a moment ago; None when too many are under way."""
+    async def _query_for(self, url: str) -> ArchiveProgress | None:
+        """The query about a URL, a running one if there is one; None when too many are running."""
         now = time.monotonic()
-        followed, since = self._followed.get(url, (None, 0.0))
-        if followed is not None and (not followed.finished or now - since < _FOLLOWED_S):
-            return followed
-        if len(self._followed) >= _MAX_FOLLOWED:
-            done = next((name for name, (each, _) in self._followed.items() if each.finished), None)
+        query, since = self._queries.get(url, (None, 0.0))
+        if query is not None and (not query.finished or now - since < _QUERY_KEPT_S):
+            return query
+        if len(self._queries) >= _MAX_QUERIES:
+            done = next((name for name, (each, _) in self._queries.items() if each.finished), None)
             if done is None:
                 return None
-            del self._followed[done]
-        begun = Following(self._client, url)
-        self._followed[url] = (begun, now)
-        begun.start()
-        return begun
+            del self._queries[done]
+        query = ArchiveProgress(self._client, url)
+        self._queries[url] = (query, now)
+        query.start()
+        return query
 
-    async def _completed(self, findings: Findings, view: TimeView, *, ask: bool) -> Findings:
+    async def _complete(self, findings: ArchiveFindings, view: TimeView, *, ask: bool) -> ArchiveFindings:
         """The findings with ways to the new version, and the last mementos with as many titles as are known."""
         chosen = next(
             (each for each in reversed(findings.found.mementos) if view.take and key_of(each) == view.take),
@@ -150,32 +146,38 @@ class Archives:
         taken = await self._client.look(chosen, ask=ask) if chosen else findings.best
         loop = asyncio.get_running_loop()
         document = taken.document if taken else None
-        ways = await loop.run_in_executor(self._executor, self._suggestions, findings.link, document, view)
+        suggestions = await loop.run_in_executor(
+            self._executor, self._suggestions, findings.link, document, view
+        )
         for copy in (taken, findings.best):
             self._note_title(copy)
         latest = findings.found.mementos[: -LATEST - 1 : -1]
         # To read ten pages for their titles takes too long for a page that somebody waits for.
         if findings.version:
             await self._look(latest, ask=ask and view.titles)
-        titles = tuple((memento, *self._judged(self._titles.get(memento.url, ""))) for memento in latest)
-        return replace(findings, taken=taken, suggestions=ways, titles=titles)
+        titles = tuple((memento, *self._judge_title(self._titles.get(memento.url, ""))) for memento in latest)
+        return replace(findings, taken=taken, suggestions=suggestions, titles=titles)
 
-    async def _with_ours(self, findings: Findings) -> Findings:
-        """The findings with the versions that are held here."""
+    async def _with_ours(self, findings: ArchiveFindings) -> ArchiveFindings:
+        """The findings with the versions saved here."""
         held = await self.shown.versions(findings.link.url) if self.shown.portal() else None
         if held is None or not held.moments:
             return findings
-        found = merged(findings.found.url, (*findings.found.answers, held_here(held)))
+        found = merge_answers(findings.found.url, (*findings.found.answers, own_answer(held)))
         return replace(findings, found=found)
 
-    async def _held(self, ways: tuple[Suggestion, ...]) -> dict[str, tuple[Alternative, ...]]:
-        """The first held pages that each query finds; one that takes too long finds none."""
+    async def _search_saved_pages(
+        self, suggestions: tuple[Suggestion, ...]
+    ) -> dict[str, tuple[Alternative, ...]]:
+        """The first saved pages that each query finds; none if it takes too long."""
         try:
             async with asyncio.timeout(_SEARCH_S):
-                found = await asyncio.gather(*(self.shown.search(way.query, _HELD) for way in ways))
+                found = await asyncio.gather(
+                    *(self.shown.search(suggestion.query, _HELD) for suggestion in suggestions)
+                )
         except TimeoutError:
             return {}
-        return {way.kind: pages for way, pages in zip(ways, found, strict=True)}
+        return {suggestion.kind: pages for suggestion, pages in zip(suggestions, found, strict=True)}
 
     async def _look(self, latest: tuple[Memento, ...], *, ask: bool) -> None:
         """Learn titles that are not known yet; without `ask`, only those of pages that are remembered."""
@@ -188,21 +190,19 @@ class Archives:
             for task in done:
                 self._note_title(task.result())
 
-    def _note_title(self, copy: Copy | None) -> None:
+    def _note_title(self, copy: MementoCopy | None) -> None:
         if copy is not None:
             self._titles[copy.memento.url] = title_of(copy)
-            while len(self._titles) > _MAX_TITLES:
-                self._titles.popitem(last=False)
 
-    def _judged(self, title: str) -> tuple[str, bool]:
-        return title, bool(title) and self._ways.is_stop_title(title)
+    def _judge_title(self, title: str) -> tuple[str, bool]:
+        return title, bool(title) and self._new_version_queries.is_stop_title(title)
 
     def _suggestions(self, link: BrokenLink, copy: Document | None, view: TimeView) -> tuple[Suggestion, ...]:
-        reach = Reach(backlinks=view.backlinks, levels=view.levels, radius=view.radius)
-        choices = Choices(terms=view.terms, weighting=view.weighting, reach=reach)
-        return self._ways.suggestions(link, copy, choices)
+        reach = NeighbourhoodLimits(backlinks=view.backlinks, levels=view.levels, radius=view.radius)
+        choices = NewVersionOptions(terms=view.terms, weighting=view.weighting, reach=reach)
+        return self._new_version_queries.suggestions(link, copy, choices)
 
 
-def _worth_showing(followed: Following, call: Mementos) -> bool:
+def _worth_showing(query: ArchiveProgress, call: MementosRoute) -> bool:
     """Whether there is news for the script, which asks again, or for a page of its own the last good copy."""
-    return followed.version > call.seen if call.part else followed.best is not None
+    return query.version > call.seen if call.part else query.best is not None

@@ -1,7 +1,7 @@
-"""Backups of a data folder, taken while linkmend runs, and how one is put back.
+"""Backups of a data folder, made while linkmend runs, and how one is restored.
 
-A backup is a tar inside zstd. Its first member says which format it is, its last one has the length and the digest of
-every other: what has no last member was cut short. `data/` holds the folder, `settings/` the settings file and the
-rules that lie beside it. Databases are copied by SQLite's own means, each as it was at one moment after the backup
-began; the full-text index is left out, since it is made anew from the pages.
+A backup is a tar file compressed with zstd. Its first member names the format; its last member has the length and
+the digest of every other, so a file without it was cut short. `data/` holds the folder, `settings/` the settings
+file and the rules beside it. Databases are copied by SQLite's backup API, each as it was at one moment after the
+backup began. The full-text index is left out, because it can be rebuilt from the pages.
 """

@@ -1,7 +1,7 @@
-"""The file that a backup is: written in one go, read with suspicion.
+"""The backup file: written in one pass, and not trusted when read.
 
-Its last member tells the length and digest of all others, so that they can be written as they are read. A name that
-leads out of the folder, a link, a device or the same name twice is refused, whoever made the file.
+Its last member has the length and digest of all others, so that they can be written as they are read. We refuse a
+name that leads out of the folder, a link, a device, or the same name twice, whoever made the file.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from proxy.backup.contents import is_ours
 from proxy.errors import BackupError
 
 FORMAT = 1
-"""Newer ones are refused; whoever changes what a backup holds or how, counts up."""
+"""Newer ones are refused; increase it with each change of the format."""
 ROOTS = ("data", "settings")
 
 _HEAD = "linkmend-backup.json"
@@ -33,14 +33,14 @@ _MAX_WINDOW = 128 * 1024**2
 _MAX_FILES = 5_000_000
 _MAX_NAME, _MAX_STEP, _MAX_DEPTH = 1_000, 255, 20
 _MAX_RATIO = 500
-"""Unpacked to packed, of the whole file beyond the first gigabyte; databases and pages give ten at most."""
+"""Unpacked to packed size of the whole file, beyond the first gigabyte; databases and pages reach ten at most."""
 _SMALL = 1024**3
 _RESERVE = 64 * 1024**2
-"""What is left free on the disk, whatever a backup claims to hold."""
+"""Disk space that stays free, whatever a backup claims to contain."""
 
 
-class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands first: the format, when it was made, and what it holds."""
+class BackupHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """The first member: the format, when the backup was made, and what it contains."""
 
     format: int
     made_at: str
@@ -54,7 +54,7 @@ class _Entry(msgspec.Struct, frozen=True):
 
 
 class _Reading(io.RawIOBase):
-    """A file read piece by piece into a digest, never past a length."""
+    """Reads a file in pieces into a digest, never past a length."""
 
     def __init__(self, file: IO[bytes], size: int) -> None:
         self._file, self._left = file, size
@@ -68,9 +68,9 @@ class _Reading(io.RawIOBase):
 
 
 class BackupWriter:
-    """Members go in one after the other; the file is whole once the block has ended without an error."""
+    """Adds members one after the other; the file is complete once the block ends without an error."""
 
-    def __init__(self, file: IO[bytes], head: Head) -> None:
+    def __init__(self, file: IO[bytes], head: BackupHeader) -> None:
         self.entries: dict[str, _Entry] = {}
         self._stack = ExitStack()
         compressed = zstandard.ZstdCompressor(write_checksum=True).stream_writer(file, closefd=False)
@@ -91,7 +91,7 @@ class BackupWriter:
             self._stack.close()
 
     def add(self, name: str, path: Path) -> None:
-        """Put a file in; it must not change meanwhile."""
+        """Add a file; it must not change meanwhile."""
         with path.open("rb") as file:
             about = os.fstat(file.fileno())
             reading = _Reading(file, about.st_size)
@@ -108,35 +108,37 @@ def _member(name: str, size: int, mtime: int) -> tarfile.TarInfo:
     return member
 
 
-def unpack(file: Path, into: Path) -> Head:
-    """Lay out a whole backup in a new folder, every digest checked; BackupError leaves it half laid out."""
+def unpack(file: Path, into: Path) -> BackupHeader:
+    """Unpack a whole backup into a new folder and check every digest. A BackupError leaves the folder incomplete."""
     try:
         with file.open("rb") as packed, ExitStack() as stack:
             unzipped = stack.enter_context(
                 zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(packed)
             )
             tar = tarfile.open(fileobj=unzipped, mode="r|", tarinfo=_PlainMember)  # noqa: SIM115
-            return _unpacked(stack.enter_context(tar), into, _Room(packed=file.stat().st_size, at=into))
+            return _unpack_members(stack.enter_context(tar), into, _Room(packed=file.stat().st_size, at=into))
     except (tarfile.TarError, zstandard.ZstdError, EOFError, msgspec.DecodeError) as error:
-        raise BackupError(f"{file}: not a whole backup of linkmend: {error}") from error
+        raise BackupError(f"{file}: not a complete linkmend backup: {error}") from error
     except OSError as error:
-        raise BackupError(f"{file}: cannot be laid out: {error}") from error
+        raise BackupError(f"{file}: cannot unpack: {error}") from error
     except BackupError as error:
         raise BackupError(f"{file}: {error}") from error.__cause__
 
 
 class _PlainMember(tarfile.TarInfo):
-    """A member whose header is small: tarfile reads long names and the like into memory, whatever size they claim."""
+    """A member with a small header: tarfile reads long names and the like into memory, whatever size they claim."""
 
     def _proc_member(self, tar: tarfile.TarFile) -> tarfile.TarInfo:
         plain = self.type in (tarfile.REGTYPE, tarfile.AREGTYPE)
         if self.type == tarfile.GNUTYPE_SPARSE or (not plain and self.size > _MAX_HEAD):
-            raise tarfile.ReadError("a member that does not belong into a backup")
+            raise tarfile.ReadError("unexpected file in the backup")
         return super()._proc_member(tar)  # type: ignore[misc,no-any-return]
 
 
 class _Room:
-    """How much may still be laid out: what the disk has, and no more than a file of this size can honestly hold."""
+    """How much may still be unpacked: the free space of the disk, and no more than a file of this size can honestly
+    hold.
+    """
 
     def __init__(self, *, packed: int, at: Path) -> None:
         disk = next(place for place in (at, *at.absolute().parents) if place.exists())
@@ -146,15 +148,15 @@ class _Room:
         self._left -= member.size
         if self._left < 0:
             raise BackupError(
-                f"{_shown(member.name)}: holds more than fits on the disk, or than a backup does"
+                f"{_quote_name(member.name)}: larger than the free disk space or the limit for backups"
             )
 
 
-def _unpacked(tar: tarfile.TarFile, into: Path, room: _Room) -> Head:
+def _unpack_members(tar: tarfile.TarFile, into: Path, room: _Room) -> BackupHeader:
     members = iter(tar)
     first = next(members, None)
     if first is None or first.name != _HEAD:
-        raise BackupError("not a backup of linkmend")
+        raise BackupError("not a linkmend backup")
     head = _head(_content(tar, first, _MAX_HEAD))
     found: dict[str, _Entry] = {}
     seen: set[str] = set()
@@ -163,42 +165,44 @@ def _unpacked(tar: tarfile.TarFile, into: Path, room: _Room) -> Head:
             most = _MAX_HEAD + sum(6 * len(name) + 200 for name in found)
             _compare(found, msgspec.json.decode(_content(tar, member, most), type=dict[str, _Entry]))
             return head
-        place = _safe(member)
+        place = _safe_path(member)
         # Some disks take `Rules` for `rules`, and two ways to write an é for one.
-        if (same := _folded(member.name)) in seen or len(seen) >= _MAX_FILES:
-            raise BackupError(f"{_shown(member.name)} is in it twice, or too much is")
+        if (same := _casefold_name(member.name)) in seen or len(seen) >= _MAX_FILES:
+            raise BackupError(
+                f"{_quote_name(member.name)} is in the backup twice, or the backup is too large"
+            )
         seen.add(same)
         room.take(member)
-        found[member.name] = _laid_out(tar, member, into / place)
-    raise BackupError("it was cut short")
+        found[member.name] = _extract(tar, member, into / place)
+    raise BackupError("the file is truncated")
 
 
-def _folded(name: str) -> str:
+def _casefold_name(name: str) -> str:
     return unicodedata.normalize("NFKC", name).casefold()
 
 
-def _shown(name: str) -> str:
+def _quote_name(name: str) -> str:
     return repr(name[:200])
 
 
-def _head(content: bytes) -> Head:
+def _head(content: bytes) -> BackupHeader:
     number = msgspec.json.decode(content, type=dict[str, object]).get("format")
     if number != FORMAT:
         raise BackupError(
-            f"its format is {number!r}, this linkmend reads {FORMAT}: use the linkmend that made it"
+            f"backup format {number!r} (this linkmend reads {FORMAT}): use the linkmend version that made it"
         )
-    return msgspec.json.decode(content, type=Head)
+    return msgspec.json.decode(content, type=BackupHeader)
 
 
 def _content(tar: tarfile.TarFile, member: tarfile.TarInfo, limit: int) -> bytes:
     file = tar.extractfile(member) if member.isreg() and member.size <= limit else None
     if file is None:
-        raise BackupError(f"{member.name!r} is not a file of a backup")
+        raise BackupError(f"unexpected file in the backup: {member.name!r}")
     return file.read()
 
 
-def _safe(member: tarfile.TarInfo) -> PurePosixPath:
-    """Where a member goes, inside the folder; raises BackupError for any other place."""
+def _safe_path(member: tarfile.TarInfo) -> PurePosixPath:
+    """The path of a member inside the folder; raises BackupError for any other place."""
     name = member.name
     steps = name.split("/")
     if (
@@ -210,13 +214,13 @@ def _safe(member: tarfile.TarInfo) -> PurePosixPath:
         or any(step.strip() in ("", ".", "..") or len(step.encode()) > _MAX_STEP for step in steps)
         or not name.isprintable()
         or any(mark in name for mark in "\\:")
-        or is_ours(_folded(steps[1]))
+        or is_ours(_casefold_name(steps[1]))
     ):
-        raise BackupError(f"{_shown(name)} does not belong into a backup")
+        raise BackupError(f"unexpected file in the backup: {_quote_name(name)}")
     return PurePosixPath(name)
 
 
-def _laid_out(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> _Entry:
+def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> _Entry:
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     source = tar.extractfile(member)
     if source is None:
@@ -229,7 +233,7 @@ def _laid_out(tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path) -> _E
     return _Entry(target.stat().st_size, digest.hexdigest())
 
 
-def _compare(found: dict[str, _Entry], told: dict[str, _Entry]) -> None:
-    for name in sorted(found.keys() | told.keys()):
-        if found.get(name) != told.get(name):
-            raise BackupError(f"{name!r} is not what it was when the backup was made")
+def _compare(found: dict[str, _Entry], manifest: dict[str, _Entry]) -> None:
+    for name in sorted(found.keys() | manifest.keys()):
+        if found.get(name) != manifest.get(name):
+            raise BackupError(f"{name!r} has changed since the backup was made (checksum mismatch)")

@@ -1,4 +1,4 @@
-"""Making a backup of a data folder that others are using: whole under its name, or not there at all."""
+"""Makes a backup of a data folder in use. The file appears complete under its name, or not at all."""
 
 import fcntl
 import os
@@ -10,24 +10,24 @@ from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 
-from proxy.backup.archive import FORMAT, BackupWriter, Head
-from proxy.backup.contents import STAGING, Kind, Part, folder_parts, parts
-from proxy.backup.copying import copies
-from proxy.backup.restoring import give_to_owner
+from proxy.backup.archive import FORMAT, BackupHeader, BackupWriter
+from proxy.backup.contents import STAGING, BackupPart, PartKind, folder_parts, parts
+from proxy.backup.restorer import give_to_owner
+from proxy.backup.snapshot import copies
 from proxy.errors import BackupError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
-    """What came of it."""
+class BackupResult:
+    """The result of a backup."""
 
     files: int
     size: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What goes in beside the pages and the log; `settings` and `rules` may lie outside the data folder."""
+class BackupRequest:
+    """What to include beside the pages and the log; `settings` and `rules` may lie outside the data folder."""
 
     cache: bool = True
     ca: bool = True
@@ -35,14 +35,14 @@ class Wanted:
     rules: Path | None = None
 
 
-def make_backup(data: Path, target: Path, wanted: Wanted) -> Made:
-    """Write a backup to a file, in the place of one that was there; raises BackupError, and then nothing changed.
+def make_backup(data: Path, target: Path, wanted: BackupRequest) -> BackupResult:
+    """Write a backup to a file, replacing an older one. Raises BackupError, and then nothing has changed.
 
-    All that was committed before it began is in it.
+    It contains everything committed before it began.
     """
     if not data.is_dir():
-        raise BackupError(f"{data}: there is no such data folder")
-    head = Head(
+        raise BackupError(f"{data}: no such data folder")
+    head = BackupHeader(
         format=FORMAT,
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         cache=wanted.cache,
@@ -51,21 +51,21 @@ def make_backup(data: Path, target: Path, wanted: Wanted) -> Made:
     partial = target.with_name(f".{target.name}.part")
     ours = {target.absolute(), partial.absolute()}
     try:
-        with _staging(data) as stage, _replacing(target, partial) as descriptor:
+        with _staging(data) as stage, _atomic_target(target, partial) as descriptor:
             with os.fdopen(descriptor, "wb", closefd=False) as file, BackupWriter(file, head) as writer:
                 for part in _all_parts(data, wanted):
                     if part.path.absolute() not in ours:
                         for name, copy in copies(part, stage):
                             writer.add(name, copy)
-            return Made(files=len(writer.entries), size=os.fstat(descriptor).st_size)
+            return BackupResult(files=len(writer.entries), size=os.fstat(descriptor).st_size)
     except OSError as error:
         raise BackupError(f"{target}: {error.strerror or error}") from error
 
 
-def _all_parts(data: Path, wanted: Wanted) -> Iterator[Part]:
-    outside: list[Iterator[Part]] = []
+def _all_parts(data: Path, wanted: BackupRequest) -> Iterator[BackupPart]:
+    outside: list[Iterator[BackupPart]] = []
     if wanted.settings is not None:
-        settings = Part(name="settings/linkmend.toml", path=wanted.settings, kind=Kind.FILE)
+        settings = BackupPart(name="settings/linkmend.toml", path=wanted.settings, kind=PartKind.FILE)
         outside.append(iter((settings,)))
     if wanted.rules is not None and not wanted.rules.resolve().is_relative_to(data.resolve()):
         outside.append(folder_parts(wanted.rules, "settings/rules.d"))
@@ -74,9 +74,9 @@ def _all_parts(data: Path, wanted: Wanted) -> Iterator[Part]:
 
 @contextmanager
 def _staging(data: Path) -> Iterator[Path]:
-    """A folder on the disk of the data, where bodies can be held by links; what a killed backup left is removed."""
+    """A folder on the disk of the data, where bodies can be hard-linked; removes what a killed backup left."""
     stage = data / STAGING
-    with _alone(data):
+    with _backup_lock(data):
         shutil.rmtree(stage, ignore_errors=True)
         stage.mkdir(mode=0o700)
         try:
@@ -86,24 +86,24 @@ def _staging(data: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _alone(data: Path) -> Iterator[None]:
+def _backup_lock(data: Path) -> Iterator[None]:
     """A lock that ends with the process, however it ends; `linkmend train` locks the folder itself."""
     lock = data / f"{STAGING}.lock"
     handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        give_to_owner(lock, data)  # who next makes a backup may not be root
+        give_to_owner(lock, data)  # the next backup may not run as root
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BackupError(f"{data}: another backup is under way") from error
+            raise BackupError(f"{data}: another backup is running") from error
         yield
     finally:
         os.close(handle)
 
 
 @contextmanager
-def _replacing(target: Path, partial: Path) -> Iterator[int]:
-    """A file for its owner alone that takes the name of `target` once it is whole and on the disk."""
+def _atomic_target(target: Path, partial: Path) -> Iterator[int]:
+    """A private temporary file that is renamed to `target` once it is complete and on the disk."""
     partial.unlink(missing_ok=True)  # of a killed backup; it may have been readable for others
     descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     try:

@@ -1,15 +1,16 @@
-"""The rules of a shared HTTP cache (RFC 9111): pure functions over header lists and a clock. The disk is proxy.store.
+"""The rules of a shared HTTP cache (RFC 9111): pure functions over header lists and a clock. Read `decide` first.
 
-decide       what to do with a request, given what is stored: the place to begin reading
-storing      may a response be stored? The one way into the store
-harmless, reflecting, bounds   which requests and responses cannot harm those who get a stored answer
-freshness    how old is it, and how long is it fresh (4.2)
-vary         which stored variant answers a request (4.1)
-validating   conditional requests, both ways (4.3)
-ranges, reply   the answer made from what is stored
-wire, ready  the same answer as bytes, with what of it never changes worked out once
-invalidating what an unsafe request makes stale (4.4)
-status       Cache-Status (RFC 9211)
-flights, unshared, outages   what is remembered between requests: who fetches what, and what is not worth trying
-directives, fields, hopbyhop, entry   headers, parsed and written
+decide         what to do with a request, given what is stored
+storage        may a response be stored? The only way into the store; the disk is `proxy.store`
+sharing        protection against cache poisoning: may an answer to one client be given to others?
+freshness      how old is it, and how long is it fresh (4.2)
+vary           which stored variant answers a request (4.1)
+validation     conditional requests, both ways (4.3)
+invalidation   which stored responses an unsafe request invalidates (4.4)
+exchange       one request on its way through the cache, as a state machine
+hits           the answer made from what is stored: the one engine for the addon and the fast path
+ranges, serialize     a part of a body; the answer as bytes
+collapsing, outages   one fetch for many identical requests; origins that did not answer a moment ago
+pinning        imported pages as responses that are never evicted
+status         Cache-Status (RFC 9211)
 """

@@ -1,27 +1,29 @@
-"""How long a stored response may be believed, and how old it is (RFC 9111 4.2).
+"""Freshness lifetime and age of a stored response (RFC 9111 4.2).
 
-A response is fresh while its age is below its freshness lifetime. The lifetime is what the origin says (s-maxage,
-else max-age, else Expires), or a part of the time since Last-Modified where it says nothing. The age is the larger
-of what Date and what Age tell, plus the time it has been here; clocks that run ahead never make it negative. What was
-received in the future (our own clock was set back) is of unknown age, and so as old as can be.
+A response is fresh while its age is below its freshness lifetime. The origin sets the lifetime (s-maxage, else
+max-age, else Expires); otherwise it is a part of the time since Last-Modified. The age is the larger of what Date and
+Age say, plus the time in this cache; clocks that run ahead never make it negative. A response received in the future
+(our own clock was set back) has an unknown age and counts as infinitely old.
 """
 
-from proxy.cache.directives import Directives, response_directives
-from proxy.cache.entry import Headers, StoredResponse, values
-from proxy.cache.fields import LARGEST_DELTA_S, date_field, has, seconds, split_list
+from dataclasses import dataclass
+
+from proxy.headers.cachecontrol import CacheDirectives, response_directives
+from proxy.headers.fields import LARGEST_DELTA_S, date_field, has, seconds, split_list
+from proxy.messages import Headers, StoredResponse, values
 from proxy.settings import CacheSettings
 
 HEURISTIC_STATUSES = frozenset({200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501})
 """Statuses whose responses may be fresh without the origin saying so (RFC 9110 15.1); 206 is not stored."""
 ERRORS_OF_THE_PAGE = frozenset({404, 410, 451})
-"""Errors that say something of what was asked for; of any other, something else may be the cause."""
+"""Errors that are about the page itself; any other error may have another cause."""
 ERRORS_FRESH_S = 30.0
-"""How long any other error is believed at most, however long it says: it may have been a bad moment."""
+"""The longest freshness lifetime of any other error, since it may be temporary."""
 _CLOCKS_DIFFER_S = 60.0
 
 
 def explicit_lifetime_s(headers: Headers, *, received_at: float) -> float | None:
-    """What the origin says of freshness, or None when it says nothing. What it says badly counts as stale."""
+    """The lifetime that the origin sets, or None when it sets none. A malformed one counts as stale."""
     cache_control = response_directives(headers)
     for name in ("s-maxage", "max-age"):
         lifetime = cache_control.delta(name)
@@ -59,48 +61,77 @@ def lifetime_s(stored: StoredResponse, settings: CacheSettings) -> float:
 
 
 def is_doubtful_error(status: int) -> bool:
-    """Whether an answer is an error that may have had another cause than the page."""
+    """Whether a status is an error that may have another cause than the page."""
     return status >= 400 and status not in ERRORS_OF_THE_PAGE
 
 
 def age_s(stored: StoredResponse, now: float) -> float:
     """The current age (RFC 9111 4.2.3), never negative."""
-    if stored.received_at > now + _CLOCKS_DIFFER_S:
+    return _age_s(initial_age_s(stored), stored.received_at, now)
+
+
+def _age_s(initial_s: float, received_at: float, now: float) -> float:
+    if received_at > now + _CLOCKS_DIFFER_S:
         return LARGEST_DELTA_S
-    return initial_age_s(stored) + max(0.0, now - stored.received_at)
+    return initial_s + (now - received_at if now > received_at else 0.0)
 
 
 def initial_age_s(stored: StoredResponse) -> float:
-    """How old the response was when it came here (RFC 9111 4.2.3)."""
+    """The age of the response when it arrived (RFC 9111 4.2.3)."""
     apparent = max(0.0, stored.received_at - _date(stored.headers, stored.received_at))
     delay = max(0.0, stored.received_at - stored.requested_at)
     return max(apparent, stated_age_s(stored.headers) + delay)
 
 
 def stated_age_s(headers: Headers) -> int:
-    """The Age field: its first member counts, and what is not a number of seconds is ignored (RFC 9111 5.1)."""
+    """The Age field: its first member counts; an invalid one is ignored (RFC 9111 5.1)."""
     for line in values(headers, "age"):
         for member in split_list(line)[:1]:
             return seconds(member) or 0
     return 0
 
 
-def ttl_s(stored: StoredResponse, now: float, settings: CacheSettings) -> float:
-    """How long the response stays fresh; negative once it is stale."""
-    return lifetime_s(stored, settings) - age_s(stored, now)
-
-
-def forbids_stale(cache_control: Directives) -> bool:
-    """Whether a shared cache may not use the response without asking once it is stale (RFC 9111 4.2.4)."""
+def forbids_stale(cache_control: CacheDirectives) -> bool:
+    """Whether a shared cache must revalidate the response once it is stale (RFC 9111 4.2.4)."""
     return (
         "must-revalidate" in cache_control
         or "proxy-revalidate" in cache_control
         or "s-maxage" in cache_control
-        or cache_control.unqualified("no-cache")
+        or cache_control.has_unqualified("no-cache")
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshnessTerms:
+    """All that the use of a stored response depends on, beside the clock and the request."""
+
+    received_at: float
+    initial_age_s: float
+    lifetime_s: float
+    asks_always: bool
+    """The origin wants each use to be revalidated (`no-cache`)."""
+    forbids_stale: bool
+
+    def age_s(self, now: float) -> float:
+        return _age_s(self.initial_age_s, self.received_at, now)
+
+    def ttl_s(self, now: float) -> float:
+        """How long the response stays fresh; negative once it is stale."""
+        return self.lifetime_s - self.age_s(now)
+
+
+def terms_of(stored: StoredResponse, settings: CacheSettings) -> FreshnessTerms:
+    cache_control = response_directives(stored.headers)
+    return FreshnessTerms(
+        received_at=stored.received_at,
+        initial_age_s=initial_age_s(stored),
+        lifetime_s=lifetime_s(stored, settings),
+        asks_always=cache_control.has_unqualified("no-cache"),
+        forbids_stale=forbids_stale(cache_control),
     )
 
 
 def _date(headers: Headers, received_at: float) -> float:
-    """When the origin made the response; the time it arrived, where Date is missing or malformed."""
+    """When the origin made the response; the time of receipt if Date is missing or malformed."""
     date = date_field(headers, "date", now=received_at)
     return received_at if date is None else date

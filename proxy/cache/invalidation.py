@@ -1,20 +1,20 @@
-"""What a request that changes things makes untrue in the cache (RFC 9111 4.4)."""
+"""Which stored responses an unsafe request invalidates (RFC 9111 4.4)."""
 
 from urllib.parse import urljoin, urlsplit
 
-from proxy.cache.entry import CacheRequest, Headers, values
+from proxy.messages import CacheRequest, Headers, values
 
 SAFE_METHODS = frozenset(
     {"GET", "HEAD", "OPTIONS", "TRACE", "CONNECT", "QUERY", "PROPFIND", "REPORT", "SEARCH"}
 )
-"""Methods that ask and do not change; any other, known or not, is taken to change what it is sent to."""
+"""Safe methods; any other method, known or not, counts as one that changes its target."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def invalidated(request: CacheRequest, status: int, headers: Headers) -> tuple[str, ...]:
-    """The URLs whose stored responses are no longer to be trusted after this exchange.
+def invalidated_urls(request: CacheRequest, status: int, headers: Headers) -> tuple[str, ...]:
+    """The URLs whose stored responses are invalid after this exchange.
 
-    Location and Content-Location count only within the origin: nobody may empty another's cache.
+    Location and Content-Location count only within the origin: no site may invalidate another site's responses.
     """
     if request.method in SAFE_METHODS or not 200 <= status < 400:
         return ()
@@ -25,7 +25,7 @@ def invalidated(request: CacheRequest, status: int, headers: Headers) -> tuple[s
 
 
 def names_itself(url: str, headers: Headers) -> bool:
-    """Whether Content-Location says that the response is what a GET of the same URL would give."""
+    """Whether Content-Location says that a GET of the same URL would give this response."""
     return any(_resolve(url, value) == url for value in _locations(headers, "content-location"))
 
 

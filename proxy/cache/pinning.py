@@ -1,17 +1,17 @@
-"""An imported page or file as a response that the cache keeps for good (pure).
+"""Turns an imported page or file into a response that the cache never evicts (pure).
 
-What an admin imports is meant to be there when the line is not. So it is stored without its content coding, that
-any browser can read it, without Vary, since only one variant is had, and without what was one visitor's.
+Admins import pages to have them when there is no internet connection. So the response is stored without content
+coding, so that every browser can read it, without Vary, since there is one variant only, and without cookies.
 """
 
 from collections.abc import Collection
 
-from proxy.cache.bounds import without_excess
-from proxy.cache.entry import Headers, StoredResponse
+from proxy.cache.sharing.bounds import without_excess
+from proxy.messages import Headers, StoredResponse
 from repair.model import Page
 
 STATUSES = frozenset({200, 203, 301, 308})
-"""What is kept of an import; what was only for the time being is long over."""
+"""Statuses that an import keeps; temporary ones are out of date."""
 _DROPPED = frozenset(
     {
         *("connection", "keep-alive", "proxy-authenticate", "proxy-connection", "te", "trailer", "upgrade"),
@@ -31,7 +31,7 @@ _DROPPED = frozenset(
 def pinned_response(
     page: Page, body: bytes, *, statuses: Collection[int] = STATUSES
 ) -> StoredResponse | None:
-    """`page` with its decoded `body` as it is pinned; None when its status is nothing to keep."""
+    """`page` with its decoded `body` as a pinned response; None when its status is not kept."""
     if page.status not in statuses:
         return None
     kept = tuple((name, value) for name, value in page.headers if name.lower() not in _DROPPED)

@@ -1,29 +1,29 @@
-"""Parts of a stored response (RFC 9110 14).
+"""Byte ranges of a stored response (RFC 9110 14).
 
-One range is answered with 206. Several in one request are answered with the whole, which is always allowed: the
-multipart form is rare, and a favourite of those who try to exhaust a server.
+One range gets a 206. Several ranges in one request get the whole response, which is always allowed: multipart
+responses are rare, and attackers like to exhaust servers with them.
 """
 
 import re
 from dataclasses import dataclass
 
-from proxy.cache.entry import CacheRequest, StoredResponse, values
-from proxy.cache.fields import has
-from proxy.cache.validating import etag, is_strong
+from proxy.cache.validation import etag, is_strong
+from proxy.headers.fields import has
+from proxy.messages import CacheRequest, StoredResponse, values
 
 _RANGE = re.compile(r"\s*bytes\s*=\s*([0-9]{0,18})\s*-\s*([0-9]{0,18})\s*", re.IGNORECASE | re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """The bytes from `start` up to but not including `stop`; with `stop` 0, a range that lies outside."""
+class ByteRange:
+    """The bytes from `start` up to but not including `stop`; `stop` 0 means an unsatisfiable range."""
 
     start: int
     stop: int
 
 
-def wanted_part(request: CacheRequest, stored: StoredResponse, size: int) -> Part | None:
-    """The one range the request asks for, or None for the whole response."""
+def wanted_part(request: CacheRequest, stored: StoredResponse, size: int) -> ByteRange | None:
+    """The single range of the request, or None for the whole response."""
     lines = values(request.headers, "range")
     if request.method != "GET" or stored.status != 200 or len(lines) != 1:
         return None
@@ -33,21 +33,23 @@ def wanted_part(request: CacheRequest, stored: StoredResponse, size: int) -> Par
     return _part(found[1], found[2], size)
 
 
-def _part(first: str, last: str, size: int) -> Part | None:
+def _part(first: str, last: str, size: int) -> ByteRange | None:
     if first:
         start = int(first)
         stop = min(int(last) + 1, size) if last else size
         if last and int(last) < start:
             return None  # not a range at all
-        return Part(start=start, stop=stop) if start < size else Part(start=0, stop=0)
+        return ByteRange(start=start, stop=stop) if start < size else ByteRange(start=0, stop=0)
     if not last:
         return None
     length = int(last)
-    return Part(start=max(0, size - length), stop=size) if length and size else Part(start=0, stop=0)
+    return (
+        ByteRange(start=max(0, size - length), stop=size) if length and size else ByteRange(start=0, stop=0)
+    )
 
 
 def _if_range_holds(request: CacheRequest, stored: StoredResponse) -> bool:
-    """If-Range wants the very same bytes: a strong tag, or exactly the Last-Modified (RFC 9110 13.1.5)."""
+    """If-Range requires the same bytes: a strong tag, or exactly the Last-Modified (RFC 9110 13.1.5)."""
     if not has(request.headers, "if-range"):
         return True
     lines = values(request.headers, "if-range")

@@ -1,15 +1,15 @@
-"""An answer of the cache as bytes of HTTP/1.1, and what every answer of ours says of itself."""
+"""Responses from the cache as HTTP/1.1 bytes, with Via and Cache-Status."""
 
 from http import HTTPStatus
 
-from proxy.cache.entry import Headers
 from proxy.cache.status import CacheStatus, write_cache_status
+from proxy.messages import Headers
 
 VIA = ("Via", "1.1 linkmend")
 
 
-def dressed(headers: Headers, status: CacheStatus) -> Headers:
-    """The headers with our Via and Cache-Status after those of the caches before us."""
+def with_cache_headers(headers: Headers, status: CacheStatus) -> Headers:
+    """The headers with our Via and Cache-Status, after those of earlier caches."""
     return (*headers, VIA, ("Cache-Status", write_cache_status(status)))
 
 
@@ -23,7 +23,7 @@ def field_bytes(headers: Headers) -> bytes:
 
 
 def reason_bytes(status: int, reason: str) -> bytes:
-    """The reason as the origin gave it, else the usual one for the status."""
+    """The reason phrase of the origin, else the usual one for the status."""
     return (reason or _usual_reason(status)).encode("latin-1", "replace")
 
 

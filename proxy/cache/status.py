@@ -1,4 +1,4 @@
-"""Cache-Status (RFC 9211): what the cache did with a request, for people who wonder."""
+"""Cache-Status (RFC 9211): a header that says what the cache did with a request."""
 
 from dataclasses import dataclass
 from math import floor
@@ -8,7 +8,7 @@ NAME = "linkmend"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheStatus:
-    """`forward` is one of RFC 9211's reasons (`uri-miss`, `stale`, ...); None says that the cache answered alone."""
+    """`forward` is one of RFC 9211's reasons (`uri-miss`, `stale`, ...); None means a hit."""
 
     forward: str | None = None
     forward_status: int | None = None
@@ -20,7 +20,7 @@ class CacheStatus:
 
 def write_cache_status(status: CacheStatus) -> str:
     """The field value."""
-    # All parts are numbers and tokens of our own making: nothing to escape.
+    # All parts are our own numbers and tokens: nothing to escape.
     parts = [NAME, "hit" if status.forward is None else f"fwd={status.forward}"]
     if status.forward_status is not None:
         parts.append(f"fwd-status={status.forward_status}")

@@ -1,41 +1,41 @@
-"""Whether a shared cache may keep a response, and what it keeps of it (RFC 9111 3): the one way into the store.
+"""Whether a shared cache may store a response, and which parts of it (RFC 9111 3): the only way into the store.
 
-Stricter than the RFC where one user could harm others. Never stored is a response that sets a cookie, one marked
-`private` even for some fields only, one that was chosen by a Cookie, a key or a password, one whose headers are too
-large to be read at every hit, and the answer to a request with a field that is not known to be harmless (`harmless`).
-What was asked for with a Cookie is stored when the origin says that it is for everyone (`public`, `s-maxage`,
-`immutable`; a mere `max-age` may be meant for the browser), or when the same bytes were also sent to a request
-without one. An error is stored when nothing in the request can have caused it. And only what can be of use later: a
-response that is neither fresh for a moment nor can be validated would be written for nothing.
+The rules are stricter than the RFC where one user could harm others. Never stored: a response that sets a cookie, one
+marked `private` even for some fields only, one that varies on a Cookie, a key or a password in the request, one with
+very large headers, and the response to a request with a field that is not known to be harmless (`harmless`).
+A response to a request with a Cookie is stored if the origin says that it is for everyone (`public`, `s-maxage`,
+`immutable`; `max-age` alone may be meant for the browser), or if the same bytes were also sent to a request without
+one. An error is stored if nothing in the request can have caused it. A response that is neither fresh nor can be
+revalidated is not stored, since it would never be used.
 """
 
 import re
 from dataclasses import replace
 from functools import partial
 
-from proxy.cache.bounds import is_moderate
-from proxy.cache.directives import Directives, request_directives, response_directives
-from proxy.cache.entry import CacheRequest, FileBody, Headers, StoredResponse, values
-from proxy.cache.fields import has, has_any, has_body, without, write_date
 from proxy.cache.freshness import (
     ERRORS_OF_THE_PAGE,
     HEURISTIC_STATUSES,
     explicit_lifetime_s,
     heuristic_lifetime_s,
 )
-from proxy.cache.harmless import is_bare_request, is_plain_request, says_where_from
-from proxy.cache.hopbyhop import stored_fields
-from proxy.cache.invalidating import names_itself
-from proxy.cache.personal import is_personal
-from proxy.cache.reflecting import own_words
+from proxy.cache.invalidation import names_itself
+from proxy.cache.sharing.bounds import is_moderate
+from proxy.cache.sharing.plainrequests import is_bare_request, is_plain_request, names_origin_page
+from proxy.cache.sharing.reflection import identifying_values
 from proxy.cache.vary import LARGEST_VALUE, selecting_fields, vary_names
+from proxy.headers.cachecontrol import CacheDirectives, request_directives, response_directives
+from proxy.headers.fields import has, has_any, has_body, without, write_date
+from proxy.headers.hopbyhop import stored_fields
+from proxy.headers.personal import is_personal
+from proxy.messages import CacheRequest, FileBody, Headers, StoredResponse, values
 from proxy.settings import CacheSettings
 
 _UNDERSTOOD_STATUSES = HEURISTIC_STATUSES | frozenset(
     {201, 202, 205, 302, 303, 307, 400, 402, 403, 406, 409, 411, 415, 422, 424, 451, 500, 502, 503, 504, 505}
 )
-# They speak of this request or this client (its rights, its form, its range, its haste), not of the page.
-_OF_THE_REQUEST = frozenset(
+# These are about the request or the client (rights, form, range, rate), not about the page.
+_REQUEST_STATUSES = frozenset(
     {
         304,
         401,
@@ -62,8 +62,8 @@ _OF_THE_REQUEST = frozenset(
     }
     | {431, 511}
 )
-_OF_A_BODY = ("Content-Length", "Content-Type", "Expect", "Transfer-Encoding")
-_WHO_ASKS = frozenset({"authorization", "cookie"})
+_BODY_FIELDS = ("Content-Length", "Content-Type", "Expect", "Transfer-Encoding")
+_CREDENTIALS = frozenset({"authorization", "cookie"})
 _FOR_EVERYONE = frozenset({"public", "s-maxage", "immutable"})
 _RANGE_FROM_START = re.compile(r"bytes 0-([0-9]{1,15})/([0-9]{1,15})")
 
@@ -77,19 +77,19 @@ def may_store(
     settings: CacheSettings,
     seen_without_cookie: bool = False,
 ) -> bool:
-    """Whether the response to this request may be stored, judged by its headers alone.
+    """Whether the response to this request may be stored, judged by the headers only.
 
     `seen_without_cookie`: the same bytes were also sent to a request without a Cookie.
     """
     cache_control = response_directives(headers)
     explicit_s = explicit_lifetime_s(headers, received_at=received_at)
-    if not _complete(status, headers) or not _method_allows(request, headers, explicit_s):
+    if not _is_complete(status, headers) or not _method_allows(request, headers, explicit_s):
         return False
-    if _forbidden(request, status, headers, cache_control) or _could_be_bent(
+    if _is_forbidden(request, status, headers, cache_control) or _may_be_poisoned(
         request, status, headers, settings
     ):
         return False
-    if has(request.headers, "cookie") and not (seen_without_cookie or says_for_everyone(headers)):
+    if has(request.headers, "cookie") and not (seen_without_cookie or is_declared_public(headers)):
         return False
     usual = 200 if status == 206 else status
     if usual not in HEURISTIC_STATUSES and explicit_s is None and "public" not in cache_control:
@@ -99,23 +99,30 @@ def may_store(
     return lifetime_s > 0 or (usual == 200 and (has(headers, "etag") or has(headers, "last-modified")))
 
 
-def says_for_everyone(headers: Headers) -> bool:
-    """Whether the origin says that a response is not for one person only."""
+def is_declared_public(headers: Headers) -> bool:
+    """Whether the origin declares that a response is for everyone."""
     return not _FOR_EVERYONE.isdisjoint(response_directives(headers).by_name)
 
 
-def speaks_for_all(request: CacheRequest, stored: StoredResponse, settings: CacheSettings) -> bool:
-    """Whether what an origin says of a stored response in answer to this request it would say to anybody.
+def is_impersonal_request(request: CacheRequest, stored: StoredResponse, settings: CacheSettings) -> bool:
+    """Whether the origin would give any other client the same response.
 
-    Nobody is named in the request, and it has no field by which the answer could be bent, save those in Vary.
+    The request identifies no user, and apart from the fields in Vary it has none that could change the response.
     """
     named = [name for name in vary_names(stored.headers) if not is_personal(name)]
-    return not has_any(request.headers, _WHO_ASKS) and is_plain_request(
+    return not has_any(request.headers, _CREDENTIALS) and is_plain_request(
         request.headers, named=named, also=settings.harmless_fields
     )
 
 
-def changed_by(
+def may_share_answer(request: CacheRequest, settings: CacheSettings) -> bool:
+    """Whether another cache, which does not know these rules, may store the response to this request."""
+    return not has_any(request.headers, _CREDENTIALS) and is_plain_request(
+        request.headers, also=settings.harmless_fields
+    )
+
+
+def updated_response(
     request: CacheRequest,
     stored: StoredResponse,
     merged: StoredResponse | None,
@@ -123,30 +130,30 @@ def changed_by(
     received_at: float,
     settings: CacheSettings,
 ) -> StoredResponse | None:
-    """What takes the place of a stored response after a 304 or an answer to HEAD; None when it is to go.
+    """The response to store after a 304 or a response to HEAD; None when the stored one must be removed.
 
-    `merged` is the stored response with the new headers; None when they say that it has changed. It is judged like
-    the answer to a GET. Where it could not have been stored itself, all is left as it was; unless the request speaks
-    for all: then the origin has taken it back.
+    `merged` is the stored response with the new headers; None when they show that the page has changed. It is judged
+    like the response to a GET. If it may not be stored, the stored response stays, unless the request is impersonal:
+    then the origin has withdrawn it.
     """
     as_get = replace(request, method="GET")
     if merged is not None and may_store(
         as_get, 200, merged.headers, received_at=received_at, settings=settings
     ):
         return merged
-    return None if speaks_for_all(request, stored, settings) else stored
+    return None if is_impersonal_request(request, stored, settings) else stored
 
 
-def confirmed(
+def confirm_stored(
     request: CacheRequest,
     stored: StoredResponse,
     merged: StoredResponse,
     *,
     settings: CacheSettings,
 ) -> StoredResponse:
-    """A stored response after a 304 to a request whose only fault is its Cookie: not a header is taken, but the time.
+    """A stored response after a 304 to a request with a Cookie: only its times change, no header does.
 
-    The bytes are still good, which is all that a 304 says of them. With any other fault it stays as it was.
+    The 304 confirms the bytes. If anything else speaks against storing, the stored response stays as it is.
     """
     judged = partial(
         may_store, request, 200, received_at=merged.received_at, settings=settings, seen_without_cookie=True
@@ -167,7 +174,7 @@ def to_stored(
     requested_at: float,
     received_at: float,
 ) -> StoredResponse:
-    """What is kept of a response that `may_store` allowed: end-to-end fields, a Date, the true length."""
+    """The stored form of a response that `may_store` allowed: end-to-end fields, a Date, the real length."""
     kept = with_date(stored_fields(headers), received_at)
     if status == 206:
         status, reason, kept = 200, "OK", without(kept, "content-range")
@@ -186,62 +193,66 @@ def to_stored(
 
 
 def with_date(headers: Headers, received_at: float) -> Headers:
-    """The headers with a Date, which whoever receives a response without one has to add (RFC 9110 6.6.1)."""
+    """The headers with a Date, which a recipient must add if it is missing (RFC 9110 6.6.1)."""
     return headers if has(headers, "date") else (*headers, ("Date", write_date(received_at)))
 
 
-def _complete(status: int, headers: Headers) -> bool:
-    """Whether this is a final and whole response. A 206 with every byte (`Range: bytes=0-` of a player) is one."""
+def _is_complete(status: int, headers: Headers) -> bool:
+    """Whether the response is final and whole. A 206 with every byte (players send `Range: bytes=0-`) is whole."""
     if status == 206:
         found = _RANGE_FROM_START.fullmatch(", ".join(values(headers, "content-range")).strip())
         return found is not None and int(found[1]) + 1 == int(found[2])
-    return 200 <= status <= 599 and status not in _OF_THE_REQUEST
+    return 200 <= status <= 599 and status not in _REQUEST_STATUSES
 
 
 def _method_allows(request: CacheRequest, headers: Headers, explicit_s: float | None) -> bool:
-    if request.method == "POST":  # RFC 9110 9.3.3: stored for later GETs if it says so in both ways
+    if (
+        request.method == "POST"
+    ):  # RFC 9110 9.3.3: stored for later GETs if freshness and Content-Location allow it
         return explicit_s is not None and names_itself(request.url, headers)
-    # A GET with a body may be answered by that body, which is not part of the key.
+    # The response to a GET with a body may depend on the body, which is not part of the cache key.
     return request.method == "GET" and not has_body(request.headers)
 
 
-def _forbidden(request: CacheRequest, status: int, headers: Headers, cache_control: Directives) -> bool:
-    """What RFC 9111 3 and 3.5 rule out for a shared cache, and Set-Cookie, which we rule out ourselves."""
-    if "private" in cache_control or has(headers, "set-cookie") or not is_moderate(headers):
+def _is_forbidden(
+    request: CacheRequest, status: int, headers: Headers, cache_control: CacheDirectives
+) -> bool:
+    """Whether RFC 9111 3 or 3.5 forbids a shared cache to store it; Set-Cookie is our own addition."""
+    if "private" in cache_control or has(headers, "set-cookie"):
         return True
     if "must-understand" in cache_control:
         if status not in _UNDERSTOOD_STATUSES:
             return True
     elif "no-store" in cache_control:
         return True
-    if "no-store" in request_directives(request.headers):
+    if "no-store" in request_directives(request.headers) or not is_moderate(headers):
         return True
     return has(request.headers, "authorization") and not (
         cache_control.by_name.keys() & {"public", "must-revalidate", "s-maxage"}
     )
 
 
-def _could_be_bent(request: CacheRequest, status: int, headers: Headers, settings: CacheSettings) -> bool:
-    """Whether the sender of the request may have decided what the response says, for others to read."""
+def _may_be_poisoned(request: CacheRequest, status: int, headers: Headers, settings: CacheSettings) -> bool:
+    """Whether the client may have changed the response through its request (cache poisoning)."""
     named, harmless = vary_names(headers), settings.harmless_fields
     if "*" in named or any(is_personal(name) and has(request.headers, name) for name in named):
         return True
     if status >= 400:
-        # Hardly a site names in Vary what made it fail.
+        # Few sites name in Vary the field that made them fail.
         if not is_bare_request(request.headers, also=harmless):
             return True
-        return status not in ERRORS_OF_THE_PAGE and says_where_from(request.headers)
-    also = (*harmless, *_OF_A_BODY) if request.method == "POST" else harmless
+        return status not in ERRORS_OF_THE_PAGE and names_origin_page(request.headers)
+    also = (*harmless, *_BODY_FIELDS) if request.method == "POST" else harmless
     if not is_plain_request(request.headers, named=named, also=also):
         return True
     if any(len(value) > LARGEST_VALUE for _, value in selecting_fields(request, headers)):
         return True
-    return _echoes(request, headers)
+    return _headers_repeat_request(request, headers)
 
 
-def _echoes(request: CacheRequest, headers: Headers) -> bool:
-    """Whether the headers repeat what the request says of itself. What they allow an Origin is selected by it."""
-    words = [word.lower() for word in own_words(request, headers)]
+def _headers_repeat_request(request: CacheRequest, headers: Headers) -> bool:
+    """Whether the headers repeat identifying values of the request. CORS headers vary on Origin in any case."""
+    words = [word.lower() for word in identifying_values(request, headers)]
     return any(
         word in value.lower()
         for key, value in headers

@@ -1,33 +1,33 @@
 """Conditional requests in both directions (RFC 9111 4.3).
 
-Towards the client: its If-None-Match or If-Modified-Since, answered from what is stored. Towards the origin: our
-own conditions, and what its 304 (or its answer to a HEAD) changes in what is stored.
+Client side: answer If-None-Match and If-Modified-Since from the store. Origin side: make our own conditions, and
+update the stored response with a 304 or with the response to a HEAD.
 """
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from proxy.cache.entry import CacheRequest, Headers, StoredResponse, values
-from proxy.cache.fields import date_field, has, parse_date, without
-from proxy.cache.hopbyhop import stored_fields
-from proxy.cache.storing import with_date
-from proxy.cache.vary import can_decode, is_somebodys, selecting_fields
+from proxy.cache.storage import with_date
+from proxy.cache.vary import can_decode, is_personal_variant, selecting_fields
+from proxy.headers.fields import date_field, has, parse_date, without
+from proxy.headers.hopbyhop import stored_fields
+from proxy.messages import CacheRequest, Headers, StoredResponse, values
 
 CONDITIONS = ("if-none-match", "if-modified-since")
-"""What a cache evaluates; If-Match and If-Unmodified-Since are the origin's business."""
+"""Conditions that a cache evaluates; only the origin evaluates If-Match and If-Unmodified-Since."""
 
-# `"a,b"` is one tag; without quotes, as careless senders write them, a comma ends it.
+# `"a,b"` is one tag; a comma ends a tag without quotes, which careless senders write.
 _TAGS = re.compile(r'(?:[Ww]/)?"[^"]*"|[^,\s]+')
 _WELL_FORMED_TAGS = re.compile(r'\*|(?:W/)?"[^"]*+"(?:[ \t]*+,[ \t]*+(?:W/)?"[^"]*+")*+')
 _LONGEST_LIST = 8 * 1024
-"""Characters of an If-None-Match that are looked through; whoever says more gets the page."""
-# RFC 9111 3.2: the stored bytes are not changed by a 304, so neither is what describes them.
-_OF_THE_BODY = frozenset({"content-length", "content-encoding", "content-type", "content-range"})
+"""Characters of an If-None-Match; a client that sends more gets the whole page."""
+# RFC 9111 3.2: a 304 does not change the stored bytes, so the fields that describe them stay.
+_BODY_FIELDS = frozenset({"content-length", "content-encoding", "content-type", "content-range"})
 
 
 def is_not_modified(request: CacheRequest, stored: StoredResponse) -> bool:
-    """Whether the client's own copy is still good, so that 304 is the answer. If-None-Match outranks the date."""
+    """Whether the client's copy is still current, so that the response is 304. If-None-Match outranks the date."""
     if stored.status != 200:
         return False
     wanted = values(request.headers, "if-none-match")
@@ -42,7 +42,7 @@ def is_not_modified(request: CacheRequest, stored: StoredResponse) -> bool:
 
 
 def has_odd_condition(request: CacheRequest) -> bool:
-    """Whether the client's own conditions are in a form that ours would not have: only the origin can know it."""
+    """Whether the client's conditions are malformed: then only the origin may evaluate them."""
     for line in values(request.headers, "if-none-match"):
         if len(line) > _LONGEST_LIST or not _WELL_FORMED_TAGS.fullmatch(line.strip(" \t")):
             return True
@@ -62,7 +62,7 @@ def is_strong(tag: str) -> bool:
 
 
 def conditions(stored: StoredResponse) -> Headers:
-    """The fields that ask the origin whether a stored response is still good; none when it has no validator."""
+    """The fields that revalidate a stored response; none when it has no validator."""
     if stored.status != 200:
         return ()
     tag = etag(stored.headers)
@@ -74,13 +74,13 @@ def conditions(stored: StoredResponse) -> Headers:
 
 
 def other_variant(request: CacheRequest, variants: Sequence[StoredResponse]) -> StoredResponse | None:
-    """A response stored for other request fields, whose bytes may yet be the answer to this one (RFC 9111 4.3.1).
+    """Another stored variant whose bytes may also answer this request (RFC 9111 4.3.1).
 
-    One only, so that a 304 without ETag is clear; with a strong tag, so that "the same" means the same bytes; and
-    decodable by this client, for there are origins that give the gzipped and the plain form one tag. None at all
-    where pages differ by who asks: there are origins that give everyone's page one tag, too.
+    Only one, so that a 304 without ETag is unambiguous; with a strong tag, so that equal tags mean equal bytes; and
+    decodable by this client, since some origins give the gzipped and the plain form the same tag. None if a variant
+    is personal: some origins give every user's page the same tag.
     """
-    if any(map(is_somebodys, variants)):
+    if any(map(is_personal_variant, variants)):
         return None
     for stored in variants:
         tag = etag(stored.headers)
@@ -89,7 +89,7 @@ def other_variant(request: CacheRequest, variants: Sequence[StoredResponse]) -> 
     return None
 
 
-def freshened(
+def freshen(
     request: CacheRequest,
     stored: StoredResponse,
     headers: Headers,
@@ -97,11 +97,11 @@ def freshened(
     requested_at: float,
     received_at: float,
 ) -> StoredResponse | None:
-    """The stored response as a 304 with these headers leaves it; None when the 304 speaks of another one."""
+    """The stored response updated by a 304 with these headers; None when the 304 is about another response."""
     tag, known = etag(headers), etag(stored.headers)
     if tag is not None and known is not None and _opaque(tag) != _opaque(known):
         return None
-    new = without(with_date(stored_fields(headers), received_at), *_OF_THE_BODY)
+    new = without(with_date(stored_fields(headers), received_at), *_BODY_FIELDS)
     replaced = {name.lower() for name, _ in new} | {"age", "warning"}
     kept = tuple((name, value) for name, value in stored.headers if name.lower() not in replaced)
     merged = (*kept, *new)
@@ -122,22 +122,22 @@ def updated_by_head(
     requested_at: float,
     received_at: float,
 ) -> StoredResponse | None:
-    """The stored GET as a 200 to a HEAD leaves it; None when that shows that it has changed (RFC 9111 4.3.5)."""
+    """The stored GET updated by a 200 to a HEAD; None when the page has changed (RFC 9111 4.3.5)."""
     for name in ("etag", "last-modified", "content-length"):
         if has(headers, name) and values(headers, name) != values(stored.headers, name):
             return None
-    return freshened(request, stored, headers, requested_at=requested_at, received_at=received_at)
+    return freshen(request, stored, headers, requested_at=requested_at, received_at=received_at)
 
 
 def _opaque(tag: str) -> str:
-    """A tag for weak comparison, forgiving lost quotes."""
+    """A tag for weak comparison; missing quotes are ignored."""
     if tag[:2] in ("W/", "w/"):
         tag = tag[2:]
     return tag[1:-1] if is_strong(tag) else tag
 
 
 def _modified_at(stored: StoredResponse) -> float:
-    """RFC 9111 4.3.2: without Last-Modified, Date; without that, when it came."""
+    """Last-Modified, else Date, else the time of receipt (RFC 9111 4.3.2)."""
     for name in ("last-modified", "date"):
         instant = date_field(stored.headers, name, now=stored.received_at)
         if instant is not None:

@@ -1,44 +1,44 @@
-"""Which of several stored responses for a URL may answer a request (RFC 9111 4.1).
+"""Selects the stored variant of a URL that may answer a request (RFC 9111 4.1).
 
-A response with Vary answers requests whose named fields are the same after normalisation: lines joined, white space
-around commas gone; for Accept-Language also case, order and `q=1`; of Accept-Encoding only what is accepted counts.
-Two further ways widen what may be reused without giving anyone what they did not ask for: a stored content coding
-that the request lists is good for it, and so is a stored language that the request prefers to all others.
+A response with Vary answers a request if the fields that Vary names are equal after normalisation. Normalisation
+joins lines and drops white space around commas; for Accept-Language it also drops case, order and `q=1`; for
+Accept-Encoding only the accepted codings count. Two more matches are safe: a stored content coding that the request
+accepts, and a stored language that the request prefers to all others.
 
-Two fields select even where Vary forgets them: Accept-Encoding where the body is coded, since servers compress
-without saying so, and Origin where the response allows one site to read it.
+Two fields select a variant even if Vary does not name them: Accept-Encoding if the body is encoded, since some
+servers compress without saying so, and Origin if the response allows one site to read it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from proxy.cache.entry import CacheRequest, Headers, StoredResponse, values
-from proxy.cache.fields import has, members, split_list
-from proxy.cache.personal import any_personal
+from proxy.headers.fields import has, members, split_list
+from proxy.headers.personal import any_personal
+from proxy.messages import CacheRequest, Headers, StoredResponse, values
 
 MOST_NAMES = 20
-"""Names in one Vary; a response with more suits no other request."""
+"""Names in one Vary; a response with more matches no other request."""
 LARGEST_VALUE = 1_000
-"""Characters of a selecting field, all its lines joined; longer ones are compared as they are, not read."""
+"""Characters of a selecting field, all its lines joined; longer values are compared without normalisation."""
 _LONGEST_VARY = 1_000
 
 
 def vary_names(headers: Headers) -> tuple[str, ...]:
-    """The lower-case names in Vary, sorted; `*` among them when the response suits no other request."""
+    """The lower-case names in Vary, sorted; contains `*` when the response matches no other request."""
     lines = values(headers, "vary")
     return _names(tuple(lines)) if lines else ()
 
 
 def selecting_names(headers: Headers) -> tuple[str, ...]:
-    """The names in Vary and those that it should have named, sorted."""
-    names, implied = vary_names(headers), _implied(headers)
+    """The names in Vary and those that it should name, sorted."""
+    names, implied = vary_names(headers), _implied_names(headers)
     return tuple(sorted({*names, *implied})) if implied else names
 
 
 def selecting_fields(request: CacheRequest, headers: Headers) -> Headers:
-    """The request's fields that select the response, normalised; those that the request lacks are left out.
+    """The request's fields that select the response, normalised; without those that the request lacks.
 
-    Not so those that Vary forgot: their absence is kept as "", or it could not be told from never having looked.
+    A missing field that Vary should name is kept as "", which tells it apart from a record that never looked for it.
     """
     named = vary_names(headers)
     found = ((name, _normal(request.headers, name)) for name in selecting_names(headers))
@@ -46,8 +46,8 @@ def selecting_fields(request: CacheRequest, headers: Headers) -> Headers:
 
 
 def select(request: CacheRequest, variants: Sequence[StoredResponse]) -> StoredResponse | None:
-    """The stored response that answers the request: an exact match if there is one, else a fitting one."""
-    for match in (_same, _fits):
+    """The stored response that answers the request: an exact match if there is one, else an acceptable one."""
+    for match in (_is_same, _is_acceptable):
         for stored in variants:
             names = selecting_names(stored.headers)
             if "*" not in names and all(match(request, stored, name) for name in names):
@@ -55,16 +55,16 @@ def select(request: CacheRequest, variants: Sequence[StoredResponse]) -> StoredR
     return None
 
 
-def nearest(request: CacheRequest, variants: Sequence[StoredResponse]) -> StoredResponse | None:
-    """The best there is when nobody can be asked: any variant that is nobody's own and that the client can decode."""
+def usable_offline(request: CacheRequest, variants: Sequence[StoredResponse]) -> StoredResponse | None:
+    """For offline use: any variant that is not personal and that the client can decode."""
     for stored in variants:
-        if not is_somebodys(stored) and can_decode(request, stored):
+        if not is_personal_variant(stored) and can_decode(request, stored):
             return stored
     return None
 
 
-def is_somebodys(stored: StoredResponse) -> bool:
-    """Whether a response was chosen by who asked for it, so that no other may ever be given it."""
+def is_personal_variant(stored: StoredResponse) -> bool:
+    """Whether Vary names a personal field, so that no other user may get the response."""
     return any_personal(vary_names(stored.headers))
 
 
@@ -78,7 +78,7 @@ def can_decode(request: CacheRequest, stored: StoredResponse) -> bool:
     return all(weights.get(coding, otherwise) > 0 for coding in codings)
 
 
-def _implied(headers: Headers) -> tuple[str, ...]:
+def _implied_names(headers: Headers) -> tuple[str, ...]:
     allowed = (
         values(headers, "access-control-allow-origin") if has(headers, "access-control-allow-origin") else ()
     )
@@ -92,16 +92,16 @@ def _codings(headers: Headers) -> set[str]:
     return {coding.lower() for coding in members(headers, "content-encoding")} - {"identity"}
 
 
-def _same(request: CacheRequest, stored: StoredResponse, name: str) -> bool:
-    asked, known = _normal(request.headers, name), dict(stored.vary).get(name)
+def _is_same(request: CacheRequest, stored: StoredResponse, name: str) -> bool:
+    wanted, known = _normal(request.headers, name), dict(stored.vary).get(name)
     if name in vary_names(stored.headers):
-        return asked == known
-    # Implied. Without a note of what was asked it was stored by a version that did not look.
-    return known is not None and (asked or "") == known
+        return wanted == known
+    # The name is implied. A record without a value comes from a version that did not look for it.
+    return known is not None and (wanted or "") == known
 
 
-def _fits(request: CacheRequest, stored: StoredResponse, name: str) -> bool:
-    if _same(request, stored, name):
+def _is_acceptable(request: CacheRequest, stored: StoredResponse, name: str) -> bool:
+    if _is_same(request, stored, name):
         return True
     if name == "accept-encoding":
         return _coding_fits(request, stored)
@@ -114,14 +114,14 @@ def _coding_fits(request: CacheRequest, stored: StoredResponse) -> bool:
     if _codings(stored.headers):
         return can_decode(request, stored)
     # The origin chose not to compress for a client that offered at least as much as this one.
-    offered = _accepted(stored.vary, "accept-encoding")
-    return _accepted(request.headers, "accept-encoding").keys() <= offered.keys()
+    offered = _accepted_items(stored.vary, "accept-encoding")
+    return _accepted_items(request.headers, "accept-encoding").keys() <= offered.keys()
 
 
 def _language_fits(request: CacheRequest, stored: StoredResponse) -> bool:
-    """Whether the stored language is liked better by this request than any other it names."""
+    """Whether this request prefers the stored language to every other one."""
     languages = {language.lower() for language in members(stored.headers, "content-language")}
-    wanted = _accepted(request.headers, "accept-language")
+    wanted = _accepted_items(request.headers, "accept-language")
     best = max(wanted.values(), default=0.0)
     return len(languages) == 1 and {name for name, q in wanted.items() if q == best} == languages
 
@@ -134,10 +134,10 @@ def _normal(headers: Iterable[tuple[str, str]], name: str) -> str | None:
     return _normal_text(name, text) if len(text) <= LARGEST_VALUE else text
 
 
-@lru_cache(maxsize=4096)  # browsers say the same with every request
+@lru_cache(maxsize=4096)  # browsers send the same values with every request
 def _normal_text(name: str, text: str) -> str:
     if name == "accept-encoding":
-        # How much a coding is liked does not matter, only whether it is taken.
+        # The weight of a coding does not matter, only whether the client accepts it.
         weights = _weights(text)
         return ",".join(sorted(coding if q > 0 else f"{coding};q=0" for coding, q in weights.items()))
     if name == "accept-language":
@@ -145,8 +145,8 @@ def _normal_text(name: str, text: str) -> str:
     return ",".join(split_list(text))
 
 
-def _accepted(headers: Iterable[tuple[str, str]], name: str) -> dict[str, float]:
-    """What the field names with a weight above zero."""
+def _accepted_items(headers: Iterable[tuple[str, str]], name: str) -> dict[str, float]:
+    """The items of the field with a weight above zero."""
     return {item: q for item, q in _weights_of(headers, name).items() if q > 0}
 
 
@@ -175,12 +175,12 @@ def _weight(parameters: Iterable[str]) -> float:
 
 
 def _names(lines: tuple[str, ...]) -> tuple[str, ...]:
-    return _remembered_names(lines) if sum(map(len, lines)) <= _LONGEST_VARY else ("*",)
+    return _parse_names(lines) if sum(map(len, lines)) <= _LONGEST_VARY else ("*",)
 
 
 @lru_cache(maxsize=1024)
-def _remembered_names(lines: tuple[str, ...]) -> tuple[str, ...]:
-    # A name has no quotes: none may hide a comma, least of all over the end of a line.
+def _parse_names(lines: tuple[str, ...]) -> tuple[str, ...]:
+    # Names have no quotes: a quote must not hide a comma.
     found = (name.strip(" \t").lower() for line in lines for name in line.split(","))
     names = {name for name in found if name}
     return tuple(sorted(names)) if len(names) <= MOST_NAMES else ("*",)

@@ -1,4 +1,4 @@
-"""`linkmend desk`: the way into the admin's desk, for whoever sits at the machine."""
+"""`linkmend desk`: the admin's password and API tokens, managed on the machine itself."""
 
 import getpass
 import sys
@@ -6,56 +6,56 @@ from typing import Annotated
 
 import typer
 
-from proxy.commands.options import Data, Json, data_from, print_json, print_line
-from proxy.desk.passwords import FILE, Passwords, complaint
-from proxy.desk.scopes import Scope
+from proxy.admin.auth.passwords import FILE, Passwords, password_problem
+from proxy.admin.auth.scopes import TokenScope
+from proxy.cli.options import Data, Json, data_from, print_json, print_line
 from proxy.errors import LinkmendError
 
-desk = typer.Typer(help="The password of the admin's desk, and tokens for programs.", no_args_is_help=True)
+desk = typer.Typer(help="Manage the desk's password and API tokens.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What the token is for.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of the token, such as the program that uses it.")
+]
 
 
 @desk.command()
 def password(data: Data = None) -> None:
-    """Set the password of the desk: asked for on a terminal, else the first line of standard input.
+    """Set the desk's password. Prompts on a terminal, else reads the first line of standard input.
 
-    Whoever is logged in is logged out. It counts at once, also for a proxy that is running.
+    Logs everyone out. Takes effect at once, also in a running proxy.
     """
     if sys.stdin.isatty():
-        given, again = getpass.getpass("New password: "), getpass.getpass("The same again: ")
+        given, again = getpass.getpass("New password: "), getpass.getpass("Repeat password: ")
     else:
         given = again = sys.stdin.readline().rstrip("\r\n")
-    fault = complaint(given, again)
+    fault = password_problem(given, again)
     if fault:
         raise LinkmendError(fault)
     _passwords(data).set_password(given)
-    print_line("The password is set.")
+    print_line("Password set.")
 
 
 @desk.command()
 def token(
     name: Name,
     scope: Annotated[
-        list[Scope] | None,
-        typer.Option(
-            "--scope", help="What it may do; give it several times for several. Read, if not given."
-        ),
+        list[TokenScope] | None,
+        typer.Option("--scope", help="What the token may do; repeat for several scopes. Default: read."),
     ] = None,
     data: Data = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Remove the token of this name.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove this token.")] = False,
 ) -> None:
-    """Make a token with which a program may use the desk's API; it is printed this once."""
+    """Create an API token for a program. The token is printed only once."""
     if not remove:
-        print_line(_passwords(data).new_token(name, [str(each) for each in scope or [Scope.READ]]))
+        print_line(_passwords(data).new_token(name, [str(each) for each in scope or [TokenScope.READ]]))
     elif not _passwords(data).remove_token(name):
-        raise LinkmendError(f"there is no token {name!r}")
+        raise LinkmendError(f"no such token: {name!r}")
 
 
 @desk.command()
 def tokens(data: Data = None, as_json: Json = False) -> None:
-    """The names of the tokens, when they were made, and what they may do."""
-    for each in _passwords(data).kept().tokens:
+    """List tokens with creation date and scopes."""
+    for each in _passwords(data).load().tokens:
         if as_json:
             print_json({"name": each.name, "made_at": each.made_at, "scopes": each.scopes})
         else:

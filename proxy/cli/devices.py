@@ -1,25 +1,25 @@
-"""`linkmend ca` and `linkmend pac`: what a school's devices need to know of the proxy."""
+"""`linkmend ca` and `linkmend pac`: the certificate and the proxy configuration for a school's devices."""
 
 import sys
 from typing import Annotated
 
 import typer
 
-from proxy.commands.options import Config, Data, data_from, print_line, settings_from
+from proxy.cli.options import Config, Data, data_from, print_line, settings_from
 from proxy.errors import LinkmendError
 from proxy.portal.pac import pac_file
 from proxy.settings import split_address
 
 
 def ca(
-    path: Annotated[bool, typer.Option("--path", help="Print where the file is instead.")] = False,
+    path: Annotated[bool, typer.Option("--path", help="Print the path of the file instead.")] = False,
     data: Data = None,
     config: Config = None,
 ) -> None:
-    """Print the certificate that devices must trust (PEM); never its key."""
+    """Print the CA certificate that devices must trust (PEM), without its private key."""
     file = data_from(data) / "ca" / "mitmproxy-ca-cert.pem"
     if not file.is_file():
-        raise LinkmendError("there is no certificate yet: `linkmend serve` makes one when it first starts")
+        raise LinkmendError("no certificate yet: `linkmend serve` creates one when it first starts")
     print_line(str(file)) if path else sys.stdout.write(file.read_text(encoding="ascii"))
 
 
@@ -27,15 +27,18 @@ def pac(
     proxy: Annotated[
         str | None,
         typer.Option(
-            metavar="HOST:PORT", help="The proxy as devices reach it; else proxy.public or proxy.listen."
+            metavar="HOST:PORT",
+            help="Address at which devices reach the proxy; default: proxy.public, else proxy.listen.",
         ),
     ] = None,
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Print a proxy auto-configuration file for browsers."""
+    """Print a proxy auto-configuration (PAC) file for browsers."""
     known = settings_from(config).proxy
     host, port = split_address(proxy or known.public or known.listen)
     if host in ("", "0.0.0.0", "::"):  # noqa: S104 - the address to refuse, not one to bind
-        raise LinkmendError(f"devices cannot reach {host or '*'}: name the proxy with --proxy HOST:{port}")
+        raise LinkmendError(
+            f"devices cannot reach {host or '*'}: set the proxy's address with --proxy HOST:{port}"
+        )
     sys.stdout.write(pac_file(host, port))

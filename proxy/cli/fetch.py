@@ -1,4 +1,4 @@
-"""`linkmend fetch`: pages to fetch now, when the line is up, or at night; the running proxy fetches them."""
+"""`linkmend fetch`: pages to fetch now, when there is connectivity, or at night; the running proxy fetches them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
+from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
-from proxy.fetching.entries import FetchEntry, NotQueued, State, When
-from proxy.fetching.queue import FetchQueue, wanted
+from proxy.fetching.entries import FetchEntry, FetchState, FetchTime, NotQueuedError
+from proxy.fetching.queue import FetchQueue, queueable_url
 
-fetch = typer.Typer(help="Pages to be fetched by the running proxy.", no_args_is_help=True)
+fetch = typer.Typer(help="Manage the fetch queue of the proxy.", no_args_is_help=True)
 
 Urls = Annotated[list[str], typer.Argument(metavar="URL...", help="Addresses of pages.")]
 
@@ -25,47 +25,47 @@ Urls = Annotated[list[str], typer.Argument(metavar="URL...", help="Addresses of 
 def add(
     urls: Urls,
     when: Annotated[
-        When, typer.Option(help="now, as soon as the line is up, or at night (settings: fetch.night).")
-    ] = When.LINE,
+        FetchTime, typer.Option(help="now, line (when online), or night (hours: fetch.night).")
+    ] = FetchTime.LINE,
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Queue pages. One that cannot be queued is told, and the others are queued all the same."""
+    """Add pages to the fetch queue. Pages that can't be queued are reported; the others are still queued."""
     refused = []
     with _queue(config, data) as queue:
         for url in urls:
             try:
                 entry = queue.add(url, when=when, why="linkmend fetch")
-            except NotQueued as error:
+            except NotQueuedError as error:
                 refused.append(error)
                 continue
             if as_json:
-                print_json(as_told(entry))
+                print_json(entry_as_json(entry))
             else:
                 print_line(f"{entry.url}: {entry.state}, {entry.when}")
     if refused:
-        raise NotQueued("; ".join(map(str, refused)))
+        raise NotQueuedError("; ".join(map(str, refused)))
 
 
 @fetch.command("list")
 def list_(
-    state: Annotated[State | None, typer.Option(help="Only pages in this state.")] = None,
+    state: Annotated[FetchState | None, typer.Option(help="Only pages in this state.")] = None,
     limit: Annotated[int, typer.Option("--limit", metavar="N", min=1, help="How many to show.")] = 50,
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """What is under way, what waits, and what became of the others."""
+    """List the fetch queue: pages being fetched, waiting, done and failed."""
     with _queue(config, data) as queue:
         entries = queue.list(limit, state=state)
     if as_json:
         for entry in entries:
-            print_json(as_told(entry))
+            print_json(entry_as_json(entry))
         return
-    table = Table("state", "wanted", "address", "tries", "bytes", "said", title="Pages to fetch")
+    table = Table("state", "wanted", "address", "tries", "bytes", "said", title="Fetch queue")
     for entry in entries:
-        percent = "" if entry.percent is None or entry.state is State.DONE else f" ({entry.percent} %)"
+        percent = "" if entry.percent is None or entry.state is FetchState.DONE else f" ({entry.percent} %)"
         table.add_row(
             entry.state,
             entry.when,
@@ -79,14 +79,14 @@ def list_(
 
 @fetch.command()
 def remove(urls: Urls, config: Config = None, data: Data = None) -> None:
-    """Take pages out of the queue; what was fetched stays (`linkmend remove` takes it away)."""
+    """Remove pages from the queue. Pages already fetched stay saved; `linkmend remove` deletes them."""
     with _queue(config, data) as queue:
-        missing = [url for url in urls if not queue.forget(wanted(url))]
+        missing = [url for url in urls if not queue.forget(queueable_url(url))]
     if missing:
         raise LinkmendError(f"not in the fetch queue: {', '.join(missing)}")
 
 
-def as_told(entry: FetchEntry) -> dict[str, Any]:
+def entry_as_json(entry: FetchEntry) -> dict[str, Any]:
     """An entry as JSON."""
     return {**asdict(entry), "percent": entry.percent}
 

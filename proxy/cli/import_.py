@@ -1,11 +1,11 @@
-"""`linkmend import`: pages from files and folders into the collection and the cache, pinned."""
+"""`linkmend import`: adds pages from files and folders to the collection and the cache, pinned."""
 
 import asyncio
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,22 +13,21 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from proxy import logs
 from proxy.cache.pinning import pinned_response
-from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
+from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.settings import Settings
-from proxy.store.responses import ResponseStore
-from repair import decode, urls
-from repair.collection import Collection
-from repair.intake import Intake
-from repair.load import load
 from repair.model import Page
+from repair.text import urls
+
+if TYPE_CHECKING:
+    from proxy.store.responses import ResponseStore
 
 _SHOWN_PROBLEMS = 10
 _TELL_EVERY = 100
 
 
 @dataclass(slots=True, kw_only=True)
-class Imported:
-    """What an import brought: pages that can be found, files kept for offline use, records passed over."""
+class ImportSummary:
+    """The result of an import: pages that can be found, files kept for offline use, records skipped."""
 
     path: str
     pages: int = 0
@@ -40,17 +39,17 @@ def import_(
     paths: Annotated[
         list[Path],
         typer.Argument(
-            metavar="PATH...", help="A collection folder, a folder of HTML, .warc, .warc.gz, .wacz or .zim."
+            metavar="PATH...", help="Collection folder, folder of HTML files, .warc, .warc.gz, .wacz or .zim."
         ),
     ],
     base_url: Annotated[
-        str | None, typer.Option(metavar="URL", help="Where the files of a folder of HTML belong.")
+        str | None, typer.Option(metavar="URL", help="Base URL of the files in a folder of HTML.")
     ] = None,
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Take pages into the local collection and pin them; safe while the proxy runs."""
+    """Import pages into the collection and keep them permanently; safe while the proxy runs."""
     settings = settings_from(config)
     logs.set_up(settings.log)
     for path in paths:
@@ -60,22 +59,29 @@ def import_(
             print_json(asdict(imported))
         else:
             print_line(
-                f"{path}: {imported.pages} pages, {imported.files} files kept, {imported.problems} passed over"
+                f"{path}: {imported.pages} pages, {imported.files} files kept, {imported.problems} skipped"
             )
 
 
 async def _import(
-    path: Path, data: Path, settings: Settings, base_url: str | None, tell: Callable[[Imported], None]
-) -> Imported:
+    path: Path, data: Path, settings: Settings, base_url: str | None, tell: Callable[[ImportSummary], None]
+) -> ImportSummary:
+    from proxy.store.responses import ResponseStore
+    from repair.collection.collection import Collection
+    from repair.importer import CollectionImporter
+    from repair.parse import decode
+    from repair.parse.load import load
+
     responses = ResponseStore.open(data / "cache", settings.cache)
     try:
         with Collection.open(data / "collection", settings.collection) as collection:
-            intake = Intake(collection, settings.collection)
-            imported = Imported(path=str(path))
-            # A few bytes may stand for all memory there is: what is unpacked is no larger than what is read.
+            intake = CollectionImporter(collection, settings.collection)
+            imported = ImportSummary(path=str(path))
+            # A few compressed bytes may expand to fill the memory: the unpacked size has the same limit as the
+            # file.
             limit = min(settings.cache.max_body_bytes, decode.MAX_IMPORTED_BYTES)
             items = load(path, base_url=base_url)
-            # Reading and indexing block, which is right here: a command has no readers waiting.
+            # Reading and indexing block, which is fine here: no user waits for a command.
             for number, item in enumerate(items, start=1):
                 intake.add(item)
                 if isinstance(item, Page):
@@ -87,13 +93,15 @@ async def _import(
             collection.commit()
             imported.pages, imported.problems = intake.count.pages, items.problem_count
             for problem in items.problems[:_SHOWN_PROBLEMS]:
-                sys.stderr.write(f"passed over: {problem}\n")
+                sys.stderr.write(f"skipped: {problem}\n")
             return imported
     finally:
         await responses.close()
 
 
-async def _pin(responses: ResponseStore, page: Page, limit: int) -> bool:
+async def _pin(responses: "ResponseStore", page: Page, limit: int) -> bool:
+    from repair.parse import decode
+
     body = decode.identity_body(page, limit)
     response = pinned_response(page, body) if body is not None else None
     if response is None:
@@ -103,7 +111,7 @@ async def _pin(responses: ResponseStore, page: Page, limit: int) -> bool:
 
 
 class _progress:
-    """A line that grows on a terminal, plain lines elsewhere."""
+    """A growing line on a terminal, plain lines elsewhere."""
 
     def __init__(self, path: Path) -> None:
         self._console = Console(stderr=True)
@@ -112,7 +120,7 @@ class _progress:
             SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=self._console
         )
 
-    def __enter__(self) -> Callable[[Imported], None]:
+    def __enter__(self) -> Callable[[ImportSummary], None]:
         if self._console.is_terminal:
             self._bar.start()
             self._task = self._bar.add_task(f"importing {self._name}", total=None)
@@ -122,7 +130,7 @@ class _progress:
         if self._console.is_terminal:
             self._bar.stop()
 
-    def _tell(self, imported: Imported) -> None:
+    def _tell(self, imported: ImportSummary) -> None:
         text = f"importing {self._name}: {imported.pages} pages, {imported.files} files"
         if self._console.is_terminal:
             self._bar.update(self._task, description=text)

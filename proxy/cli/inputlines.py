@@ -1,4 +1,4 @@
-"""The lines of a file that somebody else wrote, or of standard input; none of them fills the memory."""
+"""The lines of an untrusted file or of standard input, bounded so that no line fills the memory."""
 
 import sys
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from pathlib import Path
 from proxy.errors import LinkmendError
 
 MAX_BYTES = 256 * 1024
-"""Longer lines are none of ours."""
+"""Longer lines are refused."""
 STDIN = Path("-")
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
-    """Every line that is not blank with its number, from 1; None for one that is too long.
+    """Every non-blank line with its number, from 1; None for one that is too long.
 
     Raises LinkmendError when the file cannot be read.
     """

@@ -1,4 +1,4 @@
-"""`linkmend mementos`: what web archives have of a URL."""
+"""`linkmend mementos`: the versions of a URL in web archives."""
 
 import asyncio
 from datetime import datetime
@@ -11,56 +11,61 @@ from rich.table import Table
 from rich.text import Text
 
 from proxy import logs
-from proxy.archives.client import client_from
-from proxy.commands.options import Config, Data, Json, data_from, print_json, settings_from
+from proxy.cli.options import Config, Data, Json, data_from, print_json, settings_from
 from proxy.errors import LinkmendError
-from proxy.readers.privacy import is_personal_url
+from proxy.privacy.harvestpolicy import is_personal_url
 from proxy.settings import Settings
 from repair.memento.datetimes import any_date
-from repair.memento.model import Copy, TimeMap
-from repair.urls import is_web_url
+from repair.memento.model import MementoCopy, TimeMap
+from repair.text.urls import is_web_url
 
 
 def mementos(
     url: Annotated[str, typer.Argument(metavar="URL", help="The address to look for.")],
-    best: Annotated[bool, typer.Option("--best", help="Also find the best copy, which asks more.")] = False,
+    best: Annotated[
+        bool, typer.Option("--best", help="Also find the best copy; sends more requests.")
+    ] = False,
     near: Annotated[
-        str, typer.Option(metavar="DATE", help="The copy closest to this day is the best, 2015-06-30.")
+        str, typer.Option(metavar="DATE", help="Prefer the copy closest to this day, such as 2015-06-30.")
     ] = "",
     offline: Annotated[
-        bool, typer.Option("--offline", help="Only what archives said before; ask nobody.")
+        bool, typer.Option("--offline", help="Use only earlier answers; contact no archive.")
     ] = False,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many to list, the latest.")] = 20,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="How many to list, latest first.")] = 20,
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """The time map of an address from all archives."""
+    """List the archived versions (mementos) of an address in all archives."""
     if not is_web_url(url):
         raise LinkmendError(f"URL: expected an http or https address, got {url!r}")
     if is_personal_url(url):
-        raise LinkmendError("URL: it carries a session, a token or a name, and is not told to archives")
+        raise LinkmendError(
+            "URL: contains a session, a token or a name; linkmend does not send it to archives"
+        )
     at = any_date(near) if near else None
     if near and at is None:
         raise typer.BadParameter(f"--near: expected a date such as 2015-06-30, got {near!r}")
     settings = settings_from(config, {"proxy.offline": offline or None})
     logs.set_up(settings.log)
-    found, copy = asyncio.run(_asked(settings, data_from(data), url, at, best or at is not None))
+    found, copy = asyncio.run(_look_up(settings, data_from(data), url, at, best or at is not None))
     if as_json:
         print_json(_as_json(found, copy))
     else:
         _show(found, copy, limit)
 
 
-async def _asked(
+async def _look_up(
     settings: Settings, data: Path, url: str, near: datetime | None, best: bool
-) -> tuple[TimeMap, Copy | None]:
+) -> tuple[TimeMap, MementoCopy | None]:
+    from proxy.archives.client import client_from  # imports aiohttp and the page parsers
+
     async with client_from(settings, data) as client:
         found = await client.timemap(url)
         return found, await client.best(url, near=near) if best else None
 
 
-def _as_json(found: TimeMap, copy: Copy | None) -> dict[str, Any]:
+def _as_json(found: TimeMap, copy: MementoCopy | None) -> dict[str, Any]:
     return {
         "url": found.url,
         "archives": [
@@ -89,7 +94,7 @@ def _as_json(found: TimeMap, copy: Copy | None) -> dict[str, Any]:
     }
 
 
-def _show(found: TimeMap, copy: Copy | None, limit: int) -> None:
+def _show(found: TimeMap, copy: MementoCopy | None, limit: int) -> None:
     console = Console(highlight=False)
     table = Table("when (UTC)", "archive", "status", "address")
     for each in found.mementos[: -limit - 1 : -1]:
@@ -101,7 +106,7 @@ def _show(found: TimeMap, copy: Copy | None, limit: int) -> None:
     console.print(f"{len(found.mementos)} mementos{f' ({years})' if years else ''}", markup=False)
     for answer in found.answers:
         note = f" ({answer.note})" if answer.note else ""
-        console.print(f"{answer.archive}: {answer.outcome}, {len(answer.mementos)}{note}", markup=False)
+        console.print(f"{answer.archive}: {answer.outcome.words}, {len(answer.mementos)}{note}", markup=False)
     if copy:
         title = copy.document.title if copy.document else ""
         console.print(f"Best: {title or copy.page.url}, {copy.memento.at:%-d %B %Y}", markup=False)

@@ -1,4 +1,4 @@
-"""What every command takes, and how it prints."""
+"""The options and output format that all commands share."""
 
 import sys
 from collections.abc import Mapping
@@ -10,17 +10,18 @@ import msgspec
 import typer
 
 from proxy import settings as settings_module
-from proxy.backup.restoring import finish
-from proxy.rules.folder import folder_beside
+from proxy.backup.contents import RESTORING
+from proxy.paths import folder_beside
 from proxy.settings import Settings
 
 Config = Annotated[
-    Path | None, typer.Option("--config", metavar="FILE", help="Settings file; see deploy/linkmend.toml.")
+    Path | None,
+    typer.Option("--config", metavar="FILE", help="Settings file; deploy/linkmend.toml lists all settings."),
 ]
 Data = Annotated[
-    Path | None, typer.Option("--data", metavar="DIR", help="Where pages, cache and logs are kept.")
+    Path | None, typer.Option("--data", metavar="DIR", help="Data folder: pages, cache and logs.")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def settings_from(config: Path | None, overrides: Mapping[str, Any] | None = None) -> Settings:
@@ -32,9 +33,12 @@ def settings_from(config: Path | None, overrides: Mapping[str, Any] | None = Non
 
 
 def data_from(data: Path | None) -> Path:
-    """The data folder of a command; a restore that was cut off is brought to its end first."""
+    """The data folder of a command; finishes an interrupted restore first."""
     folder = data or settings_module.default_data()
-    finish(folder)
+    if (folder / RESTORING).exists():
+        from proxy.backup.restorer import finish
+
+        finish(folder)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""How far long work has come: a bar on a terminal, a line now and then otherwise; always on stderr."""
+"""Progress of long work: a bar on a terminal, otherwise a line now and then; always on stderr."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,12 +11,12 @@ from rich.progress import Progress
 _EVERY_S = 10.0  # between two lines where there is no terminal
 
 Tell = Callable[[int], None]
-"""Hears how many are done."""
+"""Takes the number of finished steps."""
 
 
 @contextmanager
 def progress(what: str, total: int | None, *, every_s: float = _EVERY_S) -> Iterator[Tell]:
-    """Tell of work of so many steps, None when nobody knows how many there will be."""
+    """Report progress of `total` steps; None when the number is unknown."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield _Lines(what, total, every_s)
@@ -27,7 +27,7 @@ def progress(what: str, total: int | None, *, every_s: float = _EVERY_S) -> Iter
 
 
 class _Lines:
-    """Progress where nobody watches a bar."""
+    """Progress as lines, where there is no terminal."""
 
     def __init__(self, what: str, total: int | None, every_s: float) -> None:
         self._what = what

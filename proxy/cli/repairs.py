@@ -1,11 +1,11 @@
-"""`linkmend repairs`: what users chose in the place of missing pages, told to other schools and heard from them."""
+"""`linkmend repairs`: users' choices for missing pages, exported to and imported from other schools."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,32 +13,35 @@ from rich.table import Table
 from rich.text import Text
 
 from proxy import logs
-from proxy.commands.lines import STDIN, lines
-from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
+from proxy.cli.inputlines import STDIN, lines
+from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
 from proxy.settings import Settings
-from proxy.sharing import Tally, heard, named, told
-from repair.collection import Collection
-from repair.experience import Choice, ChoiceStore
-from repair.hints import Hints
-from repair.urls import is_web_url
+from repair.text.urls import is_web_url
+
+if TYPE_CHECKING:
+    from repair.collection.collection import Collection
+    from repair.evidence.choices import Choice, ChoiceStore
 
 repairs = typer.Typer(
-    help="What users chose for missing pages, here and at other schools.", no_args_is_help=True
+    help="Share which pages users chose for dead links with other schools.", no_args_is_help=True
 )
 
 
 @repairs.command()
 def export(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Where they go; - for standard output.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file; - for standard output.")],
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Write what our own users chose and an admin has pinned, for other schools."""
-    with _held(config, data) as (collection, settings):
+    """Export the pages that users chose and an admin pinned, for other schools."""
+    from proxy.misses.exchange import export_repairs, school_name
+    from repair.evidence.hints import Hints
+
+    with _open_collection(config, data) as (collection, settings):
         hints = Hints(collection, settings.repair)
-        school = named(settings.repair.school, hints.choices.school())
-        written = told(hints.choices.confirmed(hints.is_confirmed), school)
+        school = school_name(settings.repair.school, hints.choices.school())
+        written = export_repairs(hints.choices.confirmed_choices(hints.is_confirmed), school)
         try:
             if file == STDIN:
                 sys.stdout.buffer.writelines(written)
@@ -52,25 +55,29 @@ def export(
 
 @repairs.command("import")
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="What other schools exported.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Files that other schools exported.")
+    ],
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Read what other schools confirmed; a file with a bad line is not read at all.
+    """Import the choices of other schools. A file with an invalid line is not imported at all.
 
-    It decides between pages that are as good, and no more.
+    They only break ties between pages that match equally well.
     """
-    with _opened(config, data) as (store, school):
-        own = frozenset((store.school(), named(school, store.school())))
+    from proxy.misses.exchange import school_name
+
+    with _open_choices(config, data) as (store, school):
+        own = frozenset((store.school(), school_name(school, store.school())))
         for file in files:
-            result = _read(store, file, own)
+            result = _import_file(store, file, own)
             if as_json:
                 print_json(result)
                 continue
             print_line(
                 f"{file}: {result['repairs']} repairs from {len(result['schools'])} schools;"
-                f" left out {result['own']} of our own and {result['unfit']} not fit to be shared"
+                f" skipped {result['own']} of our own and {result['unfit']} unsuitable"
             )
 
 
@@ -81,8 +88,8 @@ def list_(
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """What was chosen last, here and elsewhere."""
-    with _opened(config, data) as (store, _):
+    """List the latest choices, here and at other schools."""
+    with _open_choices(config, data) as (store, _):
         found = store.latest(limit)
     if as_json:
         for choice in found:
@@ -99,40 +106,50 @@ def list_(
 @repairs.command()
 def forget(
     what: Annotated[
-        str, typer.Argument(metavar="SCHOOL|URL", help="As `repairs list` names it; or an address.")
+        str, typer.Argument(metavar="SCHOOL|URL", help="A school's name as in `repairs list`, or an address.")
     ],
     config: Config = None,
     data: Data = None,
 ) -> None:
-    """Forget all that another school told us; or what was chosen for an address and instead of others, moves too."""
+    """Delete all choices of another school, or all choices and moves from or to an address."""
     if is_web_url(what):
-        with _held(config, data) as (collection, settings):
+        from repair.evidence.hints import Hints
+
+        with _open_collection(config, data) as (collection, settings):
             Hints(collection, settings.repair).forget(what)
-        print_line(f"{what}: forgotten")
+        print_line(f"{what}: deleted")
         return
-    with _opened(config, data) as (store, _):
-        print_line(f"{store.forget_school(what)} repairs forgotten")
+    with _open_choices(config, data) as (store, _):
+        print_line(f"{store.forget_school(what)} repairs deleted")
 
 
 @contextmanager
-def _opened(config: Path | None, data: Path | None) -> Iterator[tuple[ChoiceStore, str]]:
-    """The choices, and what this school is called."""
-    with _held(config, data) as (collection, settings):
+def _open_choices(config: Path | None, data: Path | None) -> Iterator[tuple["ChoiceStore", str]]:
+    """The store of choices, and the name of this school."""
+    from repair.evidence.choices import ChoiceStore
+
+    with _open_collection(config, data) as (collection, settings):
         yield ChoiceStore(collection.database), settings.repair.school
 
 
 @contextmanager
-def _held(config: Path | None, data: Path | None) -> Iterator[tuple[Collection, Settings]]:
+def _open_collection(config: Path | None, data: Path | None) -> Iterator[tuple["Collection", Settings]]:
+    from repair.collection.collection import Collection
+
     settings = settings_from(config)
     logs.set_up(settings.log)
     with Collection.open(data_from(data) / "collection", settings.collection) as collection:
         yield collection, settings
 
 
-def _read(store: ChoiceStore, file: Path, own: frozenset[str]) -> dict[str, Any]:
-    tally = Tally(schools=set())
+def _import_file(store: "ChoiceStore", file: Path, own: frozenset[str]) -> dict[str, Any]:
+    from proxy.misses.exchange import ExchangeReport, import_repairs
+
+    tally = ExchangeReport(schools=set())
     try:
-        count = store.take_over(heard(lines(file), own=own, today=datetime.now(UTC).date(), tally=tally))
+        count = store.replace_reported(
+            import_repairs(lines(file), own=own, today=datetime.now(UTC).date(), tally=tally)
+        )
     except ValueError as error:
         raise LinkmendError(f"{file}: {error}") from error
     return {
@@ -144,7 +161,7 @@ def _read(store: ChoiceStore, file: Path, own: frozenset[str]) -> dict[str, Any]
     }
 
 
-def _as_json(choice: Choice) -> dict[str, Any]:
+def _as_json(choice: "Choice") -> dict[str, Any]:
     return {
         "url": choice.url,
         "chosen": choice.chosen,

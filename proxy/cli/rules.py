@@ -1,27 +1,27 @@
-"""`linkmend rules`: are the rules good, and which one fires."""
+"""`linkmend rules`: checks the rules, and shows which rule applies to an address."""
 
 from datetime import datetime
 from typing import Annotated
 
 import typer
 
-from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
+from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.logs import one_line
 from proxy.rules.folder import load, rules_folder
-from proxy.rules.model import Fault, RulesError
-from proxy.rules.trial import Outcome, Trial, local_time, trials
+from proxy.rules.model import RuleFault, RulesError
+from proxy.rules.trial import RuleTrial, TrialOutcome, local_time, trials
 from repair.model import MissKind
 
-rules = typer.Typer(help="Check and try the admin's rules.", no_args_is_help=True)
+rules = typer.Typer(help="Check and test the rules.", no_args_is_help=True)
 
 _SHOWN = 20
 
 
 @rules.command()
 def check(config: Config = None, data: Data = None, as_json: Json = False) -> None:
-    """Whether the rules are good; if not, what is wrong, a line each, and exit code 1."""
+    """Check the rules. Prints one line per error and exits with code 1 if there are any."""
     folder = rules_folder(settings_from(config).rules.folder, data_from(data))
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[RuleFault, ...] = ()
     count = 0
     try:
         count = len(load(folder).rules)
@@ -33,35 +33,39 @@ def check(config: Config = None, data: Data = None, as_json: Json = False) -> No
         for fault in faults:
             print_line(one_line(str(fault)))
         if not faults:
-            print_line(f"{folder}: {count} rules, all good")
+            print_line(f"{folder}: {count} rules, no errors")
     if faults:
         raise typer.Exit(1)
 
 
 @rules.command("test")
 def try_(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address that is asked for.")],
-    client: Annotated[str, typer.Option(metavar="IP", help="Who asks.")] = "127.0.0.1",
+    url: Annotated[str, typer.Argument(metavar="URL", help="The requested address.")],
+    client: Annotated[str, typer.Option(metavar="IP", help="Client address.")] = "127.0.0.1",
     time: Annotated[
-        str, typer.Option(metavar="T", help="When: 10:30, or 2026-05-04T10:30; now, if left out.")
+        str, typer.Option(metavar="T", help="Time: 10:30 or 2026-05-04T10:30; default: now.")
     ] = "",
-    miss: Annotated[MissKind | None, typer.Option(help="The kind of miss that the answer is.")] = None,
-    content_type: Annotated[str, typer.Option(metavar="TYPE", help="The content type of the answer.")] = "",
+    miss: Annotated[
+        MissKind | None, typer.Option(help="Test the rules for a dead link of this kind.")
+    ] = None,
+    content_type: Annotated[str, typer.Option(metavar="TYPE", help="Content type of the response.")] = "",
     shown: Annotated[
-        int, typer.Option("--limit", metavar="N", min=0, help="How many rules that did not fire are shown.")
+        int, typer.Option("--limit", metavar="N", min=0, help="How many rules that do not apply to show.")
     ] = _SHOWN,
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Which rule fires for an address, at each moment that rules are asked, and why not the ones before it."""
+    """Show which rule applies to an address at each stage of a request, and why the earlier ones do not."""
     try:
         at = local_time(time, datetime.now().astimezone())
     except ValueError as error:
         raise typer.BadParameter(f"--time: expected 10:30 or 2026-05-04T10:30, got {time!r}") from error
-    book = load(rules_folder(settings_from(config).rules.folder, data_from(data)))
+    ruleset = load(rules_folder(settings_from(config).rules.folder, data_from(data)))
     try:
-        found = trials(book, url=url, client=client, at=at, miss=miss, content_type=content_type, shown=shown)
+        found = trials(
+            ruleset, url=url, client=client, at=at, miss=miss, content_type=content_type, shown=shown
+        )
     except ValueError as error:
         raise typer.BadParameter(f"URL: {error}") from error
     for trial in found:
@@ -71,8 +75,8 @@ def try_(
             _show(trial)
 
 
-def _show(trial: Trial) -> None:
-    done = "no rule fires" if trial.outcome is None else _told(trial.outcome)
+def _show(trial: RuleTrial) -> None:
+    done = "no rule applies" if trial.outcome is None else _describe(trial.outcome)
     print_line(one_line(f"{trial.stage}: {done}"))
     for tried in trial.rules:
         if tried.fired and trial.more:
@@ -83,7 +87,7 @@ def _show(trial: Trial) -> None:
         print_line(f"  not    {trial.more} more rules; --limit shows them")
 
 
-def _told(outcome: Outcome) -> str:
+def _describe(outcome: TrialOutcome) -> str:
     extras = {
         "to": outcome.redirect_to,
         "archive": outcome.archive,
@@ -91,5 +95,5 @@ def _told(outcome: Outcome) -> str:
         "budget_s": outcome.budget_s,
         "reason": outcome.reason,
     }
-    told = ", ".join(f"{key} {value}" for key, value in extras.items() if value not in ("", None))
-    return f"{outcome.action}{f' ({told})' if told else ''}"
+    details = ", ".join(f"{key} {value}" for key, value in extras.items() if value not in ("", None))
+    return f"{outcome.action}{f' ({details})' if details else ''}"

@@ -1,17 +1,18 @@
-"""`linkmend soft404`: is a saved page really there? And how well that is told, measured on labelled pages."""
+"""`linkmend soft404`: detects soft 404 pages among saved files, and measures the detector on labelled pages."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from proxy.commands.options import Json, print_json
+from proxy.cli.options import Json, print_json
 from proxy.errors import LinkmendError
-from repair.soft404.judge import Judgement, PageKind, judge
-from repair.soft404.labelled import NO_ADDRESS, file_page, labelled
-from repair.soft404.measure import Measured, measure
+
+if TYPE_CHECKING:
+    from repair.soft404.evaluation import Soft404Figures
+    from repair.soft404.judge import PageJudgement
 
 
 def soft404(
@@ -19,37 +20,47 @@ def soft404(
         list[Path] | None, typer.Argument(metavar="FILE...", help="Pages saved as HTML.", show_default=False)
     ] = None,
     url: Annotated[
-        str, typer.Option(metavar="URL", help="The address they came from; its words are a clue.")
+        str, typer.Option(metavar="URL", help="Address of the pages; it helps the detection.")
     ] = "",
     measured: Annotated[
         Path | None,
-        typer.Option("--measure", metavar="FOLDER", help="Measure on a folder with labels.jsonl instead."),
+        typer.Option(
+            "--measure", metavar="FOLDER", help="Instead, measure accuracy on a folder with labels.jsonl."
+        ),
     ] = None,
-    split: Annotated[str, typer.Option(metavar="NAME", help="Which part of it.")] = "test",
+    split: Annotated[str, typer.Option(metavar="NAME", help="Which part of the folder.")] = "test",
     as_json: Json = False,
 ) -> None:
-    """Tell error pages that claim to be fine from pages that are there."""
+    """Detect error pages that were sent with status 200 (soft 404)."""
     if (measured is None) == (not files):
         raise typer.BadParameter("give either files or --measure FOLDER")
+    from repair.soft404.evaluation import measure
+    from repair.soft404.labelled import NO_ADDRESS, labelled_pages
+
     if measured is not None:
-        found = measure(tuple(labelled(measured, split)))
+        found = measure(tuple(labelled_pages(measured, split)))
         if as_json:
             print_json(_as_json(found))
         else:
             _show(found)
         return
     for file in files or ():
-        _tell(file, _judged(file, url or NO_ADDRESS), as_json)
+        _print_judgement(file, _judge_file(file, url or NO_ADDRESS), as_json)
 
 
-def _judged(file: Path, url: str) -> Judgement:
+def _judge_file(file: Path, url: str) -> "PageJudgement":
+    from repair.soft404.judge import judge
+    from repair.soft404.labelled import file_page
+
     try:
         return judge(file_page(file, url))
     except OSError as error:
         raise LinkmendError(f"{file}: {error.strerror or error}") from error
 
 
-def _tell(file: Path, found: Judgement, as_json: bool) -> None:
+def _print_judgement(file: Path, found: "PageJudgement", as_json: bool) -> None:
+    from repair.soft404.judge import PageKind
+
     if as_json:
         print_json(
             {
@@ -65,7 +76,7 @@ def _tell(file: Path, found: Judgement, as_json: bool) -> None:
         )
 
 
-def _as_json(found: Measured) -> dict[str, object]:
+def _as_json(found: "Soft404Figures") -> dict[str, object]:
     return {
         "detectors": [
             {
@@ -86,9 +97,9 @@ def _as_json(found: Measured) -> dict[str, object]:
     }
 
 
-def _show(found: Measured) -> None:
+def _show(found: "Soft404Figures") -> None:
     console = Console(highlight=False)
-    table = Table(title="Error pages against normal pages", title_justify="left")
+    table = Table(title="Detection of error pages", title_justify="left")
     for name in ("detector", "precision", "recall", "F1", "found", "false alarms"):
         table.add_column(name, justify="left" if name == "detector" else "right")
     for score in found.scores:
@@ -99,5 +110,5 @@ def _show(found: Measured) -> None:
     for file, kind, probability in found.wrong:
         console.print(f"wrong: {probability:.3f} {kind} {file}", markup=False, soft_wrap=True)
     for kind, called, count in found.others:
-        console.print(f"of the label other: {count} {kind} called {called}", markup=False)
+        console.print(f"labelled 'other': {count} {kind} called {called}", markup=False)
     console.print(f"{found.parse_us:.0f} us to parse a page, {found.judge_us:.0f} us to judge it (medians)")

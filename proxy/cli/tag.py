@@ -1,30 +1,34 @@
-"""`linkmend tag`: what people say a missing page, or all pages of a directory, are about."""
+"""`linkmend tag`: tags that say what a missing page, or all pages of a directory, are about."""
 
 from typing import Annotated
 
 import typer
 
 from proxy import logs
-from proxy.commands.options import Config, Data, Json, data_from, print_json, print_line, settings_from
+from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
-from repair import urls
-from repair.collection import Collection
-from repair.tags import TagStore
+from repair.text import urls
 
 
 def tag(
-    url: Annotated[str, typer.Argument(metavar="URL", help="A missing page, or a directory with its slash.")],
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="A missing page, or a directory with a trailing slash.")
+    ],
     tags: Annotated[
-        list[str] | None, typer.Argument(metavar="TAG...", help="Words for it; none: list what it has.")
+        list[str] | None,
+        typer.Argument(metavar="TAG...", help="Tags to add; without any, list the existing ones."),
     ] = None,
-    remove: Annotated[bool, typer.Option("--remove", help="Take these tags away again.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove these tags.")] = False,
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Say what a missing page is about: its repair page then looks for that too."""
+    """Tag a missing page with its subject, to improve its repair page."""
     if not urls.is_web_url(url):
         raise LinkmendError(f"{url}: expected an http(s) URL")
+    from repair.collection.collection import Collection
+    from repair.collection.tags import TagStore
+
     settings = settings_from(config)
     logs.set_up(settings.log)
     with Collection.open(data_from(data) / "collection", settings.collection) as collection:

@@ -1,10 +1,12 @@
-"""`linkmend df` and `linkmend signature`: how common words are in what is held, and which ones tell a page apart."""
+"""`linkmend df` and `linkmend signature`: document frequencies in the collection, and a page's characteristic
+terms.
+"""
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -12,14 +14,12 @@ from rich.table import Table
 from rich.text import Text
 
 from proxy import logs
-from proxy.commands.options import Config, Data, Json, data_from, print_json, settings_from
+from proxy.cli.options import Config, Data, Json, data_from, print_json, settings_from
 from proxy.errors import LinkmendError
-from repair import words
-from repair.collection import Collection
-from repair.selection import SIGNATURES, lexical_signature, telling
-from repair.vectors import FIELDS, hashes
+from repair.text.termselection import SIGNATURES, drop_common, lexical_signature
 
-_BODY = FIELDS.index("body")
+if TYPE_CHECKING:
+    from repair.collection.collection import Collection
 
 
 def df(
@@ -28,13 +28,17 @@ def df(
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """In how many held pages words stand (df), and how often in all (cf); by their stems."""
+    """How many saved pages contain a word (df), and how often it occurs in total (cf). Words are stemmed."""
+    from repair.collection.index.vectors import FIELDS, hashes
+    from repair.text import words
+
+    body = FIELDS.index("body")
     pairs = [(word, term) for word in asked for term in dict.fromkeys(words.terms(word))]
-    with _opened(config, data) as collection:
-        known = collection.statistics(hashes(term for _, term in pairs), (_BODY,))
+    with _open_collection(config, data) as collection:
+        known = collection.statistics(hashes(term for _, term in pairs), (body,))
     table = Table("word", "term", "df", "cf", title=f"Of {known.pages} pages")
     for at, (word, term) in enumerate(pairs):
-        pages, times = int(known.df[_BODY, at]), int(known.cf[_BODY, at])
+        pages, times = int(known.df[body, at]), int(known.cf[body, at])
         if as_json:
             print_json({"word": word, "term": term, "df": pages, "cf": times, "pages": known.pages})
         else:
@@ -44,25 +48,27 @@ def df(
 
 
 def signature(
-    url: Annotated[str, typer.Argument(metavar="URL", help="The address of a held page.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address of a saved page.")],
     size: Annotated[
-        int, typer.Option("--terms", metavar="N", min=1, max=100, help="How many terms; 5 or 7 find most.")
+        int, typer.Option("--terms", metavar="N", min=1, max=100, help="How many terms; 5 or 7 work best.")
     ] = SIGNATURES[0],
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """The lexical signature of a held page: the terms by which it can be found again, by tf-idf."""
-    with _opened(config, data) as collection:
+    """Print the lexical signature of a saved page: the terms with the highest tf-idf, to find it again."""
+    from repair.text import words
+
+    with _open_collection(config, data) as collection:
         page = collection.get(url)
         if page is None:
-            raise LinkmendError(f"{url}: no such page is held")
+            raise LinkmendError(f"{url}: no saved page with this address")
         terms, pages, frequency = (
             words.terms(page.text, page.language),
             collection.size(),
             collection.document_frequency,
         )
-        found = lexical_signature(telling(terms, frequency, pages), frequency, pages, size)
+        found = lexical_signature(drop_common(terms, frequency, pages), frequency, pages, size)
         counts = Counter(terms)
         rows = [(term, weight, counts[term], frequency(term)) for term, weight in found]
     if as_json:
@@ -76,9 +82,11 @@ def signature(
 
 
 @contextmanager
-def _opened(config: Path | None, data: Path | None) -> Iterator[Collection]:
+def _open_collection(config: Path | None, data: Path | None) -> Iterator["Collection"]:
+    from repair.collection.collection import Collection
+
     settings = settings_from(config)
     logs.set_up(settings.log)
     with Collection.open(data_from(data) / "collection", settings.collection) as collection:
-        collection.commit()  # what was imported a moment ago counts as well
+        collection.commit()  # so that pages imported a moment ago count
         yield collection

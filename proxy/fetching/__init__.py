@@ -1,4 +1,4 @@
-"""Pages fetched on an admin's word: a queue that outlives crashes, and who works it off politely.
+"""Pages fetched on an admin's request: a queue that survives crashes, and a polite fetcher. Read `service` first.
 
-FetchQueue -> FetchRunner -> Fetcher (Robots, Door) -> Keeper -> response store and collection
+FetchQueue -> FetchRunner -> Fetcher (RobotsRules, HttpClient) -> FetchedPageSaver -> response store and collection
 """

@@ -1,4 +1,4 @@
-"""What the fetch queue is made of: entries, their states, and how fetching fails."""
+"""The entries of the fetch queue, their states, and how fetching fails."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,16 +7,16 @@ from enum import StrEnum
 from proxy.errors import LinkmendError
 
 
-class When(StrEnum):
-    """When a page is wanted; the more urgent, the earlier in this list."""
+class FetchTime(StrEnum):
+    """When to fetch a page; the more urgent, the earlier in this list."""
 
     NOW = "now"
     LINE = "line"
     NIGHT = "night"
 
 
-class State(StrEnum):
-    """What became of an entry. A `failed` one may be tried again; a `refused` one would be refused again."""
+class FetchState(StrEnum):
+    """The state of an entry. A `failed` one may be tried again; a `refused` one would be refused again."""
 
     WAITING = "waiting"
     FETCHING = "fetching"
@@ -27,13 +27,13 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchEntry:
-    """A page in the queue; `error` is the last trouble, or a remark on what was kept. `expected_bytes` 0: unknown."""
+    """A page in the queue; `error` is the last error, or a note on what was saved. `expected_bytes` 0: unknown."""
 
     id: int
     url: str
-    when: When
+    when: FetchTime
     why: str
-    state: State
+    state: FetchState
     tries: int
     next_try_at: datetime
     error: str
@@ -44,37 +44,37 @@ class FetchEntry:
 
     @property
     def percent(self) -> int | None:
-        """How much of the page itself is there; None when that cannot be told."""
-        if self.state is State.DONE:
+        """How much of the page itself has arrived; None when that is unknown."""
+        if self.state is FetchState.DONE:
             return 100
-        if self.state is not State.FETCHING or not self.expected_bytes:
+        if self.state is not FetchState.FETCHING or not self.expected_bytes:
             return None
         return min(100, 100 * self.received_bytes // self.expected_bytes)
 
 
-class NotQueued(LinkmendError):
-    """A page cannot be put into the queue: no web address, a personal one, or the queue is full."""
+class NotQueuedError(LinkmendError):
+    """A page cannot be queued: not a web address, a personal one, or the queue is full."""
 
 
-class FetchTrouble(Exception):
+class FetchFailure(Exception):
     """A page was not fetched; the message is a few words for the admin."""
 
 
-class Refusal(FetchTrouble):
-    """It may not be fetched or kept, and trying again would not change that."""
+class FetchRefused(FetchFailure):
+    """It may not be fetched or saved, and trying again would not change that."""
 
 
-class Lasting(FetchTrouble):
-    """It cannot be had: the site says that it is not there, or what it sends is of no use."""
+class PermanentFetchError(FetchFailure):
+    """The site says that the page does not exist, or what it sends is useless."""
 
 
-class Passing(FetchTrouble):
-    """It may well be had later; `after_s` is how long the site asks us to wait."""
+class TemporaryFetchError(FetchFailure):
+    """It may work later; `after_s` is how long the site asks us to wait."""
 
     def __init__(self, message: str, *, after_s: float = 0.0) -> None:
         super().__init__(message)
         self.after_s = after_s
 
 
-class NoLine(FetchTrouble):
-    """Nobody answered, neither the site nor anybody on its behalf: the line may be down."""
+class NoConnectivity(FetchFailure):
+    """Neither the site nor a proxy answered: there may be no connectivity."""

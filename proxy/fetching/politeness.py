@@ -1,4 +1,4 @@
-"""Politeness: bytes a second over all fetches together, and each host asked by one at a time, with a pause between.
+"""Politeness: a bandwidth limit over all fetches, and one request at a time to each host, with a pause between.
 
 For one event loop.
 """
@@ -13,7 +13,7 @@ _MAX_HOSTS = 1_000
 
 
 class Bandwidth:
-    """Shares out bytes a second; `rate` is asked each time, 0 for no limit."""
+    """Limits bytes a second; `rate` is read each time, 0 for no limit."""
 
     def __init__(self, rate: Callable[[], int], clock: Callable[[], float] = time.monotonic) -> None:
         self._rate = rate
@@ -21,7 +21,7 @@ class Bandwidth:
         self._free_at = 0.0
 
     def take(self, count: int) -> float:
-        """The seconds to wait after so many bytes have come, all fetches considered."""
+        """The seconds to wait after `count` more bytes, over all fetches."""
         rate = self._rate()
         if rate <= 0:
             return 0.0
@@ -31,41 +31,41 @@ class Bandwidth:
 
 
 @dataclass(slots=True)
-class _Turn:
+class _HostSlot:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     free_at: float = 0.0
     waiting: int = 0
 
 
-class Turns:
-    """Whose turn it is at each host."""
+class HostSlots:
+    """One slot for each host."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._turns: dict[str, _Turn] = {}
+        self._slots: dict[str, _HostSlot] = {}
 
     @asynccontextmanager
     async def at(self, host: str, *, pause_s: float) -> AsyncIterator[None]:
-        """Alone at a host, and no sooner than the last one wished."""
-        turn = self._turns.setdefault(host, _Turn())
-        turn.waiting += 1
+        """Hold the slot of a host, after the pause that the last request set."""
+        slot = self._slots.setdefault(host, _HostSlot())
+        slot.waiting += 1
         try:
-            async with turn.lock:
-                await asyncio.sleep(max(0.0, turn.free_at - self._clock()))
+            async with slot.lock:
+                await asyncio.sleep(max(0.0, slot.free_at - self._clock()))
                 try:
                     yield
                 finally:
-                    turn.free_at = self._clock() + pause_s
+                    slot.free_at = self._clock() + pause_s
         finally:
-            turn.waiting -= 1
+            slot.waiting -= 1
             self._forget_idle()
 
     def busy(self) -> frozenset[str]:
-        """Hosts that are being asked, or were a moment ago."""
+        """Hosts with a request in progress or a pause after one."""
         now = self._clock()
-        return frozenset(host for host, turn in self._turns.items() if turn.waiting or turn.free_at > now)
+        return frozenset(host for host, slot in self._slots.items() if slot.waiting or slot.free_at > now)
 
     def _forget_idle(self) -> None:
-        if len(self._turns) > _MAX_HOSTS:
+        if len(self._slots) > _MAX_HOSTS:
             busy = self.busy()
-            self._turns = {host: turn for host, turn in self._turns.items() if host in busy}
+            self._slots = {host: slot for host, slot in self._slots.items() if host in busy}

@@ -1,12 +1,11 @@
 """The queue of pages to fetch, in SQLite: what is committed survives `kill -9`, and any process may add to it.
 
-Every method blocks for a moment and may be called from any thread. Each address stands in it once. What is done stays
-for a while, so that the admin sees what became of it, and makes room when the queue is full.
+Every method blocks for a moment and may be called from any thread. Each address is in it once. Finished entries
+stay for a while, so that the admin sees the results, and are deleted when the queue is full.
 """
 
 import json
 import logging
-import os
 import sqlite3
 import threading
 import time
@@ -17,10 +16,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from proxy.errors import StoreError
-from proxy.fetching.entries import FetchEntry, NotQueued, State, When
-from proxy.readers.privacy import is_personal_url
-from repair import urls
-from repair.files import is_damage, set_aside
+from proxy.fetching.entries import FetchEntry, FetchState, FetchTime, NotQueuedError
+from proxy.privacy.harvestpolicy import is_personal_url
+from repair.sqlite import SqliteFile, transaction
+from repair.text import urls
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +36,7 @@ _SELECT = (
     "SELECT id, url, urgency, why, state, tries, next_try, error, received, expected, added_at, changed_at"
     " FROM fetches "
 )
-_URGENCY = tuple(When)
+_URGENCY = tuple(FetchTime)
 _MAX_WHY = 200
 _MAX_ERROR = 300
 
@@ -55,19 +54,18 @@ class FetchQueue:
         self._clock = clock
         self._lock = threading.Lock()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = self._begun()
+            self._database = SqliteFile(path=path, schema=_SCHEMA).open_or_replace(check=True)
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{path}: the fetch queue cannot be opened: {error}") from error
+            raise StoreError(f"{path}: cannot open the fetch queue: {error}") from error
 
-    def add(self, url: str, *, when: When | str = When.LINE, why: str = "") -> FetchEntry:
-        """Want a page, again if it was fetched, failed or refused before; the more urgent wish holds.
+    def add(self, url: str, *, when: FetchTime | str = FetchTime.LINE, why: str = "") -> FetchEntry:
+        """Queue a page, again if it was fetched, failed or refused before; the more urgent request counts.
 
-        Raises NotQueued.
+        Raises NotQueuedError.
         """
-        normal = wanted(url)
+        normal = queueable_url(url)
         now = self._clock()
-        urgency = _URGENCY.index(When(when))
+        urgency = _URGENCY.index(FetchTime(when))
         with self._write() as database:
             self._make_room(database, normal)
             database.execute(
@@ -92,47 +90,49 @@ class FetchQueue:
         return _entry(row) if row else None
 
     def list(
-        self, limit: int = 100, *, offset: int = 0, state: State | str | None = None
+        self, limit: int = 100, *, offset: int = 0, state: FetchState | str | None = None
     ) -> tuple[FetchEntry, ...]:
-        """Entries: what is under way, what waits in its order, then what became of the others, the latest first."""
+        """Entries: those in progress, those waiting in order, then the finished ones, the latest first."""
         with self._read() as database:
             rows = database.execute(
                 _SELECT + "WHERE ?1 IS NULL OR state = ?1"
                 " ORDER BY CASE state WHEN 'fetching' THEN 0 WHEN 'waiting' THEN 1 ELSE 2 END,"
                 " CASE state WHEN 'waiting' THEN urgency END, CASE state WHEN 'waiting' THEN next_try END,"
                 " changed_at DESC, id LIMIT ?2 OFFSET ?3",
-                (State(state) if state else None, limit, offset),
+                (FetchState(state) if state else None, limit, offset),
             ).fetchall()
         return tuple(map(_entry, rows))
 
-    def counts(self) -> dict[State, int]:
-        """How many entries there are in each state."""
+    def counts(self) -> dict[FetchState, int]:
+        """The number of entries in each state."""
         with self._read() as database:
             found = dict(database.execute("SELECT state, count(*) FROM fetches GROUP BY state").fetchall())
-        return {state: int(found.get(state, 0)) for state in State}
+        return {state: int(found.get(state, 0)) for state in FetchState}
 
-    def retry(self, number: int, *, when: When | str = When.NOW) -> FetchEntry | None:
-        """Want a page again that is not under way; None when there is no such entry."""
+    def retry(self, number: int, *, when: FetchTime | str = FetchTime.NOW) -> FetchEntry | None:
+        """Queue a page again that is not in progress; None when there is no such entry."""
         entry = self.get(number)
         if entry is None:
             return None
-        return self.add(entry.url, when=when, why=entry.why) if entry.state is not State.FETCHING else entry
+        return (
+            self.add(entry.url, when=when, why=entry.why) if entry.state is not FetchState.FETCHING else entry
+        )
 
     def remove(self, number: int) -> bool:
-        """Take an entry out, whatever its state; whether there was one."""
+        """Delete an entry, whatever its state; whether there was one."""
         with self._write() as database:
             return database.execute("DELETE FROM fetches WHERE id = ?", (number,)).rowcount > 0
 
     def forget(self, url: str) -> bool:
-        """Take an address out for good; whether it was in."""
+        """Delete an address for good; whether it was there."""
         with self._write() as database:
             forgotten = database.execute("DELETE FROM fetches WHERE url = ?", (url,)).rowcount > 0
         with self._read() as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # or it would linger in the write-ahead log
         return forgotten
 
-    def claim(self, whens: Collection[When], *, busy_hosts: Collection[str] = ()) -> FetchEntry | None:
-        """Begin with the most urgent entry that is due, counting a try; None when there is none."""
+    def claim(self, whens: Collection[FetchTime], *, busy_hosts: Collection[str] = ()) -> FetchEntry | None:
+        """Start the most urgent entry that is due, and count a try; None when there is none."""
         now = self._clock()
         wished = json.dumps([_URGENCY.index(when) for when in whens])
         with self._write() as database:
@@ -152,15 +152,15 @@ class FetchQueue:
             return _entry(database.execute(_SELECT + "WHERE id = ?", row).fetchone())
 
     def progress(self, number: int, received: int, expected: int) -> None:
-        """How much of a page has come."""
+        """Record how much of a page has arrived."""
         with self._write() as database:
             database.execute(
                 "UPDATE fetches SET received = ?, expected = ? WHERE id = ? AND state = 'fetching'",
                 (received, expected, number),
             )
 
-    def finish(self, number: int, state: State, *, error: str = "", received: int = 0) -> None:
-        """The last word on an entry: done, failed or refused."""
+    def finish(self, number: int, state: FetchState, *, error: str = "", received: int = 0) -> None:
+        """Record the final state of an entry: done, failed or refused."""
         with self._write() as database:
             database.execute(
                 "UPDATE fetches SET state = ?, error = ?, received = ?, expected = ?, changed_at = ? WHERE id = ?",
@@ -177,9 +177,10 @@ class FetchQueue:
             )
 
     def recover(self, *, max_tries: int) -> int:
-        """Put back what was under way when its process died; how many that were. For whoever alone works it off.
+        """Requeue what was in progress when its process died; returns the number. Only for the process that holds
+        the lock.
 
-        A page that killed the process so often is not tried for ever.
+        A page that killed the process `max_tries` times is not tried again.
         """
         with self._write() as database:
             database.execute(
@@ -190,12 +191,12 @@ class FetchQueue:
             return database.execute("UPDATE fetches SET state = 'waiting' WHERE state = 'fetching'").rowcount
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             self._database.close()
 
     def _make_room(self, database: sqlite3.Connection, url: str) -> None:
-        """The oldest that are done with go first; what still waits is never dropped."""
+        """The oldest finished entries go first; waiting ones are never dropped."""
         beyond = database.execute(
             "SELECT count(*) - ? + 1 FROM fetches WHERE url != ?", (self._max_entries, url)
         ).fetchone()[0]
@@ -207,20 +208,7 @@ class FetchQueue:
             (url, beyond),
         ).rowcount
         if dropped < beyond:
-            raise NotQueued(f"the fetch queue is full: {self._max_entries} pages wait already")
-
-    def _begun(self) -> sqlite3.Connection:
-        """A damaged queue is set aside: a school must not lose the web with it."""
-        try:
-            database = _connected(self._path)
-            if database.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok":
-                return database
-            database.close()
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise
-        log.error("the fetch queue was damaged; it lies in %s now", set_aside(self._path))
-        return _connected(self._path)
+            raise NotQueuedError(f"the fetch queue is full ({self._max_entries} pages)")
 
     @contextmanager
     def _read(self) -> Iterator[sqlite3.Connection]:
@@ -232,34 +220,18 @@ class FetchQueue:
 
     @contextmanager
     def _write(self) -> Iterator[sqlite3.Connection]:
-        with self._read() as database:
-            database.execute("BEGIN IMMEDIATE")
-            try:
-                yield database
-            except BaseException:
-                database.execute("ROLLBACK")
-                raise
-            database.execute("COMMIT")
+        with self._read() as database, transaction(database):
+            yield database
 
 
-def wanted(url: str) -> str:
-    """The form under which a page is queued. Raises NotQueued for what may not be fetched on anybody's word."""
+def queueable_url(url: str) -> str:
+    """The normalised address of a page to queue. Raises NotQueuedError for one that may not be fetched."""
     if is_personal_url(url):
-        raise NotQueued(f"the address is personal (a name, a session or a token): {url[:100]!r}")
+        raise NotQueuedError(f"personal address (contains a name, a session or a token): {url[:100]!r}")
     try:
         return urls.normal(url)
     except ValueError:
-        raise NotQueued(f"not an address of the web: {url[:100]!r}") from None
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-    database = sqlite3.connect(path, timeout=10, isolation_level=None, check_same_thread=False)
-    database.execute("PRAGMA journal_mode = WAL")
-    database.execute("PRAGMA synchronous = NORMAL")
-    database.execute("PRAGMA secure_delete = ON")
-    database.executescript(_SCHEMA)
-    return database
+        raise NotQueuedError(f"not a web address (start with http:// or https://): {url[:100]!r}") from None
 
 
 def _host(url: str) -> str:
@@ -273,7 +245,7 @@ def _entry(row: Row) -> FetchEntry:
         url=url,
         when=_URGENCY[urgency],
         why=why,
-        state=State(state),
+        state=FetchState(state),
         tries=tries,
         next_try_at=_moment(next_try),
         error=error,

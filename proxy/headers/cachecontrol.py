@@ -1,20 +1,20 @@
-"""Cache-Control, read leniently where that is harmless and strictly where it decides how long a page is believed."""
+"""Cache-Control, parsed leniently where that is harmless and strictly where it sets the freshness lifetime."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from proxy.cache.entry import Headers, values
-from proxy.cache.fields import LARGEST_DELTA_S, seconds, split_list
+from proxy.headers.fields import LARGEST_DELTA_S, seconds, split_list
+from proxy.messages import Headers, values
 
-_REMEMBERED_LENGTH = 200
+_CACHED_LENGTH = 200
 _LARGEST = 4_000
 _EXCESSIVE = "no-store, no-cache"
-"""What a Cache-Control counts as that is too long to be read."""
+"""What an overlong Cache-Control counts as."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Directives:
+class CacheDirectives:
     """The directives of one message by lower-case name, each with its arguments in order ("" for none)."""
 
     by_name: Mapping[str, tuple[str, ...]]
@@ -23,17 +23,17 @@ class Directives:
         return name in self.by_name
 
     def delta(self, name: str) -> int | None:
-        """The seconds a directive gives; None when it is absent.
+        """The seconds of a directive; None when it is absent.
 
-        Malformed is 0, and of several the smallest counts: RFC 9111 4.2.1 would rather have such a response stale.
+        A malformed value is 0, and the smallest of several counts: RFC 9111 4.2.1 prefers a stale response.
         """
         arguments = self.by_name.get(name)
         if arguments is None:
             return None
         return min(seconds(argument) or 0 for argument in arguments)
 
-    def unqualified(self, name: str) -> bool:
-        """Whether a directive stands without a list of fields at least once (`no-cache`, not `no-cache="a"`)."""
+    def has_unqualified(self, name: str) -> bool:
+        """Whether a directive occurs without a list of fields (`no-cache`, not only `no-cache="a"`)."""
         return any(not split_list(argument) for argument in self.by_name.get(name, ()))
 
     def field_names(self, name: str) -> frozenset[str]:
@@ -42,12 +42,12 @@ class Directives:
         return frozenset(field.lower() for argument in arguments for field in split_list(argument))
 
 
-def response_directives(headers: Headers) -> Directives:
+def response_directives(headers: Headers) -> CacheDirectives:
     """The Cache-Control of a response."""
     return _directives(values(headers, "cache-control"))
 
 
-def request_directives(headers: Headers) -> Directives:
+def request_directives(headers: Headers) -> CacheDirectives:
     """The Cache-Control of a request; without one, `Pragma: no-cache` counts (RFC 9111 5.4)."""
     lines = values(headers, "cache-control")
     if lines:
@@ -56,36 +56,36 @@ def request_directives(headers: Headers) -> Directives:
     return _directives(["no-cache"] if "no-cache" in pragma else [])
 
 
-def max_stale_s(asked: Directives) -> int:
-    """How stale a response the client accepts: without an argument, any (RFC 9111 5.2.1.2)."""
-    if "max-stale" not in asked:
+def max_stale_s(requested: CacheDirectives) -> int:
+    """How stale a response the client accepts; without an argument, any staleness (RFC 9111 5.2.1.2)."""
+    if "max-stale" not in requested:
         return 0
-    if asked.unqualified("max-stale"):
+    if requested.has_unqualified("max-stale"):
         return LARGEST_DELTA_S
-    return asked.delta("max-stale") or 0
+    return requested.delta("max-stale") or 0
 
 
-def _directives(lines: list[str]) -> Directives:
+def _directives(lines: list[str]) -> CacheDirectives:
     length = sum(map(len, lines))
-    if length <= _REMEMBERED_LENGTH:
-        return _remembered(tuple(lines))
-    return _parse(tuple(lines)) if length <= _LARGEST else _remembered((_EXCESSIVE,))
+    if length <= _CACHED_LENGTH:
+        return _parse_cached(tuple(lines))
+    return _parse(tuple(lines)) if length <= _LARGEST else _parse_cached((_EXCESSIVE,))
 
 
-def _parse(lines: tuple[str, ...]) -> Directives:
+def _parse(lines: tuple[str, ...]) -> CacheDirectives:
     by_name: dict[str, list[str]] = {}
-    # Line by line: a quotation mark that is never closed hides nothing in the next one.
+    # Line by line, so that an unclosed quotation mark hides nothing in the next line.
     for part in (part for line in lines for part in split_list(line)):
         name, _, argument = part.partition("=")
-        by_name.setdefault(name.strip(" \t").lower(), []).append(_unquoted(argument.strip(" \t")))
-    return Directives(by_name={name: tuple(arguments) for name, arguments in by_name.items()})
+        by_name.setdefault(name.strip(" \t").lower(), []).append(_unquote(argument.strip(" \t")))
+    return CacheDirectives(by_name={name: tuple(arguments) for name, arguments in by_name.items()})
 
 
 # The same few values come with nearly every response.
-_remembered = lru_cache(maxsize=1024)(_parse)
+_parse_cached = lru_cache(maxsize=1024)(_parse)
 
 
-def _unquoted(argument: str) -> str:
+def _unquote(argument: str) -> str:
     if len(argument) >= 2 and argument[0] == argument[-1] == '"':
         return argument[1:-1]
     return argument

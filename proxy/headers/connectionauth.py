@@ -1,14 +1,14 @@
-"""Whether somebody signs in for a whole connection: later requests on it are theirs, and nothing in them says so.
+"""Detects authentication of a whole connection: later requests on it are that user's, without credentials.
 
-NTLM and Negotiate (RFC 4559) do so. Which schemes sign each request by itself is known, so any other scheme is taken
-for one that signs a connection, if credentials come with it, or if an answer refuses the page without them. A proxy's
-challenge counts only from a proxy: of an origin it means nothing, and is not passed on.
+NTLM and Negotiate (RFC 4559) work so. The schemes that authenticate each request are known. Any other scheme counts
+as one for connections if it comes with credentials, or if a response demands it. A proxy challenge counts only from a
+proxy: from an origin it means nothing and is not forwarded.
 """
 
 import re
 
-from proxy.cache.entry import Headers, values
-from proxy.cache.fields import has_any, split_list
+from proxy.headers.fields import has_any, split_list
+from proxy.messages import Headers, values
 
 _EACH_REQUEST = frozenset(
     (
@@ -32,17 +32,17 @@ _EACH_REQUEST = frozenset(
     )
 )
 _WHOLE_CONNECTION = frozenset({"", "kerberos", "negotiate", "nego2", "ntlm"})
-"""The empty one stands for what cannot be read."""
+"""The empty one is for unreadable values."""
 _CREDENTIALS = ("authorization", "proxy-authorization")
 _REFUSING = frozenset({401, 407})
-# What servers and proxies say only of connections that are signed in for (RFC 4559 6, MS-N2HT, IIS).
-_SAID_OF_CONNECTIONS = frozenset({"persistent-auth", "proxy-support", "session-based-authentication"})
+# Servers and proxies send these only on authenticated connections (RFC 4559 6, MS-N2HT, IIS).
+_CONNECTION_AUTH_FIELDS = frozenset({"persistent-auth", "proxy-support", "session-based-authentication"})
 _LONGEST = 4096
 _SCHEME = re.compile(r"([!#$%&'*+\-.^_`|~0-9a-zA-Z]+)(?:[ \t]+(?!=)|$)")
 
 
 def signs_in_connection(request_headers: Headers) -> bool:
-    """Whether a request carries credentials that may hold for the connection it came on."""
+    """Whether a request carries credentials that may authenticate its whole connection."""
     return any(
         _may_sign_in(*value.replace("\t", " ").strip(" ").partition(" ")[::2])
         for name in _CREDENTIALS
@@ -56,8 +56,8 @@ def _may_sign_in(scheme: str, credentials: str) -> bool:
 
 
 def challenges_connection(status: int, response_headers: Headers, *, from_proxy: bool) -> bool:
-    """Whether an answer asks for such credentials, or tells of them."""
-    if has_any(response_headers, _SAID_OF_CONNECTIONS):
+    """Whether a response asks for such credentials, or confirms them."""
+    if has_any(response_headers, _CONNECTION_AUTH_FIELDS):
         return True
     names = ("www-authenticate", "proxy-authenticate") if from_proxy else ("www-authenticate",)
     schemes = {
@@ -71,7 +71,7 @@ def challenges_connection(status: int, response_headers: Headers, *, from_proxy:
 def _schemes(challenges: str) -> list[str]:
     """The schemes of a list of challenges (RFC 9110 11.6.1), whose parameters are separated by commas as well.
 
-    One that is too long to be honest counts as an unknown scheme.
+    An overlong list counts as an unknown scheme.
     """
     if len(challenges) > _LONGEST:
         return [""]

@@ -1,7 +1,6 @@
-"""Reading header fields the way hostile or careless senders write them: nothing here raises, all of it is linear.
+"""Parses header fields of hostile or careless senders: nothing here raises, and everything takes linear time.
 
-Dates are accepted in the three forms of RFC 9110 5.6.7 and in no other: what a cache takes for a date decides
-how long a page is believed, so a form that only looks like one is worth nothing.
+Only the three date forms of RFC 9110 5.6.7 are accepted, since dates decide how long a page counts as fresh.
 """
 
 import re
@@ -10,14 +9,15 @@ from datetime import UTC, datetime
 from email.utils import formatdate
 from functools import lru_cache
 
-from proxy.cache.entry import Fields, Headers, values
+from proxy.messages import HeaderFields, Headers, values
 
 LARGEST_DELTA_S = 2**31
-"""RFC 9111 1.2.2: what a number of seconds too large to hold is taken for."""
+"""RFC 9111 1.2.2: the value of any larger number of seconds."""
 
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
 _LONGEST_DATE = len("Wednesday, 31-Dec-99 23:59:59 GMT")
 _DIGITS = re.compile(r"[0-9]+")
-# Up to the next comma that is not quoted. A quoted string that never ends goes to the end; nothing is tried twice.
+# Matches up to the next unquoted comma; an unclosed quoted string runs to the end. No backtracking.
 _PART = re.compile(r'(?:[^",]++|"(?:[^"\\]++|\\.)*+(?:"|\\?\Z))*+', re.DOTALL)
 _DAYS = "mon|tue|wed|thu|fri|sat|sun"
 _LONG_DAYS = "monday|tuesday|wednesday|thursday|friday|saturday|sunday"
@@ -35,7 +35,7 @@ _DATE_FORMS = tuple(
 
 
 def members(headers: Iterable[tuple[str, str]], name: str) -> list[str]:
-    """The members of a list field over all its lines, trimmed, empty ones left out."""
+    """The members of a list field over all its lines, trimmed, without empty ones."""
     return [member for value in values(headers, name) for member in split_list(value)]
 
 
@@ -62,19 +62,19 @@ def seconds(text: str) -> int | None:
     if not _DIGITS.fullmatch(text):
         return None
     significant = text.lstrip("0") or "0"
-    # Python itself refuses to read numbers of thousands of digits.
+    # Python refuses to convert numbers with thousands of digits.
     return LARGEST_DELTA_S if len(significant) > 10 else min(int(significant), LARGEST_DELTA_S)
 
 
 def parse_date(text: str, *, now: float) -> float | None:
-    """Seconds since the epoch, or None when the text is not an HTTP date. `now` settles two-digit years."""
+    """Seconds since the epoch, or None when the text is not an HTTP date. `now` decides two-digit years."""
     trimmed = text.strip(" \t")
     if len(trimmed) > _LONGEST_DATE:
         return None
     return _parse_date(trimmed, datetime.fromtimestamp(now, UTC).year)
 
 
-@lru_cache(maxsize=4096)  # a stored response is asked for its dates with every hit
+@lru_cache(maxsize=4096)  # every hit parses the dates of its stored response
 def _parse_date(text: str, this_year: int) -> float | None:
     for form in _DATE_FORMS:
         found = form.fullmatch(text)
@@ -90,7 +90,7 @@ def _instant(found: re.Match[str], this_year: int) -> float | None:
         if year > this_year + 50:  # RFC 9110 5.6.7
             year -= 100
     month = _MONTHS.index(found["month"].lower()) + 1
-    second = min(int(found["second"]), 59)  # a leap second is no reason to distrust the date
+    second = min(int(found["second"]), 59)  # accepts leap seconds
     try:
         moment = datetime(
             year, month, int(found["day"]), int(found["hour"]), int(found["minute"]), second, tzinfo=UTC
@@ -107,13 +107,13 @@ def date_field(headers: Headers, name: str, *, now: float) -> float | None:
 
 
 def write_date(instant: float) -> str:
-    """An instant as HTTP writes it."""
+    """An instant as an HTTP date."""
     return formatdate(instant, usegmt=True)
 
 
 def has(headers: Headers, name: str) -> bool:
-    """Whether a field is there at all; `name` in lower case."""
-    if isinstance(headers, Fields):
+    """Whether a field is present; `name` in lower case."""
+    if isinstance(headers, HeaderFields):
         return name in headers.by_name
     for key, _ in headers:  # noqa: SIM110  a generator would cost twice as much, some forty times a request
         if key.lower() == name:
@@ -122,8 +122,8 @@ def has(headers: Headers, name: str) -> bool:
 
 
 def has_any(headers: Headers, names: frozenset[str]) -> bool:
-    """Whether one of the (lower-case) names is there."""
-    if isinstance(headers, Fields):
+    """Whether one of the (lower-case) names is present."""
+    if isinstance(headers, HeaderFields):
         return not names.isdisjoint(headers.by_name)
     for key, _ in headers:  # noqa: SIM110  as above
         if key.lower() in names:
@@ -132,12 +132,14 @@ def has_any(headers: Headers, names: frozenset[str]) -> bool:
 
 
 def without(headers: Headers, *names: str) -> Headers:
-    """The headers but those of these (lower-case) names."""
+    """The headers without those of these (lower-case) names."""
     return tuple((key, value) for key, value in headers if key.lower() not in names)
 
 
 def has_body(headers: Headers) -> bool:
-    """Whether a request of HTTP/1 with these headers has a body, which for a GET is not part of the key."""
+    """Whether an HTTP/1 request with these headers has a body, which is not part of the cache key."""
+    if isinstance(headers, HeaderFields) and _FRAMING.isdisjoint(headers.by_name):
+        return False
     for key, value in headers:
         name = key.lower()
         if name == "transfer-encoding" or (name == "content-length" and value.strip(" \t") != "0"):
@@ -146,7 +148,7 @@ def has_body(headers: Headers) -> bool:
 
 
 def content_length(headers: Headers) -> int | None:
-    """The length of the body, or None when it is not told or not to be believed."""
+    """The length of the body, or None when it is missing or invalid."""
     lengths = {value.strip(" \t") for value in values(headers, "content-length")}
     text = lengths.pop() if len(lengths) == 1 else ""
     return int(text) if _DIGITS.fullmatch(text) and len(text) <= 18 else None

@@ -1,43 +1,46 @@
-"""Which requests are a person opening a page: only their answers may ever be rewritten (DESIGN, principle 1).
+"""Which requests are navigations of a user: only their responses may be rewritten (DESIGN, principle 1).
 
-Browsers of today say so themselves (Fetch Metadata, `Sec-Fetch-Dest`). For others the Accept header decides: it must
-name HTML and rate nothing above it. `Accept: */*`, which curl, image loaders and updaters send, names nothing and is
-no navigation: a demonstration with curl adds `-H 'Accept: text/html'`. Programs that ask for JSON get it as JSON.
+Current browsers say so themselves (Fetch Metadata, `Sec-Fetch-Dest`). For others the Accept header decides: it must
+name HTML and prefer nothing else. `Accept: */*`, which curl, image loaders and updaters send, is no navigation: add
+`-H 'Accept: text/html'` to try linkmend with curl. Programs that ask for JSON get JSON.
 
-A script of a site can send any Accept it likes: where Sec-Fetch-* is missing, it may be one (`may_be_script`).
+A site's script can send any Accept. So a request without Sec-Fetch-* may come from one (`may_be_script`).
 
-What a browser sends for a person it may also hand to a service worker of the site. Seen with Chromium 156 and Firefox
-153, each worker reading the body:
+A browser may also give the response to a navigation to a service worker of the site. Seen with Chromium 156 and
+Firefox 153, where each worker read the body:
 
     fetch(event.request) in a worker      Sec-Fetch-Dest: empty (Sec-Fetch-Mode: navigate, in Firefox same-origin)
     any other fetch in a worker           Sec-Fetch-Dest: empty
     navigation preload                    Service-Worker-Navigation-Preload: any text of the site's, also none at all
-    a race with the network (Chromium)    nothing at all (`proxy.readers.serviceworkers`)
+    a race with the network (Chromium)    nothing at all (`proxy.privacy.serviceworkers`)
 
-So an answer is rewritten only where all that the browser itself says is known to be harmless: of the fields that no
-script can set, those that are not known here may mean yet another way to read it.
+So a response is rewritten only if all fields that the browser itself adds are known to be harmless. A field that no
+script can set and that is unknown here may mean another way for a script to read the response.
 """
 
 from collections.abc import Iterable
 
-from proxy.cache.entry import Headers, values
+from proxy.headers.fields import has_any
+from proxy.messages import Headers, values
 
 _DOCUMENTS = frozenset(("document", "iframe", "frame"))
 _HARMLESS = ("sec-fetch-", "sec-ch-", "sec-gpc")
-"""Fields of browsers, out of reach of scripts, that say nothing of who else reads the answer."""
+"""Fields that only browsers set and that do not mean that a script reads the response."""
+_NO_DOCUMENT = frozenset(("range", "upgrade"))
+_PURPOSES = frozenset(("sec-purpose", "purpose", "x-moz"))
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 
 
 def is_navigation(method: str, headers: Headers) -> bool:
-    """Whether this is a person opening a page; prefetches, resumed downloads and scripts' requests are not."""
+    """Whether the user opens a page; False for prefetches, resumed downloads and requests of scripts."""
     if not _may_be_document(method, headers):
         return False
     destination = _first(headers, "sec-fetch-dest")
     if destination:
         return destination in _DOCUMENTS and _first(headers, "sec-fetch-mode") in ("", "navigate")
-    if says_how(headers):
+    if has_fetch_metadata(headers):
         return False
-    # Not asked of requests with Sec-Fetch-Dest: Android's web views send X-Requested-With with everything.
+    # Only without Sec-Fetch-Dest: Android's web views send X-Requested-With with every request.
     if values(headers, "x-requested-with"):
         return False
     html, _, best = _preferences(headers)
@@ -45,18 +48,18 @@ def is_navigation(method: str, headers: Headers) -> bool:
 
 
 def wants_json(headers: Headers) -> bool:
-    """Whether JSON is named in Accept and preferred to HTML."""
+    """Whether Accept names JSON and prefers it to HTML."""
     html, json, _ = _preferences(headers)
     return json > html
 
 
 def asks_for_repair(method: str, headers: Headers) -> bool:
-    """Whether an answer to this request may be rewritten: a navigation, or a program (no browser) that wants JSON.
+    """Whether the response may be rewritten: to a navigation, or to a program (no browser) that wants JSON.
 
-    Never what a service worker reads.
-    A browser's script that wants JSON never is one: it expects its own server's errors.
+    Never if a service worker may read it. Never for a browser's script that wants JSON: it expects its server's
+    errors.
     """
-    if may_be_handed_on(headers):
+    if may_reach_service_worker(headers):
         return False
     if is_navigation(method, headers):
         return True
@@ -67,27 +70,30 @@ def asks_for_repair(method: str, headers: Headers) -> bool:
 
 
 def may_be_script(headers: Headers) -> bool:
-    """Whether a script in a browser may have sent this; False for programs, and where the browser tells.
+    """Whether a script in a browser may have sent this; False for programs, and if Fetch Metadata is present.
 
-    By what browsers add to every request and let no script take away (tried with Chromium; the Fetch standard forbids
-    scripts Accept-Encoding, and Accept-Language can be changed but not left out). Programs have one of them at most,
-    unless told otherwise. A User-Agent says nothing: in Firefox a script may choose it.
+    It looks for fields that browsers add to every request and that no script can remove (tried with Chromium; the
+    Fetch standard forbids scripts Accept-Encoding, and they can change Accept-Language but not remove it). Programs
+    send one of them at most by default. User-Agent proves nothing: in Firefox a script may set it.
     """
-    if says_how(headers):
+    if has_fetch_metadata(headers):
         return False
     codings = ",".join(values(headers, "accept-encoding")).lower()
     return "gzip" in codings and any(name.lower() == "accept-language" for name, _ in headers)
 
 
-def says_how(headers: Headers) -> bool:
-    """Whether the browser says how the request came about (Fetch Metadata); programs and old browsers do not."""
-    return any(name.lower().startswith("sec-fetch-") for name, _ in headers)
+def has_fetch_metadata(headers: Headers) -> bool:
+    """Whether the request has Fetch Metadata; programs and old browsers do not send it."""
+    for name, _ in headers:  # noqa: SIM110  a generator would cost twice as much, with each request
+        if name[:10].lower() == "sec-fetch-":
+            return True
+    return False
 
 
-def may_be_handed_on(headers: Iterable[tuple[str, str]]) -> bool:
-    """Whether the browser may give the answer to a service worker of the site, by what it says itself.
+def may_reach_service_worker(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether the browser may give the response to a service worker of the site, judged by its own fields.
 
-    The mere presence of a field counts: its text is the site's to choose.
+    The presence of a field counts, since the site chooses its text.
     """
     return any(
         name[:1] in "sS"
@@ -99,17 +105,17 @@ def may_be_handed_on(headers: Iterable[tuple[str, str]]) -> bool:
 
 
 def expects_network_error(headers: Headers) -> bool:
-    """Whether a browser asks for a script, a picture or a worker, and not to show the answer as a page.
+    """Whether a browser fetches a script, a picture or the like, rather than a page to show.
 
-    Where the site cannot be reached it must find out: to any answer, whatever its status, `fetch()` resolves, and the
-    app that would now open from its own cache does not. Programs are not meant: they expect what any proxy sends.
+    If the site is unreachable, such a request must fail: `fetch()` resolves for a response of any status, and an
+    offline-capable app would not use its own cache. False for programs, which expect a proxy's error response.
     """
-    told = says_how(headers)
-    if not told and not may_be_script(headers):
+    has_metadata = has_fetch_metadata(headers)
+    if not has_metadata and not may_be_script(headers):
         return False
     if any(name.lower() == "service-worker-navigation-preload" for name, _ in headers):
         return True
-    if told:
+    if has_metadata:
         destination = _first(headers, "sec-fetch-dest")
         if not destination:
             return False  # browsers always name one; Node, a program, names its mode alone
@@ -118,25 +124,26 @@ def expects_network_error(headers: Headers) -> bool:
     return html == 0 or html < best
 
 
-def tells_of_worker(headers: Iterable[tuple[str, str]]) -> bool:
-    """Whether a request shows that its site has a service worker, or is about to."""
-    told = {name.lower(): value.strip().lower() for name, value in headers if name[:1] in "sS"}
-    destination = told.get("sec-fetch-dest")
+def shows_service_worker(headers: Iterable[tuple[str, str]]) -> bool:
+    """Whether a request shows that its site has, or is about to have, a service worker."""
+    fields = {name.lower(): value.strip().lower() for name, value in headers if name[:1] in "sS"}
+    destination = fields.get("sec-fetch-dest")
     return (
-        "service-worker" in told
-        or "service-worker-navigation-preload" in told
+        "service-worker" in fields
+        or "service-worker-navigation-preload" in fields
         or destination == "serviceworker"
-        or (destination == "empty" and told.get("sec-fetch-mode") == "navigate")
+        or (destination == "empty" and fields.get("sec-fetch-mode") == "navigate")
     )
 
 
 def _may_be_document(method: str, headers: Headers) -> bool:
     if method not in ("GET", "HEAD"):
         return False
-    if values(headers, "range") or values(headers, "upgrade"):
+    if has_any(headers, _NO_DOCUMENT):
         return False
-    purposes = (*values(headers, "sec-purpose"), *values(headers, "purpose"), *values(headers, "x-moz"))
-    return not any("prefetch" in purpose.lower() for purpose in purposes)
+    if not has_any(headers, _PURPOSES):
+        return True
+    return not any("prefetch" in purpose.lower() for name in _PURPOSES for purpose in values(headers, name))
 
 
 def _from_browser(headers: Headers) -> bool:
@@ -147,7 +154,7 @@ def _from_browser(headers: Headers) -> bool:
 
 
 def _preferences(headers: Headers) -> tuple[float, float, float]:
-    """The weights Accept gives to HTML, to JSON, and to the best of all other named types; wildcards name none."""
+    """The weights in Accept of HTML, of JSON, and of the best other type; wildcards do not count."""
     html = json = best = 0.0
     for line in values(headers, "accept"):
         for item in line[:4000].lower().split(","):
@@ -163,7 +170,7 @@ def _preferences(headers: Headers) -> tuple[float, float, float]:
 
 
 def _weight(parameters: list[str]) -> float:
-    """The q of RFC 9110 section 12.4.2; 1 when absent, 0 when it cannot be read."""
+    """The q of RFC 9110 section 12.4.2; 1 when absent, 0 when invalid."""
     for parameter in parameters:
         name, _, value = parameter.partition("=")
         if name.strip() == "q":

@@ -1,14 +1,14 @@
-"""Which request fields say who is asking, by their names: what is answered to them may be for one person only.
+"""Which request fields identify a user, judged by their names: the response to them may be for one user only.
 
-Cookie and Authorization are the known ones. Scripts send others of their own making (X-Auth-Token, X-CSRFToken,
-apikey, X-Session-Id), which no list is complete of; so whatever is called like a key or a session is taken for one.
+Cookie and Authorization are the known ones. Scripts send others (X-Auth-Token, X-CSRFToken, apikey, X-Session-Id),
+and no list of them is complete. So every name that looks like a key or a session counts as personal.
 """
 
 import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from proxy.cache.entry import Headers
+from proxy.messages import Headers
 
 _LIKE_A_KEY = re.compile(
     r"(?:token|key|secret|signature)$|auth|session|csrf|xsrf|jwt|cookie|credential|password"
@@ -19,7 +19,7 @@ _LONGEST_NAME = 100
 
 
 def is_personal(name: str) -> bool:
-    """Whether a (lower-case) request field says who is asking; a name that nobody would give a field may."""
+    """Whether a (lower-case) request field identifies the user; an overlong name counts as one."""
     return len(name) > _LONGEST_NAME or _is_like_a_key(name)
 
 
@@ -29,10 +29,10 @@ def _is_like_a_key(name: str) -> bool:
 
 
 def any_personal(names: Iterable[str]) -> bool:
-    """Whether one of the (lower-case) names does."""
+    """Whether one of the (lower-case) names is personal."""
     return any(map(is_personal, names))
 
 
 def personal_fields(headers: Headers) -> frozenset[str]:
-    """The lower-case names of those fields of a request that say who is asking."""
+    """The lower-case names of the personal fields of a request."""
     return frozenset(filter(is_personal, (name.lower() for name, _ in headers)))

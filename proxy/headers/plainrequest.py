@@ -1,33 +1,35 @@
-"""One plain HTTP/1.1 request out of bytes, or None: for whoever answers before a full parser has looked.
+"""Parses one plain HTTP/1.1 request from bytes, or returns None: for the fast path, before the full parser.
 
-What is taken here must mean the same to every reader, so that nothing can be smuggled past one of them: a GET or HEAD
-that came whole and alone, lines ended by CRLF, names that are tokens, values of visible ASCII, exactly one Host, no
-body, no wish about the connection. Whatever else there is, however harmless, is for the full parser.
+Every parser must read an accepted request alike, so that nothing can be smuggled: a whole single GET or HEAD, lines
+ended by CRLF, names that are tokens, values of visible ASCII, exactly one Host, no body, no wish about the
+connection. Every other request, however harmless, goes to the full parser.
 """
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from proxy.cache.entry import Headers
-from proxy.readers.navigation import asks_for_repair, is_navigation
+from proxy.headers.navigation import asks_for_repair, is_navigation
+from proxy.messages import Headers
+from proxy.reach.loops import FIELD
 
 HEAD_BYTES = 8 * 1024
 _MOST_FIELDS = 100
-_REMEMBERED_BYTES = 2 * 1024
-_REMEMBERED = 1000
+_CACHED_BYTES = 2 * 1024
+_CACHED = 1000
 
 _LINE = re.compile(rb"(GET|HEAD) ((?:http://[a-z0-9.:_-]+)?/[!\"$-~]*) HTTP/1\.1\r\n")
 _FIELDS = re.compile(rb"(?:[!#$%&'*+\-.^_`|~0-9A-Za-z]+: ?[!-~](?:[ -~]*[!-~])?\r\n)+\r\n")
 _AUTHORITY = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_-])?(?::[1-9][0-9]{0,4})?")
 _END = b"\r\n\r\n"
-# Of a body, a protocol change, a connection or a service worker, and so for the full parser.
+# About a body, an upgrade, a connection, a proxy loop or a service worker: for the full parser.
 _REFUSED = frozenset(
     {
         "content-length",
         "expect",
         "http2-settings",
         "keep-alive",
+        FIELD.lower(),
         "proxy-authorization",
         "service-worker",
         "te",
@@ -53,9 +55,9 @@ _ASKS_THE_CACHE = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, weakref_slot=True)
 class PlainFields:
-    """The fields of a plain request. The same bytes may give the same object again, so it may stand in a dictionary.
+    """The fields of a plain request. The same bytes may give the same object, so it can be a dictionary key.
 
-    `asks_nothing` of the cache: no condition, no range, no Cache-Control.
+    `asks_nothing`: no condition, no range, no Cache-Control.
     """
 
     host: str
@@ -67,7 +69,7 @@ class PlainFields:
 
 @dataclass(frozen=True, slots=True)
 class PlainRequest:
-    """`target` is a path, or an http URL whose authority is the Host to the letter."""
+    """`target` is a path, or an http URL whose authority equals Host exactly."""
 
     method: str
     target: str
@@ -82,7 +84,7 @@ def plain_request(data: bytes) -> PlainRequest | None:
     if line is None:
         return None
     rest = data[line.end() :]
-    fields = _remembered(rest) if len(rest) <= _REMEMBERED_BYTES else _plain_fields(rest)
+    fields = _plain_fields_cached(rest) if len(rest) <= _CACHED_BYTES else _plain_fields(rest)
     if fields is None:
         return None
     method, target = line.groups()
@@ -90,7 +92,7 @@ def plain_request(data: bytes) -> PlainRequest | None:
 
 
 def _plain_fields(block: bytes) -> PlainFields | None:
-    """The header section up to and with its empty line."""
+    """Parses the header section, including its final empty line."""
     if not _FIELDS.fullmatch(block):
         return None
     pairs = (line.partition(":") for line in block[: -len(_END)].decode("ascii").split("\r\n"))
@@ -111,5 +113,5 @@ def _plain_fields(block: bytes) -> PlainFields | None:
     )
 
 
-# A browser says the same with nearly every request; only what it asks for differs.
-_remembered = lru_cache(maxsize=_REMEMBERED)(_plain_fields)
+# A browser sends the same fields with nearly every request; only the target differs.
+_plain_fields_cached = lru_cache(maxsize=_CACHED)(_plain_fields)

@@ -12,21 +12,28 @@ from dataclasses import dataclass
 
 from protego import Protego
 
-from proxy.fetching.door import AGENT, Limits
-from proxy.fetching.entries import Lasting, Passing, Refusal
-from repair import decode, urls
+from proxy.http.client import AGENT
+from proxy.http.errors import (
+    InvalidRedirect,
+    InvalidTarget,
+    RobotsDisallowed,
+    RobotsUnavailable,
+    UntrustedCertificate,
+)
+from repair.fetch import TooLarge
 from repair.model import Page
+from repair.parse import decode
+from repair.text import urls
 
 MAX_BYTES = 512_000  # RFC 9309 section 2.5 asks for 500 KiB at least
 _KEPT_S = 86_400.0
 _KEPT_SITES = 500
 _KEPT_CHARACTERS = 2_000_000  # rules take many times the memory of their text
 _AGAIN_S = 600.0
-_TIMEOUT_S = 30.0
 _LONGEST_PAUSE_S = 30.0
 
-Ask = Callable[[str, Limits], Awaitable[Page]]
-"""Fetches one address, redirects followed; raises FetchTrouble."""
+GetRobots = Callable[[str, int], Awaitable[Page]]
+"""Fetches one URL of so many bytes at most, redirects followed; raises FetchError."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,30 +43,33 @@ class _Known:
     until: float
 
 
-class Robots:
+class RobotsRules:
     """What sites allow. For one event loop."""
 
-    def __init__(self, ask: Ask, clock: Callable[[], float] = time.monotonic) -> None:
-        self._ask = ask
+    def __init__(self, get: GetRobots, clock: Callable[[], float] = time.monotonic) -> None:
+        self._get = get
         self._clock = clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     async def check(self, url: str) -> float:
         """The pause that the site wants between requests, 0 when it does not say.
 
-        Raises Refusal when the site does not want the page fetched, Passing when it cannot say at the moment.
+        Raises RobotsDisallowed, RobotsUnavailable when the site cannot say now, and what `get` raises.
         """
-        parts = urls.parse(url)
+        try:
+            parts = urls.parse(url)
+        except ValueError:
+            raise InvalidTarget("not a web address") from None
         site = f"{parts.scheme}://{parts.authority}"
         known = self._known.get(site)
         if known is None or known.until <= self._clock():
-            known = await self._asked(site)
+            known = await self._read(site)
         # In a thread: rules and address are the site's to choose, and thousands of them take a while.
         if not await asyncio.to_thread(known.rules.can_fetch, url, AGENT):
-            raise Refusal("the site's robots.txt asks not to fetch it")
+            raise RobotsDisallowed("robots.txt disallows it")
         return min(known.rules.crawl_delay(AGENT) or 0.0, _LONGEST_PAUSE_S)
 
-    async def _asked(self, site: str) -> _Known:
+    async def _read(self, site: str) -> _Known:
         text = await self._text(f"{site}/robots.txt")
         rules = await asyncio.to_thread(Protego.parse, text)
         known = _Known(rules=rules, size=len(text), until=self._clock() + _KEPT_S)
@@ -71,16 +81,16 @@ class Robots:
 
     async def _text(self, url: str) -> str:
         try:
-            page = await self._ask(url, Limits(max_bytes=MAX_BYTES, timeout_s=_TIMEOUT_S))
-        except Lasting as trouble:
-            raise Lasting(f"robots.txt: {trouble}") from trouble
+            page = await self._get(url, MAX_BYTES)
+        except (TooLarge, InvalidRedirect, UntrustedCertificate) as error:
+            raise type(error)(f"robots.txt: {error}") from error
         if page.status == 429 or page.status >= 500:
-            raise Passing(f"robots.txt: the site answers {page.status}", after_s=_AGAIN_S)
+            raise RobotsUnavailable(f"robots.txt: status {page.status}", after_s=_AGAIN_S)
         if page.status != 200:
             return ""
         text = await asyncio.to_thread(decode.body_text, page, MAX_BYTES)
         if text is None:
-            raise Passing("robots.txt: too large, or packed in a broken way", after_s=_AGAIN_S)
+            raise RobotsUnavailable("robots.txt: too large, or cannot be decompressed", after_s=_AGAIN_S)
         return text
 
     def _is_too_much(self) -> bool:

@@ -1,26 +1,26 @@
-"""Erasing from the miss log: all misses of a client or of an address, and every mention of that address elsewhere.
+"""Erases from the miss log: all misses of a client or of an address, and every mention of that address elsewhere.
 
-An address is erased in every way it may be written. Where another miss mentions it, as the page a click came from, as
-an alternative or as what was opened, the mention is blanked and the miss stays.
+An address is erased in all its spellings. Another miss that mentions it, as source page, alternative or choice,
+stays, with the mention blanked.
 """
 
 import json
 import sqlite3
 from dataclasses import dataclass
 
-from proxy.misses.lines import Line
-from repair import urls
+from proxy.misses.jsonlog import Line
+from repair.text import urls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erasure:
-    """What is to be erased: misses by their ids, and addresses."""
+class ErasureReport:
+    """What to erase: misses by their ids, and addresses."""
 
     ids: frozenset[str] = frozenset()
     addresses: frozenset[str] = frozenset()
 
     def of_line(self, line: Line) -> Line | None:
-        """A line of the log without what is erased; None when nothing of it may stay."""
+        """A line of the log without the erased parts; None when the whole line goes."""
         if line.get("id") in self.ids or (line.get("event") == "chosen" and self._names(line.get("url"))):
             return None
         offered = line.get("offered")
@@ -36,8 +36,8 @@ class Erasure:
         return isinstance(url, str) and url in self.addresses
 
 
-def erase(database: sqlite3.Connection, *, client: str | None, url: str | None) -> Erasure:
-    """Take it out of the database, in the transaction of the caller; what is then left to take out of the lines."""
+def erase(database: sqlite3.Connection, *, client: str | None, url: str | None) -> ErasureReport:
+    """Erase from the database, in the caller's transaction; returns what to erase from the JSON lines."""
     addresses = spellings(url) if url is not None else frozenset()
     slots = ", ".join("?" * len(addresses))
     gone = database.execute(
@@ -47,13 +47,13 @@ def erase(database: sqlite3.Connection, *, client: str | None, url: str | None) 
     for column in ("source_url", "chosen"):
         database.execute(f"UPDATE misses SET {column} = NULL WHERE {column} IN ({slots})", (*addresses,))  # noqa: S608
     if addresses:
-        _unoffer(database, addresses)
+        _blank_offers(database, addresses)
     database.execute(f"DELETE FROM marks WHERE url IN ({slots})", (*addresses,))  # noqa: S608
-    return Erasure(ids=frozenset(str(row[0]) for row in gone), addresses=addresses)
+    return ErasureReport(ids=frozenset(str(row[0]) for row in gone), addresses=addresses)
 
 
 def spellings(url: str) -> frozenset[str]:
-    """The ways to write an address: as it is, in normal form, with the other scheme, `www.` and slash, or without."""
+    """The spellings of an address: as it is, normalised, with either scheme, with and without `www.` and slash."""
     written = {url}
     if urls.is_web_url(url):
         parts = urls.parse(url)
@@ -68,8 +68,8 @@ def spellings(url: str) -> frozenset[str]:
     return frozenset(written)
 
 
-def _unoffer(database: sqlite3.Connection, addresses: frozenset[str]) -> None:
-    """Blank alternatives wherever they were offered, in one look through the log; the others keep their numbers."""
+def _blank_offers(database: sqlite3.Connection, addresses: frozenset[str]) -> None:
+    """Blank offered alternatives in one pass through the log; the others keep their numbers."""
     named = " OR ".join(["instr(offered, ?)"] * len(addresses))
     rows = database.execute(
         f"SELECT id, offered FROM misses WHERE {named}",  # noqa: S608

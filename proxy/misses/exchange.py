@@ -1,8 +1,8 @@
-"""What schools tell each other of repairs that their readers confirmed: a JSON object a line, and who may see what.
+"""The exchange of confirmed repairs between schools: one JSON object a line, and which addresses may be shared.
 
-A line says which page was missing, which one was chosen instead, how often, on which day last, and which school says
-so; nothing of the readers, and no hour. Addresses that belong to somebody, that hold words somebody searched for, or
-that only exist within a school, are neither told nor taken.
+A line says which page was missing, which was chosen instead, how often, on which day last, and which school reports
+it; nothing about the users, and no hour. Personal addresses, addresses with somebody's search words, and addresses
+that exist only within a school are neither exported nor imported.
 """
 
 import re
@@ -14,16 +14,16 @@ from typing import Annotated
 import msgspec
 
 from proxy.errors import SettingsError
-from proxy.readers.privacy import is_personal_url
-from repair import urls
-from repair.experience import Choice
+from proxy.privacy.harvestpolicy import is_personal_url
+from repair.evidence.choices import Choice
 from repair.memento.reach import is_public_host
+from repair.text import urls
 
 VERSION = 1
 _MAX_SCHOOL = 80
 _MAX_URL = 2_000
 _MAX_LINES = 200_000  # of one file
-_MOST_TIMES = 100  # that one school's word counts for, however often it says a page was chosen
+_MOST_TIMES = 100  # that one school's report counts for, however often it says a page was chosen
 _SEARCHED = re.compile(
     r"(?i)(?:^|[&;])(?:q|s|kw|wd|text|find|terms?|\w{0,20}query|\w{0,20}search\w{0,20}|\w{0,20}keywords?)="
 )
@@ -32,7 +32,7 @@ Times = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 
 
 class _Line(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """A repair as it is written."""
+    """One repair as it is written."""
 
     version: int
     school: str
@@ -44,16 +44,16 @@ class _Line(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 @dataclass(slots=True, kw_only=True)
-class Tally:
-    """What became of the lines of a file: of our own school, not fit to be shared, and from whom the others were."""
+class ExchangeReport:
+    """Counts of the lines of a file: of our own school, not shareable, and by school for the others."""
 
     own: int = 0
     unfit: int = 0
     schools: set[str]
 
 
-def told(choices: Iterable[Choice], school: str) -> Iterator[bytes]:
-    """The lines in which a school tells of choices, those left out that are not for others."""
+def export_repairs(choices: Iterable[Choice], school: str) -> Iterator[bytes]:
+    """The lines with which a school exports choices, without those that are not for others."""
     for choice in choices:
         if is_shareable(choice.url) and is_shareable(choice.chosen):
             line = _Line(
@@ -68,28 +68,30 @@ def told(choices: Iterable[Choice], school: str) -> Iterator[bytes]:
             yield msgspec.json.encode(line) + b"\n"
 
 
-def heard(
-    lines: Iterable[tuple[int, bytes | None]], *, own: frozenset[str], today: date, tally: Tally
+def import_repairs(
+    lines: Iterable[tuple[int, bytes | None]], *, own: frozenset[str], today: date, tally: ExchangeReport
 ) -> Iterator[Choice]:
-    """What other schools tell in numbered lines; `own` are the names of this one. ValueError names a bad line."""
+    """The choices in numbered lines of other schools; `own` are our names. ValueError names a bad line."""
     for count, (number, line) in enumerate(lines):
         try:
             if line is None or count >= _MAX_LINES:
-                raise ValueError("too long" if line is None else f"a file of more than {_MAX_LINES} repairs")
-            read = _read(line)
+                raise ValueError(
+                    "line too long" if line is None else f"more than {_MAX_LINES} repairs in one file"
+                )
+            parsed = _parse_line(line)
         except ValueError as error:  # also what msgspec raises
             raise ValueError(f"line {number}: {error}") from error
-        if read.school in own:
+        if parsed.school in own:
             tally.own += 1
-        elif not (is_shareable(read.url) and is_shareable(read.chosen)):
+        elif not (is_shareable(parsed.url) and is_shareable(parsed.chosen)):
             tally.unfit += 1
         else:
-            tally.schools.add(read.school)
-            yield _choice(read, today)
+            tally.schools.add(parsed.school)
+            yield _choice(parsed, today)
 
 
 def is_shareable(url: str) -> bool:
-    """Whether an address may be told to other schools: public, nobody's own, no search somebody typed."""
+    """Whether an address may be sent to other schools: public, not personal, no search that somebody typed."""
     if len(url) > _MAX_URL or is_personal_url(url):
         return False
     try:
@@ -99,8 +101,8 @@ def is_shareable(url: str) -> bool:
     return is_public_host(parts.host) and not _SEARCHED.search(parts.query)
 
 
-def named(school: str, otherwise: str) -> str:
-    """The name under which a school tells, made up for it if need be; SettingsError when it could not be read."""
+def school_name(school: str, otherwise: str) -> str:
+    """The name under which a school exports, generated if necessary; SettingsError when others could not read it."""
     if school and not _is_name(school):
         raise SettingsError(
             f"repair.school: expected up to {_MAX_SCHOOL} printable characters, got {school!r}"
@@ -108,27 +110,27 @@ def named(school: str, otherwise: str) -> str:
     return school or otherwise
 
 
-def _read(line: bytes) -> _Line:
-    read = msgspec.json.decode(line, type=_Line)
-    if read.version != VERSION:
-        raise ValueError(f"expected version {VERSION}, got {read.version}")
-    if not _is_name(read.school):
+def _parse_line(line: bytes) -> _Line:
+    parsed = msgspec.json.decode(line, type=_Line)
+    if parsed.version != VERSION:
+        raise ValueError(f"expected version {VERSION}, got {parsed.version}")
+    if not _is_name(parsed.school):
         raise ValueError(f"school: expected 1 to {_MAX_SCHOOL} printable characters")
-    for name, url in (("url", read.url), ("chosen", read.chosen)):
+    for name, url in (("url", parsed.url), ("chosen", parsed.chosen)):
         if not urls.is_web_url(url):
             raise ValueError(f"{name}: expected an http or https address, got {url[:200]!r}")
-    return read
+    return parsed
 
 
-def _choice(read: _Line, today: date) -> Choice:
-    """Tomorrow's choices would never fade, and a school's clock may be wrong: they count as today's."""
+def _choice(parsed: _Line, today: date) -> Choice:
+    """Choices from tomorrow would never fade, and a school's clock may be wrong: they count as today's."""
     return Choice(
-        url=read.url,
-        chosen=read.chosen,
-        school=read.school,
-        times=min(read.times, _MOST_TIMES),
-        refused=min(read.refused, _MOST_TIMES),
-        at=datetime.combine(min(read.last, today), time(), UTC),
+        url=parsed.url,
+        chosen=parsed.chosen,
+        school=parsed.school,
+        times=min(parsed.times, _MOST_TIMES),
+        refused=min(parsed.refused, _MOST_TIMES),
+        at=datetime.combine(min(parsed.last, today), time(), UTC),
     )
 
 

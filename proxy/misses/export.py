@@ -1,22 +1,22 @@
-"""Misses as lines of CSV or JSON, filtered as the lists are, however many there are.
+"""Exports any number of misses as lines of CSV or JSON, with the same filters as the lists.
 
-They are read in small portions: who takes long to fetch them holds nobody up, and memory holds no more than one.
+It reads small portions: a slow download blocks nothing, and only one portion is in memory.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Literal
 
+from proxy.misses.filters import MissFilter, of_records
 from proxy.misses.record import COLUMNS, cells, csv_line, event_of, record_of
 from proxy.misses.store import MissStore
-from proxy.review.wanted import Wanted, of_records
 
 Form = Literal["csv", "jsonl"]
 _PORTION = 500
 
 
-def export(misses: MissStore, wanted: Wanted, form: Form) -> Iterator[str]:
-    """Portions of lines with their line ends, oldest first; for CSV the names of the columns before. It blocks."""
+def export(misses: MissStore, wanted: MissFilter, form: Form) -> Iterator[str]:
+    """Portions of lines with their line ends, oldest first; CSV begins with the column names. It blocks."""
     if form == "csv":
         yield csv_line(COLUMNS)
     condition, values = of_records(wanted)

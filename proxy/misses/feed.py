@@ -1,4 +1,4 @@
-"""What is being missed right now: the last few misses in memory, and who watches them, never waited for."""
+"""The latest misses in memory, for the live view. A slow viewer never delays the proxy."""
 
 import asyncio
 import itertools
@@ -8,15 +8,15 @@ from datetime import datetime
 from msgspec import Struct
 
 from proxy.misses.record import MissRecord, site_of
-from repair import urls
 from repair.model import MissKind
+from repair.text import urls
 
-_KEPT = 200
+_MAX_KEPT = 200
 _MAX_WATCHERS = 20
 
 
-class Missed(Struct, frozen=True, kw_only=True):
-    """One miss as the live view shows it; nothing of the reader."""
+class RecentMiss(Struct, frozen=True, kw_only=True):
+    """One miss in the live view; contains nothing about the user."""
 
     number: int
     at: datetime
@@ -27,11 +27,13 @@ class Missed(Struct, frozen=True, kw_only=True):
     offered: int
 
 
-class MissingNow:
-    """`note` may be called in any thread and returns at once; who watches and falls behind skips what is not kept."""
+class MissFeed:
+    """`note` may be called in any thread and returns at once. A viewer that falls behind skips what is no longer
+    kept.
+    """
 
     def __init__(self) -> None:
-        self._last: deque[Missed] = deque(maxlen=_KEPT)
+        self._last: deque[RecentMiss] = deque(maxlen=_MAX_KEPT)
         self._numbers = itertools.count(1)
         self._latest = 0
         self._watchers: set[asyncio.Event] = set()
@@ -41,7 +43,7 @@ class MissingNow:
     def note(self, record: MissRecord) -> None:
         number = self._latest = next(self._numbers)
         self._last.append(
-            Missed(
+            RecentMiss(
                 number=number,
                 at=record.at,
                 url=record.url,
@@ -55,15 +57,15 @@ class MissingNow:
         if self._watchers and loop is not None and not loop.is_closed():
             loop.call_soon_threadsafe(self._wake)
 
-    def since(self, number: int) -> tuple[Missed, ...]:
-        """What came after, oldest first; all that is kept when the number is from before a restart."""
+    def since(self, number: int) -> tuple[RecentMiss, ...]:
+        """The misses after `number`, oldest first; all that are kept when the number is from before a restart."""
         kept = tuple(self._last)
         if number > self._latest:
             return kept
         return tuple(each for each in kept if each.number > number)
 
     def forget(self, url: str) -> None:
-        """Show an address no more, however it is written."""
+        """Remove an address, however it is spelt."""
         wanted = _normal(url)
         for each in tuple(self._last):
             if wanted in (_normal(each.url), _normal(each.source_url or "")):
@@ -77,8 +79,8 @@ class MissingNow:
     def is_closed(self) -> bool:
         return self._closed
 
-    async def newer(self, number: int, *, within_s: float) -> tuple[Missed, ...]:
-        """What came after, as soon as there is something; empty when nothing does in time."""
+    async def newer(self, number: int, *, within_s: float) -> tuple[RecentMiss, ...]:
+        """Wait for misses after `number`; empty when none comes within `within_s`."""
         self._loop = asyncio.get_running_loop()
         news = asyncio.Event()
         self._watchers.add(news)
@@ -95,7 +97,7 @@ class MissingNow:
         return self.since(number)
 
     def close(self) -> None:
-        """Let all who watch go."""
+        """Release all viewers."""
         self._closed = True
         self._wake()
 

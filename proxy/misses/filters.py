@@ -1,4 +1,4 @@
-"""Wanted: which misses a list, a chart or an export is about, and that as conditions of SQL (pure)."""
+"""The filter of a list, a chart or an export of misses, and its SQL conditions (pure)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,23 +9,23 @@ from proxy.misses.tallies import NOTHING, OFFERED, OPENED, SLOT_S, outcome
 from repair.model import MissKind
 
 
-class Outcome(StrEnum):
-    """What became of a miss: nothing could be offered; something was, and nobody opened it; a reader did."""
+class MissOutcome(StrEnum):
+    """The outcome of a miss: nothing was offered; an offer was not opened; an offer was opened."""
 
     NOTHING = "nothing"
     OFFERED = "offered"
     OPENED = "opened"
 
 
-class Shown(StrEnum):
-    """Whether addresses that the admin ignores are left out, alone, or among the others."""
+class IgnoredFilter(StrEnum):
+    """Whether ignored addresses are left out, shown alone, or shown among the others."""
 
     HEEDED = "heeded"
     IGNORED = "ignored"
     ALL = "all"
 
 
-OUTCOMES = {Outcome.NOTHING: NOTHING, Outcome.OFFERED: OFFERED, Outcome.OPENED: OPENED}
+OUTCOMES = {MissOutcome.NOTHING: NOTHING, MissOutcome.OFFERED: OFFERED, MissOutcome.OPENED: OPENED}
 IGNORED = "ignored"
 """The mark of an address that the admin does not want to see in lists."""
 
@@ -33,26 +33,26 @@ Condition = tuple[str, tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is not given does not narrow. `since` is inside, `until` is not; `text` is part of an address.
+class MissFilter:
+    """Empty fields do not filter. `since` is inclusive, `until` exclusive; `text` is part of an address.
 
     Lists and charts round times to quarters of an hour.
     """
 
     kind: MissKind | None = None
-    outcome: Outcome | None = None
+    outcome: MissOutcome | None = None
     site: str = ""
     source: str = ""
     url: str = ""
     text: str = ""
     since: datetime | None = None
     until: datetime | None = None
-    shown: Shown = Shown.HEEDED
+    shown: IgnoredFilter = IgnoredFilter.HEEDED
 
 
-def of_tallies(wanted: Wanted) -> Condition:
+def of_tallies(wanted: MissFilter) -> Condition:
     """The condition on rows of `tallies`."""
-    return _joined(
+    return _join(
         ("kind = ?", wanted.kind),
         ("outcome = ?", wanted.outcome and OUTCOMES[wanted.outcome]),
         ("slot >= ?", wanted.since and int(wanted.since.timestamp() // SLOT_S)),
@@ -65,9 +65,9 @@ def of_tallies(wanted: Wanted) -> Condition:
     )
 
 
-def of_records(wanted: Wanted) -> Condition:
+def of_records(wanted: MissFilter) -> Condition:
     """The condition on rows of `misses`."""
-    return _joined(
+    return _join(
         ("kind = ?", wanted.kind),
         (f"{outcome('misses')} = ?", wanted.outcome and OUTCOMES[wanted.outcome]),
         ("at >= ?", wanted.since and wanted.since.timestamp()),
@@ -81,14 +81,14 @@ def of_records(wanted: Wanted) -> Condition:
 
 
 _OF_TALLIES = {
-    Shown.HEEDED: "address NOT IN (SELECT id FROM marks JOIN addresses USING (url) WHERE mark = ?)",
-    Shown.IGNORED: "address IN (SELECT id FROM marks JOIN addresses USING (url) WHERE mark = ?)",
-    Shown.ALL: "? IS NOT NULL",
+    IgnoredFilter.HEEDED: "address NOT IN (SELECT id FROM marks JOIN addresses USING (url) WHERE mark = ?)",
+    IgnoredFilter.IGNORED: "address IN (SELECT id FROM marks JOIN addresses USING (url) WHERE mark = ?)",
+    IgnoredFilter.ALL: "? IS NOT NULL",
 }
 _OF_RECORDS = {
-    Shown.HEEDED: "url NOT IN (SELECT url FROM marks WHERE mark = ?)",
-    Shown.IGNORED: "url IN (SELECT url FROM marks WHERE mark = ?)",
-    Shown.ALL: "? IS NOT NULL",
+    IgnoredFilter.HEEDED: "url NOT IN (SELECT url FROM marks WHERE mark = ?)",
+    IgnoredFilter.IGNORED: "url IN (SELECT url FROM marks WHERE mark = ?)",
+    IgnoredFilter.ALL: "? IS NOT NULL",
 }
 
 
@@ -99,7 +99,7 @@ def _part(text: str) -> str | None:
     return f"%{escaped}%"
 
 
-def _joined(*conditions: tuple[str, object]) -> Condition:
-    """All conditions that are given a value."""
+def _join(*conditions: tuple[str, object]) -> Condition:
+    """All conditions with a value, joined by AND."""
     given = [(text, value) for text, value in conditions if value is not None]
     return " AND ".join(text for text, _ in given), tuple(value for _, value in given)

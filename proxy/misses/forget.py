@@ -1,20 +1,20 @@
-"""Erasing one address from all that is remembered about misses: log, marks, choices, pins, pages to be fetched."""
+"""Erases one address from everything stored about misses: log, marks, choices, pins, fetch queue."""
 
 from dataclasses import dataclass
 
 from proxy.fetching.queue import FetchQueue
 from proxy.misses.erasure import spellings
 from proxy.misses.store import MissStore
-from repair.database import Database
-from repair.hints import Hints
-from repair.pins import Pins
+from repair.collection.database import Database
+from repair.collection.pins import Pins
+from repair.evidence.hints import Hints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remembering:
-    """Who remembers something about missed addresses, besides archives' answers, which are the client's to forget.
+class MissMemory:
+    """All stores about missed addresses, except archives' answers, which the archive client erases.
 
-    `database` is the collection's, in which hints and pins are kept.
+    `database` is the collection's, which holds hints and pins.
     """
 
     misses: MissStore
@@ -24,9 +24,9 @@ class Remembering:
     fetches: FetchQueue | None = None
 
     def forget(self, url: str) -> int:
-        """Forget an address however it is written, where it was missed and where it was opened; how many misses.
+        """Erase an address in all its spellings, as missed page and as choice; returns the number of misses.
 
-        It blocks. A page that is held under the address stays held.
+        It blocks. A saved page under the address stays.
         """
         erased = self.misses.erase(url=url)
         for address in spellings(url):

@@ -1,6 +1,6 @@
-"""misses.jsonl: the miss log as JSON lines for other programs, rotated by size, old lines taken out.
+"""misses.jsonl: the miss log as JSON lines for other programs, rotated by size, without old lines.
 
-Appending, rotating and rewriting hold a lock file, so that a command can erase while the proxy writes.
+Appending, rotating and rewriting take a lock file, so that a command can erase while the proxy writes.
 """
 
 import fcntl
@@ -13,7 +13,7 @@ from pathlib import Path
 Line = Mapping[str, object]
 
 
-class MissLines:
+class MissJsonLog:
     """One file and one older one beside it (`misses.jsonl.1`), readable by their owner only."""
 
     def __init__(self, path: Path, *, max_bytes: int) -> None:
@@ -23,9 +23,9 @@ class MissLines:
         self._max_bytes = max_bytes
 
     def append(self, lines: Sequence[Line]) -> None:
-        """All lines in one write, so that none is torn; the file is rotated first when it would grow too large."""
+        """Append all lines in one write, so that none is torn; rotate first if the file would grow too large."""
         data = "".join(json.dumps(line) + "\n" for line in lines).encode("ascii")
-        with self._locked():
+        with self._exclusive():
             if self._path.exists() and self._path.stat().st_size + len(data) > self._max_bytes:
                 self._path.replace(self._older)
             descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -33,12 +33,12 @@ class MissLines:
                 file.write(data)
 
     def keep(self, wanted: Callable[[Line], bool]) -> None:
-        """Take out every line that is not wanted, and any that is not JSON."""
+        """Remove every line that is not wanted or not JSON."""
         self.change(lambda line: line if wanted(line) else None)
 
     def change(self, changed: Callable[[Line], Line | None]) -> None:
-        """Put another line in the place of each, None for no line at all; what is not JSON goes."""
-        with self._locked():
+        """Replace each line, or remove it if `changed` returns None; lines that are not JSON are removed."""
+        with self._exclusive():
             for path in (self._older, self._path):
                 if path.exists():
                     self._rewrite(path, changed)
@@ -48,13 +48,13 @@ class MissLines:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with path.open("rb") as old, os.fdopen(descriptor, "wb") as new:
             for line in old:
-                event = _parsed(line)
+                event = _parse(line)
                 if event is not None and (left := changed(event)) is not None:
                     new.write(line if left == event else (json.dumps(left) + "\n").encode("ascii"))
         fresh.replace(path)
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _exclusive(self) -> Iterator[None]:
         descriptor = os.open(self._lock_path, os.O_WRONLY | os.O_CREAT, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
@@ -63,7 +63,7 @@ class MissLines:
             os.close(descriptor)
 
 
-def _parsed(line: bytes) -> Line | None:
+def _parse(line: bytes) -> Line | None:
     try:
         event = json.loads(line)
     except ValueError:

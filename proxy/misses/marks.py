@@ -1,6 +1,6 @@
-"""Marks that an admin puts on missed addresses: ignored in lists, or wrongly taken for missing.
+"""Marks that an admin sets on missed addresses: ignored in lists, or wrongly taken for missing.
 
-A wrong verdict is also taught to the memory of sites, so that the page is shown from the next time on.
+A wrong verdict also corrects the soft-404 site store, so that users see the page from then on.
 """
 
 import sqlite3
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
+from proxy.misses.filters import IGNORED
 from proxy.misses.store import MissStore
-from proxy.review.wanted import IGNORED
 from repair.model import MissKind
-from repair.soft404.sites import Sites
+from repair.soft404.sitestore import SiteStore
 
 WRONG = "wrong"
-"""The mark of an address whose page is there, though it was taken for an error page or a parked domain."""
+"""The mark of an address whose page exists, though it was taken for an error page or a parked domain."""
 JUDGED = frozenset({MissKind.SOFT_404, MissKind.PARKED})
 """Kinds that are our own verdict on a page, and so may be wrong."""
 
@@ -24,8 +24,8 @@ _MAX_BY = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marked:
-    """An address with a mark on it, and who put it there."""
+class MarkedAddress:
+    """An address with its mark, and the admin who set it."""
 
     url: str
     mark: str
@@ -33,22 +33,22 @@ class Marked:
     at: datetime
 
 
-class Marks:
-    """Marks in the miss log's database. Methods wait for the disk: call them in a thread. They raise StoreError."""
+class AddressMarks:
+    """Marks in the miss log's database. Methods wait for the disk, so call them in a thread, and raise StoreError."""
 
-    def __init__(self, misses: MissStore, sites: Sites) -> None:
+    def __init__(self, misses: MissStore, sites: SiteStore) -> None:
         self._misses = misses
         self._sites = sites
 
     def put(self, url: str, mark: Mark, by: str, at: datetime) -> None:
-        """Marking twice changes nothing but the time."""
+        """Set a mark; setting it again changes only the time."""
         row = (url[:_MAX_URL], mark, by[:_MAX_BY], at.timestamp())
         self._write("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", row)
         if mark == WRONG:
             self._sites.forget(url, ())
 
     def take(self, url: str, mark: Mark) -> None:
-        """Take a mark off again; from then on, the address is listed, or its page judged, as any other."""
+        """Remove a mark; from then on the address is listed, and its page judged, like any other."""
         self._write("DELETE FROM marks WHERE mark = ? AND url = ?", (mark, url[:_MAX_URL]))
         if mark == WRONG:
             self._sites.doubt(url)
@@ -60,13 +60,13 @@ class Marks:
         )
         return frozenset(str(row["mark"]) for row in rows)
 
-    def list(self, mark: Mark, limit: int = 100, *, offset: int = 0) -> tuple[Marked, ...]:
+    def list(self, mark: Mark, limit: int = 100, *, offset: int = 0) -> tuple[MarkedAddress, ...]:
         """Addresses with a mark, the latest first."""
         rows = self._misses.read(
             "SELECT * FROM marks WHERE mark = ? ORDER BY at DESC, url LIMIT ? OFFSET ?", (mark, limit, offset)
         )
         return tuple(
-            Marked(
+            MarkedAddress(
                 url=row["url"],
                 mark=row["mark"],
                 by=row["by"],

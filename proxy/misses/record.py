@@ -1,4 +1,4 @@
-"""MissRecord, one break, and its forms: a row of the database, a line of JSON, a line of CSV (pure)."""
+"""MissRecord, one missed page, and its forms: a database row, a line of JSON, a line of CSV (pure)."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 from repair.model import MissKind
-from repair.secreturls import has_secret, without_secret
+from repair.secrets.addresses import has_secret, without_secret
 
 COLUMNS = (
     "id",
@@ -33,14 +33,14 @@ COLUMNS = (
 
 _MAX_TEXT = 4_000
 _MAX_OFFERED = 50
-# What a spreadsheet takes for the beginning of a formula.
+# Characters with which a spreadsheet formula may begin.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissRecord:
-    """One break. `client` is a hash; `offered` are the alternatives in order, then any shortened addresses;
-    `copy` tells that a held copy was offered; `chosen` is what was opened last, the `url` itself for that copy."""
+    """One missed page. `client` is a hash; `offered` are the alternatives in order, then any shortened addresses;
+    `copy` says that a saved copy was offered; `chosen` is what the user opened last, `url` itself for the copy."""
 
     id: str
     at: datetime
@@ -59,12 +59,12 @@ class MissRecord:
 
 
 def new_miss_id() -> str:
-    """An id that cannot be guessed: who knows it has seen the page."""
+    """An id that cannot be guessed: only a client that got the repair page knows it."""
     return secrets.token_urlsafe(16)
 
 
 def without_secrets(record: MissRecord) -> MissRecord:
-    """The record as it may be kept: no address in it carries a secret, and of a page behind one nothing is told."""
+    """The record without secrets in its addresses; a page behind a secret address leaves no details."""
     source = record.source_url
     is_secret = has_secret(record.url)
     return replace(
@@ -77,22 +77,22 @@ def without_secrets(record: MissRecord) -> MissRecord:
 
 
 def event_of(record: MissRecord) -> dict[str, object]:
-    """The record under the names of the columns, every text bounded and free of what SQLite cannot hold."""
+    """The record under the column names, every text bounded and valid for SQLite."""
     return {
         "id": record.id,
         "at": iso(record.at),
-        "url": _sound(record.url),
+        "url": _clean(record.url),
         "site": site_of(record.url),
         "kind": record.kind.value,
-        "source_url": None if record.source_url is None else _sound(record.source_url),
-        "rule": _sound(record.rule),
+        "source_url": None if record.source_url is None else _clean(record.source_url),
+        "rule": _clean(record.rule),
         "client": record.client,
-        "offered": [_sound(url) for url in record.offered[:_MAX_OFFERED]],
-        "chosen": None if record.chosen is None else _sound(record.chosen),
+        "offered": [_clean(url) for url in record.offered[:_MAX_OFFERED]],
+        "chosen": None if record.chosen is None else _clean(record.chosen),
         "status": record.status,
         "latency_ms": round(record.latency_ms, 1),
-        "query": _sound(record.query),
-        "language": _sound(record.language),
+        "query": _clean(record.query),
+        "language": _clean(record.language),
         "copy": record.copy,
     }
 
@@ -114,27 +114,27 @@ def site_of(url: str) -> str:
         host = urlsplit(url[:_MAX_TEXT]).hostname or ""
     except ValueError:
         return ""
-    return _sound(host).removeprefix("www.")
+    return _clean(host).removeprefix("www.")
 
 
-def _sound(text: str) -> str:
+def _clean(text: str) -> str:
     return text[:_MAX_TEXT].encode("utf-8", "replace").decode("utf-8")
 
 
 def iso(moment: datetime) -> str:
-    """Always in UTC and of one length, so that texts compare as times do."""
+    """A time in UTC and of fixed length, so that texts sort like times."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
 def cells(event: dict[str, object]) -> list[str]:
-    """An event as the cells of a table, harmless to open in a spreadsheet."""
+    """An event as table cells that are safe to open in a spreadsheet."""
     offered = event["offered"]
     texts = {**event, "offered": " ".join(offered) if isinstance(offered, list) else ""}
     return [_harmless("" if texts[name] is None else str(texts[name])) for name in COLUMNS]
 
 
 def _harmless(cell: str) -> str:
-    """Text that a spreadsheet will not take for a formula."""
+    """The text, escaped if a spreadsheet would read it as a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
 

@@ -1,18 +1,17 @@
-"""The store of miss records: what broke, what was offered, what was opened.
+"""The miss log: which pages were missed, what was offered, what the user opened.
 
-Records go to SQLite (to be asked) and to misses.jsonl (to be read by other programs). One thread of our own writes
-both, from a bounded queue, so that no reader of a page ever waits for a disk. What is committed survives `kill -9`;
-what does not fit in the queue is counted and let go.
+Records go to SQLite (for queries) and to misses.jsonl (for other programs). One thread writes both from a bounded
+queue, so that no request waits for the disk. Committed records survive `kill -9`; records that do not fit in the
+queue are counted and dropped. Each network has a daily share, so that no client fills the log or the disk with misses
+of its own, and the oldest records are dropped when the log is full.
 """
 
 import json
 import logging
-import os
 import queue
 import sqlite3
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import closing
@@ -22,13 +21,17 @@ from pathlib import Path
 from typing import Literal
 
 from proxy.errors import StoreError
-from proxy.misses.erasure import Erasure, erase
-from proxy.misses.lines import Line, MissLines
+from proxy.misses.erasure import ErasureReport, erase
+from proxy.misses.jsonlog import Line, MissJsonLog
 from proxy.misses.record import COLUMNS, MissRecord, event_of, iso, new_miss_id, record_of, without_secrets
 from proxy.misses.tallies import catch_up, prepare
+from proxy.privacy.fairness import DailyShare
 from proxy.settings import MissesSettings
-from repair.files import is_damage, set_aside
+from repair.bounded import BoundedDict
+from repair.files import is_damage
+from repair.logs import RateLimitedLogger
 from repair.model import MissKind
+from repair.sqlite import SqliteFile
 
 __all__ = ["MissRecord", "MissStore", "new_miss_id"]
 
@@ -46,22 +49,29 @@ CREATE INDEX IF NOT EXISTS misses_site ON misses (site, at);
 _TOP_COLUMNS = {"url": "url", "site": "site", "kind": "kind", "source": "source_url"}
 _BATCH = 500
 _LOOK_AT_CLOCK_S = 900.0
-_BETWEEN_STEPS_S = 0.02  # for those who read
+_BETWEEN_STEPS_S = 0.02  # lets readers in
 _TELL_EVERY = 50_000
 _PURGE_EVERY = timedelta(days=1)
-_MAX_TOLD = 20_000
+_MAX_CHOICES = 20_000
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 _LOOK_EVERY = 10_000  # steps of SQLite's machine, about a millisecond
 
-_READ = timedelta(seconds=10)  # who opens another sooner opens several at once
+_DAILY_SHARES = (
+    6  # the part of `misses.log_bytes` that a network may write in a day: some six thousand misses
+)
+_LEAST_BYTES = 500  # what even a short line costs in the database
+_DATABASE_BYTES = 20  # times `misses.log_bytes`; records take up to ten times what their lines take
+_DROPPED_AT_ONCE = 50  # the part of all records that goes when they are too many
+
+_READING_TIME = timedelta(seconds=10)  # a user who chooses again sooner opens several at once
 _COMES_BACK = timedelta(minutes=30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferClick:
-    """A click on a page that was offered for a missing `url`; `network` is the code of the network it came from.
+    """A click on a page that was offered for a missing `url`; `network` is the code of the client's network.
 
-    `unfit` is what the user had opened before and came back from, None when that is nothing.
+    `unfit` is the page that the user opened before and came back from; None if there is none.
     """
 
     url: str
@@ -72,16 +82,16 @@ class OfferClick:
 
 
 OnChoice = Callable[[OfferClick], None]
-"""Who is told of a click as it is written. It neither waits nor raises.
+"""Called with each click as it is written. It must neither wait nor raise.
 
-It hears of the same choice of the same client once: whoever goes to and fro does not count as many users.
+The same choice of the same client is reported once, so that repeated clicks do not count as many users.
 """
 _Write = Callable[[sqlite3.Connection], Line | None]
 _Job = tuple[_Write, Future[None]]
 
 
 class MissStore:
-    """The store in a directory. `record` and `chosen` never wait; the rest reads the disk: call it in a thread."""
+    """The miss log in a directory. `record` and `chosen` never wait; the rest reads the disk: call it in a thread."""
 
     def __init__(
         self,
@@ -93,81 +103,100 @@ class MissStore:
         on_choice: OnChoice | None = None,
         on_record: Callable[[MissRecord], None] = lambda record: None,
     ) -> None:
-        """`on_record` hears of every miss as it is noted, in the caller's thread; it neither waits nor raises."""
+        """`on_record` is called with every miss in the caller's thread; it must neither wait nor raise."""
         self._path = directory / "misses.sqlite"
-        self._lines = MissLines(directory / "misses.jsonl", max_bytes=settings.log_bytes)
+        self._file = SqliteFile(path=self._path, schema=_SCHEMA, isolation_level="DEFERRED")
+        self._lines = MissJsonLog(directory / "misses.jsonl", max_bytes=settings.log_bytes)
         self._retention = timedelta(days=settings.retention_days)
         self._clock = clock or (lambda: datetime.now(UTC))
         self._on_choice = on_choice
         self._on_record = on_record
-        # By clients' codes, which change every day: on another day it is another choice.
-        self._told: OrderedDict[tuple[str, str, str], datetime] = OrderedDict()
+        # The key holds the client's code, which changes every day: the next day it is another choice.
+        self._choices = BoundedDict[tuple[str, str, str], datetime](_MAX_CHOICES)
         self._queue: queue.Queue[_Job | None] = queue.Queue(queue_length)
         self._next_purge = self._clock()
         self._closed = False
         self._counted = 0
+        daily_bytes = settings.log_bytes // _DAILY_SHARES
+        self._shares = DailyShare(daily_bytes, clock=self._clock)
+        self._most_bytes = settings.log_bytes * _DATABASE_BYTES
+        self._limit_log = RateLimitedLogger(log)
         self.lost = 0
         try:
-            directory.mkdir(parents=True, exist_ok=True)
             self._begin()
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{self._path}: the miss log cannot be opened: {error}") from error
+            raise StoreError(f"{self._path}: cannot open the dead link log: {error}") from error
+        for client, size in _sizes_since(self._database, self._clock()):
+            self._shares.take(client, min(size, daily_bytes))
         self._writer = threading.Thread(target=self._write_all, name="misses", daemon=True)
         self._writer.start()
 
     def _begin(self) -> None:
-        """Open the database; a damaged one is set aside, since a school must not lose the web with its miss log."""
+        """Open the database; set a damaged one aside, since a damaged log must not stop the proxy."""
         try:
-            self._database = self._opened()
+            self._database = self._prepare(self._file.open())
             self._purge()
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise
-            aside = set_aside(self._path)
-            log.error(
-                "the miss log was damaged (%s); it lies in %s now, and an empty one is begun", error, aside
-            )
-            self._database = self._opened()
+            self._database = self._prepare(self._file.replace(error))
 
-    def _opened(self) -> sqlite3.Connection:
-        os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
-        database = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")
-        database.execute("PRAGMA secure_delete=ON")
-        database.executescript(_SCHEMA)
+    def _prepare(self, database: sqlite3.Connection) -> sqlite3.Connection:
         self._behind = not prepare(database)
         if self._behind:
-            log.warning(
-                "the miss log is of an earlier version: it is counted anew, lists are short until then"
-            )
+            log.warning("dead link log has an older format: recounting; lists are incomplete until done")
         return database
 
     def record(self, record: MissRecord) -> None:
-        """Note a miss; when too many wait to be written it is lost, counted in `lost`."""
+        """Note a miss; if the queue is full it is dropped and counted in `lost`."""
         record = without_secrets(record)
         self._on_record(record)
-        self._enqueue(lambda database: _insert(database, record))
+        self._enqueue(lambda database: self._insert(database, record))
 
-    def chosen(self, miss_id: str, number: int, *, client: str, network: str) -> None:
-        """Note a click on what was offered: 0 the copy, n the nth alternative. `client` and `network` are hashes.
+    def record_choice(self, miss_id: str, number: int, *, client: str, network: str) -> None:
+        """Note a click on an offer: 0 is the saved copy, n the nth alternative. `client` and `network` are hashes.
 
-        Only the client that missed the page can choose. Telling it twice changes nothing; the last choice counts;
-        what was never offered is ignored.
+        Only the client that missed the page can choose. A repeated choice changes nothing; the last choice counts; a
+        number that was never offered is ignored.
         """
         at = self._clock()
 
         def choose(database: sqlite3.Connection) -> Line | None:
-            told = _choose(database, miss_id, number, client)
-            if told is None:
+            choice = _choose(database, miss_id, number, client)
+            if choice is None:
                 return None
-            missed, url, before = told
+            line = {"event": "chosen", "id": miss_id, "at": iso(at), "url": choice[1]}
+            if not self._has_share(client, line):
+                return None
+            missed, url, before = choice
             unfit = before if self._came_back((client, missed, before or ""), at) else None
-            if self._is_news((client, missed, url), at) and self._on_choice is not None:
+            if self._is_new_choice((client, missed, url), at) and self._on_choice is not None:
                 self._on_choice(OfferClick(url=missed, chosen=url, network=network, at=at, unfit=unfit))
-            return {"event": "chosen", "id": miss_id, "at": iso(at), "url": url}
+            return line
 
         self._enqueue(choose)
+
+    def _insert(self, database: sqlite3.Connection, record: MissRecord) -> Line | None:
+        event = event_of(record)
+        line = {"event": "miss", **event}
+        if not self._has_share(record.client, line):
+            return None
+        values = {**event, "at": record.at.timestamp(), "offered": json.dumps(event["offered"])}
+        slots = ", ".join(f":{name}" for name in COLUMNS)
+        # Not OR IGNORE, which would also apply to the triggers.
+        database.execute(
+            f"INSERT INTO misses ({', '.join(COLUMNS)}) VALUES ({slots}) ON CONFLICT DO NOTHING",  # noqa: S608
+            values,
+        )
+        return line
+
+    def _has_share(self, client: str, line: Line) -> bool:
+        """Whether the client's network may write another line today."""
+        if self._shares.take(client, max(len(json.dumps(line)), _LEAST_BYTES)):
+            return True
+        self.lost += 1
+        self._limit_log.warning("a network has missed so many pages today that no more of them are noted")
+        return False
 
     def recent(
         self,
@@ -188,7 +217,7 @@ class MissStore:
     def top(
         self, limit: int = 20, *, by: Literal["url", "site", "kind", "source"] = "url"
     ) -> tuple[tuple[str, int], ...]:
-        """What was missed most often, and how often."""
+        """The most missed values, each with its count."""
         column = _TOP_COLUMNS[by]
         rows = self.read(
             f"SELECT {column} AS what, COUNT(*) AS times FROM misses WHERE {column} IS NOT NULL"  # noqa: S608
@@ -201,11 +230,11 @@ class MissStore:
         return int(self.read("SELECT COUNT(*) AS times FROM misses", ())[0]["times"])
 
     def erase(self, *, client: str | None = None, url: str | None = None) -> int:
-        """Forget all misses of a client (its hash) or of a URL, in the database and the lines; how many they were.
+        """Erase all misses of a client (its hash) or of a URL, in the database and the lines; returns how many.
 
-        A URL goes in every way to write it, and also where other misses mention it.
+        A URL is erased in all its spellings, and also where other misses mention it.
         """
-        done: list[Erasure] = []
+        done: list[ErasureReport] = []
         self.write(lambda database: done.append(erase(database, client=client, url=url)))
         for erasure in done:
             self._lines.change(erasure.of_line)
@@ -213,15 +242,15 @@ class MissStore:
         return sum(len(erasure.ids) for erasure in done)
 
     def _empty_write_ahead_log(self) -> None:
-        """What was erased would linger there; somebody who reads at this moment may be in the way of it."""
+        """Erased records would remain in that log. A concurrent reader may block this for a while."""
         for _ in range(_TRIES):
             if not self.read("PRAGMA wal_checkpoint(TRUNCATE)", ())[0]["busy"]:
                 return
             time.sleep(_BETWEEN_TRIES_S)
-        log.warning("%s: what was erased may linger in the write-ahead log for a while", self._path)
+        log.warning("%s: deleted entries stay in the write-ahead log for a while", self._path)
 
     def write(self, change: Callable[[sqlite3.Connection], None]) -> None:
-        """Have a change made by the thread that writes, and wait until it is on disk. Raises StoreError."""
+        """Make a change in the writer thread, and wait until it is on disk. Raises StoreError."""
         self._enqueue(change, wait=True)
 
     @property
@@ -230,11 +259,11 @@ class MissStore:
         return self._queue.qsize()
 
     def flush(self) -> None:
-        """Return once all that was noted so far is on disk."""
+        """Return once all earlier records are on disk."""
         self._enqueue(lambda database: None, wait=True)
 
     def close(self) -> None:
-        """Write what waits, then stop."""
+        """Write the queued records, then stop."""
         if self._closed:
             return
         self._closed = True
@@ -255,16 +284,13 @@ class MissStore:
             done.result()
 
     def _came_back(self, choice: tuple[str, str, str], at: datetime) -> bool:
-        """Whether a reader looked at what they chose before they choose again: it was not what they wanted."""
-        earlier = self._told.get(choice)
-        return earlier is not None and _READ <= at - earlier <= _COMES_BACK
+        """Whether the user read the earlier choice before choosing again, so that it was not what they wanted."""
+        earlier = self._choices.get(choice)
+        return earlier is not None and _READING_TIME <= at - earlier <= _COMES_BACK
 
-    def _is_news(self, choice: tuple[str, str, str], at: datetime) -> bool:
-        known = choice in self._told
-        self._told[choice] = at
-        self._told.move_to_end(choice)
-        if len(self._told) > _MAX_TOLD:
-            self._told.popitem(last=False)
+    def _is_new_choice(self, choice: tuple[str, str, str], at: datetime) -> bool:
+        known = choice in self._choices
+        self._choices[choice] = at
         return not known
 
     def _write_all(self) -> None:
@@ -277,22 +303,22 @@ class MissStore:
                 self._catch_up()
 
     def _catch_up(self) -> None:
-        """Count some more of an earlier version's log; what waits to be written goes before."""
+        """Count some more of an earlier version's log; queued records go first."""
         try:
             counted = catch_up(self._database)
         except (OSError, sqlite3.Error) as error:
             self._behind = False
-            log.error("%s: counting stops until the next start: %s", self._path, error)
+            log.error("%s: recounting failed, next attempt at restart: %s", self._path, error)
             return
         self._behind = counted is not None
         before, self._counted = self._counted, self._counted + (counted or 0)
         if not self._behind:
-            log.warning("the miss log is counted: %d records", self._counted)
+            log.warning("dead link log recounted: %d records", self._counted)
         elif before // _TELL_EVERY != self._counted // _TELL_EVERY:
-            log.info("the miss log is being counted: %d records so far", self._counted)
+            log.info("dead link log: %d records recounted so far", self._counted)
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
-        """All that waits, up to a limit; empty when it is only time to look at the clock; True when closing."""
+        """The queued jobs, up to a limit; empty after a timeout, to check the clock; True when closing."""
         batch: list[_Job] = []
         try:
             job = self._queue.get(timeout=_BETWEEN_STEPS_S if self._behind else _LOOK_AT_CLOCK_S)
@@ -314,9 +340,11 @@ class MissStore:
                 self._lines.append(events)
             if self._clock() >= self._next_purge:
                 self._purge()
+            if _size(self._database) > self._most_bytes:
+                self._drop_oldest()
         except (OSError, sqlite3.Error, ValueError, OverflowError) as error:
             self.lost += len(batch)
-            failed = StoreError(f"{self._path}: {len(batch)} entries were lost: {error}")
+            failed = StoreError(f"{self._path}: {len(batch)} log entries lost: {error}")
             log.warning("%s", failed)
         for _, done in batch:
             if failed is None:
@@ -325,7 +353,7 @@ class MissStore:
                 done.set_exception(failed)
 
     def _purge(self) -> None:
-        """Drop what is older than the retention allows."""
+        """Drop records beyond the retention time."""
         now = self._clock()
         self._next_purge = now + _PURGE_EVERY
         oldest = now - self._retention
@@ -340,21 +368,30 @@ class MissStore:
         if dropped:
             self._lines.keep(lambda event: str(event.get("at", "")) >= iso(oldest))
 
+    def _drop_oldest(self) -> None:
+        with self._database:
+            self._database.execute(
+                "DELETE FROM misses WHERE id IN (SELECT id FROM misses ORDER BY at"
+                " LIMIT 1 + (SELECT count(*) FROM misses) / ?)",
+                (_DROPPED_AT_ONCE,),
+            )
+        self._limit_log.warning("the miss log is full: its oldest records go")
+
     def read(self, query: str, values: Sequence[object], *, within_s: float = 0.0) -> list[sqlite3.Row]:
-        """The rows of a query; StoreError when it takes longer than `within_s` (0: however long)."""
-        with closing(self._connect(within_s)) as database:
-            try:
+        """The rows of a query; StoreError when it takes longer than `within_s` (0: no limit)."""
+        try:
+            with closing(self._connect(within_s)) as database:
                 return database.execute(query, values).fetchall()
-            except sqlite3.OperationalError as error:
-                raise StoreError(f"{self._path}: {error}") from error
+        except sqlite3.OperationalError as error:
+            raise StoreError(f"{self._path}: {error}") from error
 
     def rows(self, query: str, values: Sequence[object]) -> Iterator[sqlite3.Row]:
-        """The rows of a query one after the other, however many."""
+        """The rows of a query, one at a time."""
         with closing(self._connect()) as database:
             yield from database.execute(query, values)
 
     def _connect(self, within_s: float = 0.0) -> sqlite3.Connection:
-        database = sqlite3.connect(self._path, timeout=10, check_same_thread=False)
+        database = self._file.connect()
         database.row_factory = sqlite3.Row
         if within_s:
             end = time.monotonic() + within_s
@@ -362,23 +399,32 @@ class MissStore:
         return database
 
 
-def _insert(database: sqlite3.Connection, record: MissRecord) -> Line:
-    event = event_of(record)
-    values = {**event, "at": record.at.timestamp(), "offered": json.dumps(event["offered"])}
-    slots = ", ".join(f":{name}" for name in COLUMNS)
-    # Not OR IGNORE, which would hold for what the triggers do as well.
-    database.execute(
-        f"INSERT INTO misses ({', '.join(COLUMNS)}) VALUES ({slots}) ON CONFLICT DO NOTHING",  # noqa: S608
-        values,
+def _size(database: sqlite3.Connection) -> int:
+    """The bytes of a database that are in use."""
+    pages, free, size = (
+        int(database.execute(f"PRAGMA {name}").fetchone()[0])
+        for name in ("page_count", "freelist_count", "page_size")
     )
-    return {"event": "miss", **event}
+    return (pages - free) * size
+
+
+def _sizes_since(database: sqlite3.Connection, now: datetime) -> list[tuple[str, int]]:
+    """Roughly how many bytes each client has written since midnight (UTC)."""
+    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return database.execute(
+        "SELECT client, sum(max(?, 300 + length(url) + coalesce(length(source_url), 0) + length(offered)"
+        " + length(query))) FROM misses WHERE at >= ? GROUP BY client",
+        (_LEAST_BYTES, midnight.timestamp()),
+    ).fetchall()
 
 
 def _choose(
     database: sqlite3.Connection, miss_id: str, number: int, client: str
 ) -> tuple[str, str, str | None] | None:
-    """Write down what was clicked on; the missing URL, that one and what was chosen before, None when there is
-    nothing new to it or the miss is another client's."""
+    """Write a choice; returns the missing URL, the chosen one and the earlier choice.
+
+    None when nothing changes or the miss is another client's.
+    """
     row = database.execute(
         "SELECT url, offered, chosen, client FROM misses WHERE id = ?", (miss_id,)
     ).fetchone()

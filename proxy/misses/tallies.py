@@ -1,8 +1,8 @@
-"""Tallies of misses: small rows beside the records, kept in step by triggers, from which lists and charts are made.
+"""Tallies of misses: small rows beside the records, updated by triggers, the source of lists and charts.
 
-A record is long and has a page of its own; a list counts hundreds of thousands of them. So every quarter of an hour
-(the finest step of time zones) has for each address, source page, kind and outcome one number. Whatever is noted,
-chosen, erased or grown old changes the tallies in the same transaction.
+Records are long, and a list counts hundreds of thousands of them. So there is one count for each quarter of an hour
+(the finest step of time zones), address, source page, kind and outcome. Every insert, choice, erasure and purge
+changes the tallies in the same transaction.
 """
 
 import sqlite3
@@ -10,11 +10,11 @@ import sqlite3
 SLOT_S = 900
 """The length of a slot in seconds; a slot's number is its beginning (since 1970) divided by this."""
 NOTHING, OFFERED, OPENED = 0, 1, 2
-"""Outcomes: nothing could be offered; something was; a reader opened some of it."""
+"""Outcomes: nothing was offered; something was; the user opened an offer."""
 
 _VERSION = 1
 AT_ONCE = 5_000
-"""Records of an earlier version's log that are counted in one go: some tenths of a second."""
+"""Records of an earlier version's log that one step counts, in some tenths of a second."""
 _TABLES = """
 CREATE TABLE addresses (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, site TEXT NOT NULL);
 CREATE TABLE sources (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE);
@@ -39,7 +39,7 @@ CREATE INDEX misses_chosen ON misses (url, chosen, at, kind, site, source_url) W
 
 
 def outcome(row: str) -> str:
-    """The outcome of a record in SQL; `row` is what the record is called there."""
+    """The outcome of a record as SQL; `row` is the record's name there."""
     return (
         f"CASE WHEN {row}.chosen IS NOT NULL THEN {OPENED}"
         f" WHEN {row}.offered = '[]' AND NOT {row}.copy THEN {NOTHING} ELSE {OFFERED} END"
@@ -47,7 +47,7 @@ def outcome(row: str) -> str:
 
 
 def _place(row: str) -> str:
-    """Where a record stands in the tallies."""
+    """The SQL condition that finds the tally of a record."""
     return (
         f"address = (SELECT id FROM addresses WHERE url = {row}.url)"  # noqa: S608
         f" AND slot = CAST({row}.at / {SLOT_S} AS INTEGER)"
@@ -88,7 +88,7 @@ _FILL = (
     " AND NOT EXISTS (SELECT 1 FROM addresses WHERE addresses.url = misses.url) GROUP BY url",
     f"INSERT INTO sources (url) SELECT DISTINCT source_url FROM misses WHERE {_PART}"  # noqa: S608
     " AND source_url IS NOT NULL AND NOT EXISTS (SELECT 1 FROM sources WHERE sources.url = misses.source_url)",
-    # CROSS JOIN keeps SQLite from walking through all addresses each time.
+    # CROSS JOIN keeps SQLite from scanning all addresses each time.
     f"INSERT INTO tallies SELECT addresses.id, CAST(misses.at / {SLOT_S} AS INTEGER),"  # noqa: S608
     f" coalesce(sources.id, 0), kind, {outcome('misses')}, count(*)"
     " FROM misses CROSS JOIN addresses ON addresses.url = misses.url"
@@ -98,9 +98,9 @@ _FILL = (
 
 
 def prepare(database: sqlite3.Connection) -> bool:
-    """Bring a database with a table of misses, of this version or an earlier one, to this version.
+    """Migrate a database of an earlier version; returns whether the migration is complete.
 
-    Whether that was all. A long log is only begun with, so that nobody waits for it; the rest is done by `catch_up`.
+    For a long log it only begins, so that the start is not delayed; `catch_up` does the rest.
     """
     if _version(database) >= _VERSION:
         return True
@@ -115,10 +115,10 @@ def prepare(database: sqlite3.Connection) -> bool:
 
 
 def catch_up(database: sqlite3.Connection) -> int | None:
-    """Do one more step, all or nothing: how many records it counted, None when there is nothing left to do.
+    """Do one more step in one transaction; returns how many records it counted, None when the migration is complete.
 
-    Records are counted in the order of their ids, and `filling` has the last. The triggers count only those up to
-    it: whatever is noted, changed or erased behind it is counted when its turn comes, as it is then.
+    Steps go in the order of ids, and `filling` holds the last counted one. The triggers count only records up to it:
+    changes beyond it are counted when a step gets there.
     """
     with database:
         database.execute("BEGIN IMMEDIATE")
@@ -143,7 +143,7 @@ def catch_up(database: sqlite3.Connection) -> int | None:
 
 
 def is_short(database: sqlite3.Connection) -> bool:
-    """Whether all of a log is counted in a moment."""
+    """Whether the whole log can be counted in one step."""
     (count,) = database.execute("SELECT count(*) FROM (SELECT 1 FROM misses LIMIT ?)", (AT_ONCE,)).fetchone()
     return int(count) < AT_ONCE
 
@@ -154,14 +154,14 @@ def _begin(database: sqlite3.Connection) -> None:
     for statement in _statements(_TABLES):
         database.execute(statement)
     database.execute("INSERT INTO filling VALUES ('')")
-    for name, deed, row, then in _TRIGGERS:
+    for name, event, row, then in _TRIGGERS:
         database.execute(
-            f"CREATE TRIGGER {name} AFTER {deed} ON misses WHEN {row}.{_NOT_YET} BEGIN {then} END"
+            f"CREATE TRIGGER {name} AFTER {event} ON misses WHEN {row}.{_NOT_YET} BEGIN {then} END"
         )
 
 
 def _has_made_index(database: sqlite3.Connection) -> bool:
-    """Make one more index, each of which takes seconds in a long log; False when all are there."""
+    """Create one more index, which takes seconds for a long log; False when all exist."""
     known = _names(database, "index")
     for statement in _statements(_INDEXES):
         if statement.split()[2] not in known:
@@ -171,9 +171,9 @@ def _has_made_index(database: sqlite3.Connection) -> bool:
 
 
 def _finish(database: sqlite3.Connection) -> None:
-    for name, deed, _, then in _TRIGGERS:
+    for name, event, _, then in _TRIGGERS:
         database.execute(f"DROP TRIGGER {name}")
-        database.execute(f"CREATE TRIGGER {name} AFTER {deed} ON misses BEGIN {then} END")
+        database.execute(f"CREATE TRIGGER {name} AFTER {event} ON misses BEGIN {then} END")
     database.execute("DROP TABLE filling")
     database.execute("DROP INDEX IF EXISTS misses_url")
     database.execute(f"PRAGMA user_version = {_VERSION}")

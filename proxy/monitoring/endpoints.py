@@ -1,17 +1,17 @@
-"""The port for machines that watch linkmend: /metrics, /healthz (it answers) and /readyz (it serves readers)."""
+"""The port for monitoring systems: /metrics, /healthz (it answers) and /readyz (it serves users)."""
 
 import asyncio
 from collections.abc import Callable
 
 from aiohttp import web
 
-from proxy.watching.metrics import Snapshot, exposition
+from proxy.monitoring.metrics import MetricsSnapshot, exposition
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def create_app(snapshot: Callable[[], Snapshot], unready: Callable[[], str]) -> web.Application:
-    """`unready` gives the reason why readers are not served just now; empty when they are."""
+def create_app(snapshot: Callable[[], MetricsSnapshot], unready: Callable[[], str]) -> web.Application:
+    """`unready` returns the reason why users are not served at the moment; empty when they are."""
 
     async def metrics(request: web.Request) -> web.Response:
         return web.Response(

@@ -1,4 +1,6 @@
-"""How linkmend fares: the line, the parent, archives, cache, queues, model, rules and recent errors, in one value."""
+"""The state of linkmend in one value: connectivity, parent proxy, archives, cache, queues, model, rules, recent
+errors.
+"""
 
 import asyncio
 import time
@@ -10,21 +12,21 @@ from typing import Literal
 
 from msgspec import Struct
 
-from proxy.fetching.line import Line
+from proxy.fetching.connectivity import Connectivity
+from proxy.monitoring.metrics import MetricsSnapshot
+from proxy.monitoring.recentproblems import LoggedProblem, RecentProblems
 from proxy.settings import Settings
-from proxy.store.ballast import FULL_BYTES, free_bytes
+from proxy.store.reserve import FULL_BYTES, free_bytes
 from proxy.store.responses import ResponseStore
-from proxy.watching.metrics import Snapshot
-from proxy.watching.recent import Logged, RecentProblems
 from repair.errors import ModelMismatch
 from repair.memento.client import MementoClient
-from repair.ownmodel import NAME, OwnModel
+from repair.ranking.schoolmodel import NAME, SchoolModel
 
-LineState = Literal["up", "down", "offline"]
-"""`offline` when the admin says so, whatever the line is."""
+ConnectivityState = Literal["up", "down", "offline"]
+"""`offline` when the settings say so, whatever the connectivity is."""
 
 
-class Worker(Struct, frozen=True, kw_only=True):
+class WorkerHealth(Struct, frozen=True, kw_only=True):
     """One process of linkmend."""
 
     name: str
@@ -34,19 +36,19 @@ class Worker(Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthSources:
-    """Who knows how linkmend fares."""
+    """The objects that the health report is read from."""
 
-    snapshot: Callable[[], Snapshot]
-    line: Line
+    snapshot: Callable[[], MetricsSnapshot]
+    connectivity: Connectivity
     problems: RecentProblems
-    model: OwnModel
-    workers: Callable[[], list[Worker]]
+    model: SchoolModel
+    workers: Callable[[], list[WorkerHealth]]
     started_at: datetime
     data: Path
 
 
 class ArchiveHealth(Struct, frozen=True, kw_only=True):
-    """One web archive: whether it is asked, and until when it is left alone after failures."""
+    """One web archive: whether it is in use, and until when it is paused after failures."""
 
     name: str
     state: Literal["asked", "resting", "off"]
@@ -55,7 +57,7 @@ class ArchiveHealth(Struct, frozen=True, kw_only=True):
 
 
 class CacheHealth(Struct, frozen=True, kw_only=True):
-    """The cache since the start of linkmend; `hit_ratio` is None before anything was asked."""
+    """The cache since the start of linkmend; `hit_ratio` is None before the first request."""
 
     hit_ratio: float | None
     saved_bytes: int
@@ -66,24 +68,26 @@ class CacheHealth(Struct, frozen=True, kw_only=True):
 
 
 class DiskHealth(Struct, frozen=True, kw_only=True):
-    """The disk of the data folder. On a `full` one pages are passed on, and nothing new is kept."""
+    """The disk of the data folder. While it is `full`, pages are passed on and nothing new is stored."""
 
     free_bytes: int
     full: bool
 
 
 class ModelHealth(Struct, frozen=True, kw_only=True):
-    """The ranking in use, and what it scored when it was learnt."""
+    """The ranking model in use, and its score on the examples it was trained with."""
 
     ranking: str
     name: str
     figures: dict[str, float]
 
 
-class Health(Struct, frozen=True, kw_only=True):
-    """How linkmend fares at this moment."""
+class HealthReport(Struct, frozen=True, kw_only=True):
+    """The state of linkmend at this moment."""
 
-    line: LineState
+    line: ConnectivityState
+    last_reply_s: int | None
+    """Seconds since a site last answered; None before the first answer."""
     started_at: datetime
     parent: str
     archives: list[ArchiveHealth]
@@ -95,8 +99,8 @@ class Health(Struct, frozen=True, kw_only=True):
     held_pages: int
     model: ModelHealth
     rules_fault: str
-    workers: list[Worker]
-    problems: list[Logged]
+    workers: list[WorkerHealth]
+    problems: list[LoggedProblem]
 
 
 async def health_of(
@@ -107,14 +111,16 @@ async def health_of(
     mementos: MementoClient,
     held_pages: int,
     rules_fault: str,
-) -> Health:
-    """Raises StoreError when the cache's disk fails."""
+) -> HealthReport:
+    """Build the report. Raises StoreError when the disk of the cache fails."""
     counted = await asyncio.to_thread(sources.snapshot)
-    return Health(
-        line=line_state(sources.line, offline=settings.proxy.offline),
+    since_reply_s = sources.connectivity.since_reply_s(time.monotonic())
+    return HealthReport(
+        line=connectivity_state(sources.connectivity, offline=settings.proxy.offline),
+        last_reply_s=None if since_reply_s is None else int(since_reply_s),
         started_at=sources.started_at,
         parent=settings.proxy.parent,
-        archives=await _archives(mementos, asked=settings.archives.enabled and not settings.proxy.offline),
+        archives=await _archives(mementos, enabled=settings.archives.enabled and not settings.proxy.offline),
         cache=CacheHealth(
             hit_ratio=counted.hit_ratio,
             saved_bytes=counted.cache_bytes,
@@ -135,15 +141,17 @@ async def health_of(
     )
 
 
-def line_state(line: Line, *, offline: bool) -> LineState:
-    return "offline" if offline else "up" if line.is_up() else "down"
+def connectivity_state(connectivity: Connectivity, *, offline: bool) -> ConnectivityState:
+    return "offline" if offline else "up" if connectivity.is_up() else "down"
 
 
-async def _archives(mementos: MementoClient, *, asked: bool) -> list[ArchiveHealth]:
+async def _archives(mementos: MementoClient, *, enabled: bool) -> list[ArchiveHealth]:
     now, found = time.time(), []
     for name, health in (await mementos.healths()).items():
         resting = health.rests_until > now
-        state: Literal["asked", "resting", "off"] = "off" if not asked else "resting" if resting else "asked"
+        state: Literal["asked", "resting", "off"] = (
+            "off" if not enabled else "resting" if resting else "asked"
+        )
         until = datetime.fromtimestamp(health.rests_until, UTC) if resting else None
         found.append(ArchiveHealth(name=name, state=state, failures=health.failures, rests_until=until))
     return found
@@ -154,21 +162,21 @@ def _disk(data: Path) -> DiskHealth:
     return DiskHealth(free_bytes=free, full=free < FULL_BYTES)
 
 
-def _model(own: OwnModel, ranking: str) -> ModelHealth:
-    """The figures that the model's own file tells of; none for a ranking that was not learnt."""
+def _model(own: SchoolModel, ranking: str) -> ModelHealth:
+    """The figures in the model's own file; none for a ranking that was not learnt."""
     if ranking != "learned":
         return ModelHealth(ranking=ranking, name="", figures={})
     try:
         about = own.current().about
     except ModelMismatch as error:
         return ModelHealth(ranking="plain", name=str(error), figures={})
-    told = about.get("R@1")
-    figures = {str(name): float(value) for name, value in told.items()} if isinstance(told, dict) else {}
+    scores = about.get("R@1")
+    figures = {str(name): float(value) for name, value in scores.items()} if isinstance(scores, dict) else {}
     folders = about.get("folders")
     name = ", ".join(map(str, folders)) if isinstance(folders, list) else ""
     return ModelHealth(ranking=ranking, name=name, figures=figures)
 
 
-def model_beside(collection: Path) -> OwnModel:
-    """The school's own model in the folder of its collection, else the one that ships."""
-    return OwnModel(collection / NAME)
+def model_beside(collection: Path) -> SchoolModel:
+    """The school's own model in the folder of its collection, else the model that ships with linkmend."""
+    return SchoolModel(collection / NAME)

@@ -1,7 +1,7 @@
-"""What linkmend counts while it runs: plain numbers, so that counting costs nothing and processes can be added up.
+"""The metrics of the running linkmend: plain numbers, so that counting is cheap and processes can be added up.
 
-A process that serves readers counts in a `Metrics`; its `snapshot()` is a value that may be sent elsewhere, and
-`merged()` adds several. Only whoever is asked by a monitoring system turns one into Prometheus's text.
+Each process that serves users counts in a `Metrics`; its `snapshot()` is a value that can be sent to another
+process, and `merge_snapshots()` adds several. Only the metrics endpoint turns one into Prometheus's text format.
 """
 
 from bisect import bisect_left
@@ -16,12 +16,12 @@ from prometheus_client.registry import Collector
 
 REPAIR_BOUNDS_MS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 OUTCOMES = ("hit", "miss", "passed", "blocked", "error", "own")
-"""Answers by where they came from: the cache; a site, and kept or keepable; a site, past the cache; a rule or a
-limit; a failure; linkmend itself. Repaired ones are counted by kind besides."""
+"""Responses by source: the cache; a site, stored or storable; a site, bypassing the cache; a rule or a limit;
+a failure; linkmend itself. Repaired ones are also counted by kind."""
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
-    """All numbers of one moment; sums of processes are of the same form."""
+class MetricsSnapshot(Struct, frozen=True, kw_only=True):
+    """All numbers at one moment; sums over processes have the same form."""
 
     requests: dict[str, int] = {}
     repaired: dict[str, int] = {}
@@ -37,13 +37,13 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
     @property
     def hit_ratio(self) -> float | None:
-        """Of what could have come from the cache, what did; None before anything was asked."""
+        """The share of cacheable requests answered from the cache; None before the first request."""
         hits, misses = self.requests.get("hit", 0), self.requests.get("miss", 0)
         return hits / (hits + misses) if hits + misses else None
 
 
 class Metrics:
-    """The counters of one process. They are added to as attributes; `gauges` are asked when somebody looks."""
+    """The counters of one process. Callers add to the attributes; `gauges` are read for each snapshot."""
 
     __slots__ = (
         "_gauges",
@@ -81,15 +81,15 @@ class Metrics:
         lost_records: Callable[[], int] | None = None,
         open_connections: Callable[[], int] | None = None,
     ) -> None:
-        """Who knows a number that is not counted but looked up."""
+        """Register functions that return numbers which are looked up, not counted."""
         self._queues.update(queues or {})
         if lost_records is not None:
             self._gauges["lost_records"] = lost_records
         if open_connections is not None:
             self._gauges["open_connections"] = open_connections
 
-    def snapshot(self) -> Snapshot:
-        return Snapshot(
+    def snapshot(self) -> MetricsSnapshot:
+        return MetricsSnapshot(
             requests={name: getattr(self, name) for name in OUTCOMES},
             repaired=dict(self.repaired),
             cache_bytes=self.cache_bytes,
@@ -102,14 +102,14 @@ class Metrics:
         )
 
 
-def merged(snapshots: Iterable[Snapshot]) -> Snapshot:
-    """The sum of what several processes count."""
+def merge_snapshots(snapshots: Iterable[MetricsSnapshot]) -> MetricsSnapshot:
+    """The sum over several processes."""
     total: dict[str, Any] = {}
     for snapshot in snapshots:
         for name in snapshot.__struct_fields__:
             value = getattr(snapshot, name)
             total[name] = _sum(total[name], value) if name in total else value
-    return Snapshot(**total)
+    return MetricsSnapshot(**total)
 
 
 def _sum(one: Any, other: Any) -> Any:
@@ -121,7 +121,7 @@ def _sum(one: Any, other: Any) -> Any:
 
 
 def resident_bytes() -> int:
-    """Memory of this process; 0 where the system does not tell."""
+    """Memory of this process; 0 where the system does not report it."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):
@@ -129,42 +129,42 @@ def resident_bytes() -> int:
     return pages * 4096
 
 
-def exposition(snapshot: Snapshot) -> bytes:
-    """The numbers as Prometheus reads them."""
+def exposition(snapshot: MetricsSnapshot) -> bytes:
+    """The numbers in Prometheus's text format."""
     registry = CollectorRegistry()
     registry.register(_Families(snapshot))
     return generate_latest(registry)
 
 
 class _Families(Collector):
-    def __init__(self, snapshot: Snapshot) -> None:
+    def __init__(self, snapshot: MetricsSnapshot) -> None:
         self._snapshot = snapshot
 
     def collect(self) -> Iterable[Metric]:
         now = self._snapshot
-        yield _labelled(
-            CounterMetricFamily("linkmend_requests", "Answers by where they came from", labels=["outcome"]),
+        yield _add_labelled(
+            CounterMetricFamily("linkmend_requests", "Responses by where they came from", labels=["outcome"]),
             now.requests,
         )
-        yield _labelled(
-            CounterMetricFamily("linkmend_repaired", "Repair pages by kind of miss", labels=["kind"]),
+        yield _add_labelled(
+            CounterMetricFamily("linkmend_repaired", "Repair pages by kind of dead link", labels=["kind"]),
             now.repaired,
         )
         sent = CounterMetricFamily(
-            "linkmend_bytes", "Bytes of answers by where they came from", labels=["source"]
+            "linkmend_bytes", "Bytes of responses by where they came from", labels=["source"]
         )
-        yield _labelled(sent, {"cache": now.cache_bytes, "origin": now.origin_bytes})
+        yield _add_labelled(sent, {"cache": now.cache_bytes, "origin": now.origin_bytes})
         yield _repairs(now)
-        lost = "Misses that could not be written down"
+        lost = "Dead link log entries lost"
         yield CounterMetricFamily("linkmend_lost_records", lost, value=now.lost_records)
-        queues = GaugeMetricFamily("linkmend_queue_length", "What waits to be done", labels=["queue"])
-        yield _labelled(queues, now.queues)
-        connections = "Connections of readers"
+        queues = GaugeMetricFamily("linkmend_queue_length", "Length of each queue", labels=["queue"])
+        yield _add_labelled(queues, now.queues)
+        connections = "Open client connections"
         yield GaugeMetricFamily("linkmend_open_connections", connections, value=now.open_connections)
         yield GaugeMetricFamily("linkmend_resident_bytes", "Memory in use", value=now.resident_bytes)
 
 
-def _labelled(
+def _add_labelled(
     family: CounterMetricFamily | GaugeMetricFamily, values: Mapping[str, int]
 ) -> CounterMetricFamily | GaugeMetricFamily:
     for name, value in values.items():
@@ -172,8 +172,8 @@ def _labelled(
     return family
 
 
-def _repairs(now: Snapshot) -> HistogramMetricFamily:
-    """Prometheus wants seconds, and each bound with all below it."""
+def _repairs(now: MetricsSnapshot) -> HistogramMetricFamily:
+    """Prometheus wants seconds, and cumulative buckets."""
     buckets, total = [], 0
     for bound, count in zip(
         (*(str(ms / 1000) for ms in REPAIR_BOUNDS_MS), "+Inf"), now.repair_counts, strict=True
@@ -182,7 +182,7 @@ def _repairs(now: Snapshot) -> HistogramMetricFamily:
         buckets.append((bound, total))
     return HistogramMetricFamily(
         "linkmend_repair_seconds",
-        "Time that a repair page took",
+        "Time to build a repair page",
         buckets=buckets,
         sum_value=now.repair_ms / 1000,
     )

@@ -1,4 +1,4 @@
-"""The last warnings and errors, kept in memory for the desk beside being logged."""
+"""The last warnings and errors, kept in memory for the admin pages in addition to the log."""
 
 import logging
 from collections import deque
@@ -12,7 +12,7 @@ _KEPT = 100
 _MAX_TEXT = 500
 
 
-class Logged(Struct, frozen=True, kw_only=True):
+class LoggedProblem(Struct, frozen=True, kw_only=True):
     """One line of the log."""
 
     at: datetime
@@ -22,11 +22,11 @@ class Logged(Struct, frozen=True, kw_only=True):
 
 
 class RecentProblems(logging.Handler):
-    """Takes part in logging from warnings on; bounded, and never in anybody's way."""
+    """A logging handler for warnings and errors; bounded, and never blocks."""
 
     def __init__(self) -> None:
         super().__init__(logging.WARNING)
-        self._last: deque[Logged] = deque(maxlen=_KEPT)
+        self._last: deque[LoggedProblem] = deque(maxlen=_KEPT)
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -36,7 +36,7 @@ class RecentProblems(logging.Handler):
         if record.exc_info and record.exc_info[1] is not None:
             text = f"{text}: {record.exc_info[1]!r}"
         self._last.append(
-            Logged(
+            LoggedProblem(
                 at=datetime.fromtimestamp(record.created, UTC),
                 level=record.levelname.lower(),
                 source=record.name[:100],
@@ -44,17 +44,17 @@ class RecentProblems(logging.Handler):
             )
         )
 
-    def take(self) -> tuple[Logged, ...]:
-        """The oldest first; from now on they are somebody else's to keep."""
+    def take(self) -> tuple[LoggedProblem, ...]:
+        """Remove and return the problems, oldest first."""
         taken = []
         while self._last:
             taken.append(self._last.popleft())
         return tuple(taken)
 
-    def hear(self, problem: Logged) -> None:
-        """Keep what another process has logged."""
+    def add(self, problem: LoggedProblem) -> None:
+        """Add a problem that another process has logged."""
         self._last.append(problem)
 
-    def latest(self) -> tuple[Logged, ...]:
+    def latest(self) -> tuple[LoggedProblem, ...]:
         """The newest first."""
         return tuple(self._last)[::-1]

@@ -1,1 +1,4 @@
-"""What people see: templates, texts in seven languages, and the pages made of them (pure)."""
+"""The pages that users see: templates, texts in seven languages, functions that render them (pure).
+
+Read `repairpage` first.
+"""

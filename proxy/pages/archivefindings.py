@@ -1,11 +1,11 @@
-"""What is known of the archived versions of a lost page: a value for pages to show and machines to read (pure)."""
+"""What is known about the archived versions of a lost page: a value for pages and for the JSON response (pure)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from proxy.pages.display import clean, link_target
 from repair.memento.datetimes import as_timestamp
-from repair.memento.model import Copy, Memento, TimeMap
+from repair.memento.model import Memento, MementoCopy, TimeMap
 from repair.model import Alternative, BrokenLink
 from repair.newversion import Suggestion
 
@@ -13,18 +13,18 @@ _MAX_JSON = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """What is known of the archived versions of a lost page so far.
+class ArchiveFindings:
+    """What is known so far about the archived versions of a lost page.
 
-    `taken` is the copy of which title and keywords are; `titles` what the last mementos were called, "" where that is
-    not known, and whether it says nothing; `held` the held pages that suggestions find, by their kind; `version` and
-    `finished` as in `repair.memento.following`.
+    `taken` is the copy whose title and keywords are used; `titles` are the titles of the last mementos, "" where
+    unknown, and whether the title is meaningless; `held` are the saved pages that suggestions find, by kind;
+    `version` and `finished` as in `repair.memento.progress`.
     """
 
     link: BrokenLink
     found: TimeMap
-    best: Copy | None = None
-    taken: Copy | None = None
+    best: MementoCopy | None = None
+    taken: MementoCopy | None = None
     titles: tuple[tuple[Memento, str, bool], ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     held: Mapping[str, tuple[Alternative, ...]] = field(default_factory=dict)
@@ -33,8 +33,8 @@ class Findings:
     offline: bool = False
 
 
-def as_json(findings: Findings) -> dict[str, object]:
-    """What is remembered of archived versions, for machines; the latest hundred are listed."""
+def as_json(findings: ArchiveFindings) -> dict[str, object]:
+    """What is known about archived versions, for machines; lists the latest hundred."""
     best = findings.best
     mementos = [each for each in findings.found.mementos if link_target(each.url)]
     return {
@@ -48,8 +48,8 @@ def as_json(findings: Findings) -> dict[str, object]:
     }
 
 
-def lighter(findings: Findings) -> Findings:
-    """The findings without what no page shows: bodies and texts of copies, and mementos a second time."""
+def lighter(findings: ArchiveFindings) -> ArchiveFindings:
+    """The findings without what no page shows: bodies and texts of copies, and duplicate mementos."""
     answers = tuple(replace(answer, mementos=()) for answer in findings.found.answers)
     return replace(
         findings,
@@ -59,7 +59,7 @@ def lighter(findings: Findings) -> Findings:
     )
 
 
-def _lighter(copy: Copy | None) -> Copy | None:
+def _lighter(copy: MementoCopy | None) -> MementoCopy | None:
     if copy is None:
         return None
     document = replace(copy.document, text="", links=()) if copy.document else None
@@ -67,7 +67,7 @@ def _lighter(copy: Copy | None) -> Copy | None:
 
 
 def key_of(memento: Memento) -> str:
-    """How an address names a memento: its moment and its archive."""
+    """The name of a memento in an address: its time and its archive."""
     return f"{as_timestamp(memento.at)}-{memento.archive}"
 
 
@@ -80,5 +80,5 @@ def _as_json(memento: Memento) -> dict[str, object]:
     }
 
 
-def title_of(copy: Copy) -> str:
+def title_of(copy: MementoCopy) -> str:
     return copy.document.title if copy.document else ""

@@ -1,7 +1,7 @@
-"""What archives have of a missing page, fit to be shown: a section of the repair page, or a page of its own (pure).
+"""The archived versions of a missing page: a section of the repair page, or a page of its own (pure).
 
-The last good copy comes first, then the time graph and the list, then ways to the new version, then the expert's
-choices. Everything in it was written by strangers: titles, addresses, dates.
+The last good copy comes first, then the time graph and the list, then ways to the new version, then the expert
+options. Everything in it is untrusted: titles, addresses, dates.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,18 +10,18 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
-from proxy.archives.findings import Findings, key_of, title_of
-from proxy.pages.display import Address, address, clean, link_target
+from proxy.pages.archivefindings import ArchiveFindings, key_of, title_of
+from proxy.pages.display import DisplayAddress, address, clean, link_target
 from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage, html_page, html_part
 from proxy.pages.timegraph import within
 from proxy.pages.timelinks import linked_graph
-from proxy.pages.timeview import BACKLINKS, LEVELS, RADII, TERMS, TimeView, parameters
-from proxy.portal.helper import MEMENTOS_PATH, mementos_part_path, mementos_path
-from repair.memento.model import Copy, Memento, Outcome
+from proxy.portal.routes import MEMENTOS_PATH, mementos_part_path, mementos_path
+from proxy.portal.timeparameters import BACKLINKS, LEVELS, RADII, TERMS, TimeView, parameters
+from repair.memento.model import ArchiveOutcome, Memento, MementoCopy
 from repair.model import Alternative
 from repair.newversion import WEIGHTINGS, Suggestion
-from repair.urls import shortened
+from repair.text.urls import shorter_urls
 
 LATEST = 10
 """Mementos whose titles are shown, and from which an expert may choose."""
@@ -34,7 +34,9 @@ _TEMPLATE_WORDS = "{searchTerms}"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArchiveContext:
-    """For whom it is shown; `search_template` is an outside search engine's (OpenSearch), "" for none."""
+    """Whom the page is for; `search_template` is the template of an outside search engine (OpenSearch), "" for
+    none.
+    """
 
     texts: Catalogue
     miss_id: str
@@ -44,8 +46,8 @@ class ArchiveContext:
     portal: bool = True
 
 
-def archive_page(findings: Findings, context: ArchiveContext) -> RenderedPage:
-    """The page of its own, for readers without scripts and for those who look closer."""
+def archive_page(findings: ArchiveFindings, context: ArchiveContext) -> RenderedPage:
+    """The page of its own, for users without scripts and those who want details."""
     lost = findings.link.url
     return html_page(
         "archive.html.jinja",
@@ -53,22 +55,29 @@ def archive_page(findings: Findings, context: ArchiveContext) -> RenderedPage:
         portal=context.portal,
         lost=address(lost),
         live=link_target(lost) or "",
-        archive=shown(findings, context, alone=True),
+        archive=template_values(findings, context, alone=True),
     )
 
 
-def archive_part(findings: Findings, context: ArchiveContext) -> RenderedPage:
-    """The section that the script of a page of ours puts in the place of what it had before."""
-    return html_part("archivepart.html.jinja", context.texts, archive=shown(findings, context))
+def archive_part(findings: ArchiveFindings, context: ArchiveContext) -> RenderedPage:
+    """The section that the script of our page replaces its old section with."""
+    return html_part("archivepart.html.jinja", context.texts, archive=template_values(findings, context))
 
 
-def shown(findings: Findings, context: ArchiveContext, *, alone: bool = False) -> Mapping[str, Any]:
-    """What the templates show."""
+def template_values(
+    findings: ArchiveFindings, context: ArchiveContext, *, alone: bool = False
+) -> Mapping[str, Any]:
+    """The template variables."""
     view, texts = context.view, context.texts
     chosen = within(findings.found.mementos, view)
     limit = _LISTED_ON_ITS_OWN if alone or view != TimeView() else _LISTED
     listed = [_memento(each, texts) for each in reversed(chosen[-limit:]) if link_target(each.url)]
     waiting = not findings.finished
+    silent = [
+        each
+        for each in findings.found.answers
+        if each.outcome not in (ArchiveOutcome.ANSWERED, ArchiveOutcome.NOTHING)
+    ]
     return {
         "miss": context.miss_id,
         "view": view,
@@ -86,15 +95,12 @@ def shown(findings: Findings, context: ArchiveContext, *, alone: bool = False) -
         if len(listed) < len(chosen) and not alone
         else "",
         "listed": listed,
-        "silent": sorted(
-            clean(answer.archive, 60)
-            for answer in findings.found.answers
-            if answer.outcome not in (Outcome.ANSWERED, Outcome.NOTHING)
-        ),
+        "silent": sorted(clean(answer.archive, 60) for answer in silent),
+        "unanswered": bool(silent) and len(silent) == len(findings.found.answers),
         "suggestions": [
             _suggestion(each, findings.held.get(each.kind, ()), context) for each in findings.suggestions
         ],
-        "shortened": _shortened(findings.link.url),
+        "shortened": _shorter_addresses(findings.link.url),
         "expert": _expert(findings, context),
     }
 
@@ -109,7 +115,7 @@ def _memento(memento: Memento, texts: Catalogue) -> dict[str, Any]:
     }
 
 
-def _copy(copy: Copy | None, texts: Catalogue) -> dict[str, Any] | None:
+def _copy(copy: MementoCopy | None, texts: Catalogue) -> dict[str, Any] | None:
     if copy is None or not link_target(copy.memento.url):
         return None
     return {**_memento(copy.memento, texts), "title": clean(title_of(copy), _MAX_TITLE)}
@@ -133,12 +139,12 @@ def _suggestion(
     }
 
 
-def _shortened(url: str) -> list[dict[str, str | Address]]:
-    targets = [target for each in shortened(url) if (target := link_target(each))]
+def _shorter_addresses(url: str) -> list[dict[str, str | DisplayAddress]]:
+    targets = [target for each in shorter_urls(url) if (target := link_target(each))]
     return [{"url": target, "address": address(target)} for target in targets[:_MAX_SHORTENED]]
 
 
-def _expert(findings: Findings, context: ArchiveContext) -> dict[str, Any]:
+def _expert(findings: ArchiveFindings, context: ArchiveContext) -> dict[str, Any]:
     view, texts = context.view, context.texts
     taken = findings.taken.memento if findings.taken else None
     latest = [

@@ -1,8 +1,8 @@
-"""The note on a site's own page that tells a reader from which missing address a rule has led there (pure).
+"""The note on a site's own page that says from which missing address a rule has redirected the user (pure).
 
-It is plain HTML without script, right after `<body>`, with a stylesheet of the same origin: where a site's policy
-forbids that, the note is plain but there. Its text is ASCII with character references, so that it reads right in
-whatever encoding the page has.
+It is plain HTML without script, right after `<body>`, with a stylesheet of the same origin: where the site's policy
+forbids that, the note is there without style. Its text is ASCII with character references, so it is correct in any
+encoding of the page.
 """
 
 import re
@@ -11,19 +11,19 @@ from markupsafe import Markup
 
 from proxy.pages.display import address, link_target
 from proxy.pages.language import Catalogue
-from proxy.portal.helper import PREFIX
+from proxy.portal.routes import PREFIX
 
 STYLE = f"{PREFIX}static/banner.css"
-_LOOKED_THROUGH = 256 * 1024
-_UNREAD = (b"script", b"style", b"title", b"textarea", b"template", b"noscript", b"xmp", b"iframe")
-"""Elements whose content is no markup of the page: what looks like a body tag in there is none."""
-_BEGINNING = re.compile(rb"<(?:(!--)|([a-z]+)(?=[\s/>]))")
+_MAX_SCANNED = 256 * 1024
+_RAW_TEXT = (b"script", b"style", b"title", b"textarea", b"template", b"noscript", b"xmp", b"iframe")
+"""Elements whose content is not markup: what looks like a body tag in there is none."""
+_TAG_START = re.compile(rb"<(?:(!--)|([a-z]+)(?=[\s/>]))")
 _TAG_END = re.compile(rb"[>\"']")
-_WIDE = re.compile(r"(?i)charset\s*=\s*[\"']?\s*(utf-?16|utf-?32|ucs-?2|utf-?7)")
+_WIDE_CHARSET = re.compile(r"(?i)charset\s*=\s*[\"']?\s*(utf-?16|utf-?32|ucs-?2|utf-?7)")
 
 
 def banner(missed: str, texts: Catalogue) -> bytes:
-    """The note itself: the missing address, and a link to it, which shows the list the next time."""
+    """The note itself: the missing address, and a link to it, which shows the list of alternatives the next time."""
     shown = address(missed)
     name = Markup('<bdi dir="ltr" translate="no">{}</bdi>').format(shown.host + shown.path)
     target = link_target(missed)
@@ -42,25 +42,25 @@ def banner(missed: str, texts: Catalogue) -> bytes:
 
 
 def with_banner(body: bytes, content_type: str, note: bytes) -> bytes | None:
-    """The page with the note in it; None for one in which plain bytes cannot stand."""
-    if _WIDE.search(content_type) or body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in body[:200]:
+    """The page with the note inserted; None for an encoding into which plain bytes cannot be inserted."""
+    if _WIDE_CHARSET.search(content_type) or body[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in body[:200]:
         return None
-    at = _after_body_tag(body[:_LOOKED_THROUGH].lower())
-    # Where there is no such tag, the parser puts what stands at the end into the body all the same.
+    at = _after_body_tag(body[:_MAX_SCANNED].lower())
+    # Without such a tag, the HTML parser puts what follows the document into the body anyway.
     return body + note if at is None else body[:at] + note + body[at:]
 
 
 def _after_body_tag(page: bytes) -> int | None:
-    """Where the content of the body begins; every step goes on, or gives up, so that no page takes long."""
+    """Where the content of the body begins. Every step advances or gives up, so no page takes long."""
     at = 0
-    while (begun := _BEGINNING.search(page, at)) is not None:
+    while (begun := _TAG_START.search(page, at)) is not None:
         comment, name = begun.groups()
         if name == b"body":
             return _after_tag(page, begun.end())
         end = begun.end()
         if comment:
             end = page.find(b"-->", end)
-        elif name in _UNREAD:
+        elif name in _RAW_TEXT:
             end = page.find(b"</" + name, end)
         if end == -1:
             return None

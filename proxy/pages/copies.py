@@ -1,7 +1,7 @@
-"""A held copy as a page of its own (pure): its links lead where they led, its scripts stay asleep.
+"""A saved copy as a page of its own (pure): its links work, its scripts do not run.
 
-The copy was written by any site at all and is shown under our address or under another site's. The sandbox takes
-its origin and its scripts away; with them goes `<meta http-equiv=refresh>`, which would carry the reader off.
+Any site may have written the copy, and we show it under our address or another site's. The sandbox takes away its
+origin and its scripts, and `<meta http-equiv=refresh>`, which would redirect the user.
 """
 
 import codecs
@@ -24,7 +24,7 @@ _POLICY = (
 _HEAD_CHARS = 100_000
 _CONTENT_TYPE = re.compile(r"[\w.+-]{1,60}/[\w.+-]{1,60}(;[\x20-\x7e]{0,200})?", re.ASCII)
 _HTML_TYPES = ("text/html", "application/xhtml+xml")
-# Bounded repeats: with open ones a page of nothing but "<head " would take minutes.
+# Bounded repeats: with unbounded ones a page of nothing but "<head " would take minutes.
 _PLACES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (r"<head(?:\s[^>]{0,500})?>", r"<html(?:\s[^>]{0,500})?>", r"<!doctype[^>]{0,500}>")
@@ -32,26 +32,26 @@ _PLACES = tuple(
 
 
 def copy_page(copy: HeldCopy, texts: Catalogue) -> RenderedPage:
-    """The copy with its base set to where it came from and a line that says it is a copy; other types as they are."""
+    """The copy with its base set to its original address and a line that says it is a copy; other types unchanged."""
     kind = copy.content_type if _CONTENT_TYPE.fullmatch(copy.content_type) else "text/html"
     media = kind.partition(";")[0].lower()
     headers: Headers = page_headers(texts.code, policy=_POLICY)
     if media not in _HTML_TYPES:
         aside = () if media.startswith("text/") else (("Content-Disposition", "attachment"),)
         return RenderedPage(status=200, headers=(("Content-Type", kind), *headers, *aside), body=copy.body)
-    kind, text, encoding = _decoded(kind, copy.body)
+    kind, text, encoding = _decode(kind, copy.body)
     marked = _with_base(text, copy.url)
     if media == "text/html":  # a line after </html> would break XHTML
         marked += _ascii(_banner(copy, texts))
-    # The language is the copy's own, which we do not know.
+    # The copy has a language of its own, which we do not know.
     headers = tuple((name, value) for name, value in headers if name != "Content-Language")
     return RenderedPage(
         status=200, headers=(("Content-Type", kind), *headers), body=marked.encode(encoding, "replace")
     )
 
 
-def _decoded(kind: str, body: bytes) -> tuple[str, str, str]:
-    """Text to insert ASCII into. All but UTF-16 can be handled byte for byte, whatever the encoding is."""
+def _decode(kind: str, body: bytes) -> tuple[str, str, str]:
+    """Decode into text that ASCII can be inserted into. All encodings but UTF-16 can be handled byte for byte."""
     little = body.startswith(codecs.BOM_UTF16_LE)
     if little or body.startswith(codecs.BOM_UTF16_BE) or "utf-16" in kind.lower():
         codec = "utf-16" if body[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-16-le"
@@ -64,7 +64,7 @@ def _with_base(text: str, url: str) -> str:
     if target is None:
         return text
     head = text[:_HEAD_CHARS]
-    # The first base counts, and a relative one counts from the original address: so ours goes first.
+    # The first base counts, and a relative one is resolved against the original address, so ours goes first.
     own = LexborHTMLParser(head).css_first("base[href]")
     href = (own.attributes.get("href") or "") if own else ""
     try:
@@ -85,7 +85,7 @@ def _place_for_base(head: str) -> int:
 
 
 def _without_comments(text: str) -> str:
-    """The text with comments blanked out, every other character where it was."""
+    """The text with comments blanked out and all other characters in place."""
     pieces: list[str] = []
     at = 0
     while (start := text.find("<!--", at)) >= 0 and (end := text.find("-->", start)) >= 0:
@@ -108,5 +108,5 @@ def _banner(copy: HeldCopy, texts: Catalogue) -> str:
 
 
 def _ascii(markup: str) -> str:
-    """Markup that means the same in whatever encoding the copy is in."""
+    """Markup that means the same in any encoding of the copy."""
     return markup.encode("ascii", "xmlcharrefreplace").decode("ascii")

@@ -1,7 +1,7 @@
-"""Text and addresses from outside made fit to be shown: nothing hidden, nothing endless, nothing that runs.
+"""Makes outside text and addresses safe to show: nothing hidden, nothing endless, nothing that runs.
 
-Titles, snippets and URLs are written by strangers. Escaping is the template's work; here goes what escaping leaves:
-control and bidirectional characters, towers of combining marks, schemes that are not the web, look-alike hosts.
+Strangers write titles, snippets and URLs. The templates escape them; this module handles what escaping leaves:
+control and bidirectional characters, stacks of combining marks, schemes that are not the web, look-alike hosts.
 """
 
 import re
@@ -21,18 +21,18 @@ _MAX_LABEL = 63  # RFC 1035 2.3.4
 _FORBIDDEN_IN_TARGET = re.compile(
     r"[\x00-\x20\x7f-\xa0\\\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
 )
-# Scripts that are written together, so that seeing them in one label is no alarm.
-_WRITTEN_TOGETHER = (
+# Scripts that are commonly mixed, so a label with both is not suspicious.
+_MIXED_SCRIPTS = (
     frozenset({"CJK", "HIRAGANA", "KATAKANA", "LATIN"}),
     frozenset({"CJK", "HANGUL", "LATIN"}),
 )
-# Scripts with whole words that look like Latin ones.
+# Scripts in which whole words look like Latin ones.
 _LIKE_LATIN = frozenset({"CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
-    """A URL for human eyes. `ascii_host` is the true name, given only where `host` could be mistaken for another."""
+class DisplayAddress:
+    """A readable URL. `ascii_host` is the real name, given only where `host` could be mistaken for another."""
 
     host: str
     path: str = ""
@@ -62,7 +62,7 @@ def clean_spans(spans: tuple[Span, ...], limit: int) -> tuple[Span, ...]:
 
 
 def _visible(text: str) -> str:
-    if text.isascii() and text.isprintable():  # nearly always in many languages: nothing in it to look at
+    if text.isascii() and text.isprintable():  # the usual case in many languages: nothing to clean
         return re.sub(" {2,}", " ", text)
     kept: list[str] = []
     marks = 0
@@ -82,13 +82,13 @@ def link_target(url: str) -> str | None:
     """The URL itself when it is safe to link to: http or https, a host, no credentials, no hidden characters."""
     if len(url) > MAX_TARGET or _FORBIDDEN_IN_TARGET.search(url):
         return None
-    parts = _split(url)
+    parts = _parse(url)
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
         return None
     return url
 
 
-def _split(url: str) -> SplitResult | None:
+def _parse(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
         _ = parts.port  # parsed only on access, and raises then
@@ -97,11 +97,11 @@ def _split(url: str) -> SplitResult | None:
     return parts
 
 
-def address(url: str, limit: int = 90) -> Address:
-    """The URL for human eyes: the host in its own script, the path decoded where that is readable text."""
-    parts = _split(url[: MAX_TARGET * 2])
+def address(url: str, limit: int = 90) -> DisplayAddress:
+    """A readable form of the URL: the host in its own script, the path decoded where that is readable text."""
+    parts = _parse(url[: MAX_TARGET * 2])
     if parts is None or not parts.hostname:
-        return Address(host=shorten(clean(url, MAX_TARGET), limit))
+        return DisplayAddress(host=shorten(clean(url, MAX_TARGET), limit))
     labels = parts.hostname.split(".")
     readable = [_readable_label(label) for label in labels]
     host = ".".join(readable) + (f":{parts.port}" if parts.port else "")
@@ -109,22 +109,22 @@ def address(url: str, limit: int = 90) -> Address:
     true_name = ".".join(_ascii_label(label) for label in labels) if doubtful else ""
     path = parts.path if parts.path != "/" else ""
     path += f"?{parts.query}" if parts.query else ""
-    return Address(
+    return DisplayAddress(
         host=shorten(clean(host, 300), limit),
-        path=shorten(clean(_decoded(path), MAX_TARGET), limit),
+        path=shorten(clean(_decode_path(path), MAX_TARGET), limit),
         ascii_host=shorten(clean(true_name, 300), limit),
     )
 
 
 def shorten(text: str, limit: int) -> str:
-    """The text with its middle left out: the beginning and the end of an address say most."""
+    """The text with its middle left out: the beginning and the end of an address matter most."""
     if len(text) <= limit:
         return text
     tail = limit // 3
     return f"{text[: limit - tail - 1]}…{text[-tail:]}"
 
 
-def _decoded(path: str) -> str:
+def _decode_path(path: str) -> str:
     readable = unquote(path, errors="replace")
     return path if "\ufffd" in readable else readable
 
@@ -150,4 +150,4 @@ def _could_mislead(label: str) -> bool:
     scripts = {unicodedata.name(char, "UNKNOWN").split()[0] for char in label if char.isalpha()}
     if scripts & _LIKE_LATIN:
         return True
-    return len(scripts) > 1 and not any(scripts <= together for together in _WRITTEN_TOGETHER)
+    return len(scripts) > 1 and not any(scripts <= together for together in _MIXED_SCRIPTS)

@@ -13,7 +13,7 @@ from markupsafe import Markup, escape
 ENGLISH = "en"
 LANGUAGES = ("en", "es", "fr", "pt", "ar", "sw", "hi")
 
-# A browser sends a handful of languages; a longer header is not from a reader.
+# A browser sends a handful of languages; a longer header is not from a user's browser.
 _MAX_HEADER = 1_000
 _MAX_RANGES = 30
 _RANGE = re.compile(
@@ -33,23 +33,23 @@ class Catalogue:
     texts: Mapping[str, str]
 
     def __call__(self, key: str, **values: object) -> Markup:
-        """The text as HTML, its placeholders filled with escaped values; Markup values go in as they are."""
+        """The text as HTML with escaped values in its placeholders; Markup values are inserted unchanged."""
         return escape(self.texts[key]).format(**values)
 
     def has(self, key: str) -> bool:
         return key in self.texts
 
     def date(self, moment: datetime) -> Markup:
-        """A day as people write it in this language: 3 May 2026."""
+        """A day as this language writes it: 3 May 2026."""
         return self("date", day=moment.day, month=self.months[moment.month - 1], year=moment.year)
 
     def number(self, value: int) -> str:
-        """Groups of three with a thin space, which no language takes for a decimal mark."""
+        """Groups of three with a thin space, which no language uses as a decimal mark."""
         return f"{value:,}".replace(",", _THIN_SPACE)
 
 
 def choose(accept_language: str | None) -> Catalogue:
-    """The catalogue the reader likes best; English when none of ours is wanted or the header makes no sense."""
+    """The catalogue that the user prefers; English when we lack their languages or the header is malformed."""
     wanted: dict[str, float] = {}
     for part in (accept_language or "")[:_MAX_HEADER].split(",")[:_MAX_RANGES]:
         match = _RANGE.fullmatch(part)
@@ -63,13 +63,13 @@ def choose(accept_language: str | None) -> Catalogue:
 @cache
 def catalogue(code: str) -> Catalogue:
     """One of LANGUAGES, read once; a text that a language lacks is taken from English."""
-    texts, months = _read(code)
+    texts, months = _read_catalogue(code)
     if code != ENGLISH:
         texts = {**catalogue(ENGLISH).texts, **texts}
     return Catalogue(code=code, name=texts["name"], direction=texts["direction"], months=months, texts=texts)
 
 
-def _read(code: str) -> tuple[dict[str, str], tuple[str, ...]]:
+def _read_catalogue(code: str) -> tuple[dict[str, str], tuple[str, ...]]:
     path = Path(__file__).parent / "locales" / f"{code}.toml"
     tree = tomllib.loads(path.read_text(encoding="utf-8"))
     months = tuple(str(month) for month in tree.pop("months"))

@@ -1,4 +1,4 @@
-"""The other pages people see: search, reading view, notes; and the plain error for sub-resources."""
+"""The other pages that users see: search, reading view, notes; and the plain error for sub-resources."""
 
 import re
 from collections.abc import Sequence
@@ -9,22 +9,22 @@ from proxy.pages.display import address, clean, link_target
 from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage, html_page, text_page
 from proxy.pages.repairpage import offer
-from proxy.portal.helper import copy_path
+from proxy.portal.routes import copy_path
 from repair.model import Alternative, HeldPage, MissKind
 
 _MAX_READING_CHARS = 100_000
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
 
 _PLAIN_WORDS = {
-    MissKind.NOT_FOUND: "the site has nothing at this address",
-    MissKind.GONE: "the site removed this for good",
-    MissKind.SOFT_404: "the site answered with a not-found notice",
+    MissKind.NOT_FOUND: "not found on the site",
+    MissKind.GONE: "the site removed it permanently",
+    MissKind.SOFT_404: "the site sent a 'not found' page (soft 404)",
     MissKind.UNREACHABLE: "the site cannot be reached",
-    MissKind.TIMEOUT: "the site did not answer in time",
+    MissKind.TIMEOUT: "the site did not respond in time",
     MissKind.TLS: "the secure connection to the site failed",
-    MissKind.SERVER_ERROR: "the site failed",
-    MissKind.OFFLINE: "there is no internet connection and this is not saved here",
-    MissKind.PARKED: "the address is parked",
+    MissKind.SERVER_ERROR: "the site has a server error",
+    MissKind.OFFLINE: "no internet connection, and no saved copy",
+    MissKind.PARKED: "the domain is parked",
 }
 
 _STATIC = {
@@ -37,7 +37,7 @@ _STATIC = {
 def search_page(
     query: str, results: Sequence[Alternative], texts: Catalogue, *, portal: bool = True
 ) -> RenderedPage:
-    """What a search over the held pages found, each with its saved copy; with an empty query the bare form."""
+    """The results of a search in the collection, each with its saved copy; with an empty query only the form."""
     offers = [
         replace(made, copy=copy_path(made.url) if result.held else "")
         for result in results
@@ -47,7 +47,7 @@ def search_page(
 
 
 def reading_page(page: HeldPage, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
-    """The words of a held page of which no copy was kept."""
+    """The text of a saved page of which no copy was kept."""
     lines = page.text[:_MAX_READING_CHARS].splitlines()
     return html_page(
         "reading.html.jinja",
@@ -63,21 +63,21 @@ def reading_page(page: HeldPage, texts: Catalogue, *, portal: bool = True) -> Re
 
 
 def missing_copy_page(url: str, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
-    """No copy of this page is held."""
+    """The page that says there is no saved copy."""
     return _note(
         "copy.missing", "copy.missing_note", texts, status=404, url=url, searchable=True, portal=portal
     )
 
 
 def refused_page(status: int, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
-    """The answer to `proxy.portal.helper.Refused`."""
+    """The response to `proxy.portal.routes.RefusedRoute`."""
     if status == 404:
         return _note("helper.unknown", "helper.unknown_note", texts, status=status, portal=portal)
     return _note("helper.refused", "helper.refused_note", texts, status=status, portal=portal)
 
 
 def out_of_reach_page(url: str, texts: Catalogue, *, person: bool, portal: bool = True) -> RenderedPage:
-    """The answer to a request for what `proxy.trust.reach` refuses: words for a person, a line for a program."""
+    """The response to a request that `proxy.reach.policy` refuses: a page for a person, a line for a program."""
     if person:
         return _note(
             "helper.out_of_reach",
@@ -117,7 +117,7 @@ def _note(
 
 
 def redirect(url: str) -> RenderedPage:
-    """See other; `url` is one of ours and already percent-encoded."""
+    """See Other (303); `url` is one of ours and already percent-encoded."""
     return RenderedPage(
         status=303,
         headers=(("Location", url), ("Cache-Control", "no-store"), ("Content-Length", "0")),
@@ -125,8 +125,8 @@ def redirect(url: str) -> RenderedPage:
     )
 
 
-def noted() -> RenderedPage:
-    """The answer to a ping: nothing to show."""
+def no_content() -> RenderedPage:
+    """The empty response to a ping."""
     return RenderedPage(status=204, headers=(("Cache-Control", "no-store"),), body=b"")
 
 
@@ -144,7 +144,7 @@ def static_page(name: str) -> RenderedPage | None:
 
 
 def plain_error(kind: MissKind, url: str, *, status: int, detail: str = "") -> RenderedPage:
-    """The short honest answer to a script, image or download; what reads it is a program or its author."""
+    """The short error for a script, image or download; only a program or its author reads it."""
     because = f" ({clean(detail, 200)})" if detail else ""
     text = f"linkmend: {_PLAIN_WORDS[kind]}{because}\n{status} {kind.value}: {clean(url, 500)}\n"
     return text_page(status, text, headers=(("Linkmend-Miss", kind.value),))

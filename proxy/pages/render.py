@@ -1,10 +1,10 @@
-"""Templates to answers: the headers and the policy that every page of ours for people goes out with.
+"""Templates to responses: the headers and the content security policy of all our pages for people.
 
-A page of ours shows what the collection holds, and it is shown under the address of the site that failed. A script of
-that site is then of the same origin as our page and could read it through a frame or `window.open`. So every
-page is sandboxed without `allow-same-origin`: its origin is opaque and no other page can look in. A browser sends
-no Referer from such a page, so clicks on it are cross-site navigations without one. Cross-Origin-Opener-Policy is
-left out: it adds nothing to the sandbox, and the HTML standard refuses a page that has both.
+Our pages show what is in the collection, under the address of the site that failed. A script of that site then has
+the same origin as our page and could read it through a frame or `window.open`. So every page is sandboxed without
+`allow-same-origin`: its origin is opaque and no other page can read it. A browser sends no Referer from such a
+page, so clicks on it are cross-site navigations without one. We send no Cross-Origin-Opener-Policy: it adds nothing
+to the sandbox, and the HTML standard refuses a page that has both.
 """
 
 import base64
@@ -17,13 +17,13 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from proxy.pages.language import Catalogue
-from proxy.portal.helper import PORTAL, PORTAL_HOST, SEARCH_PATH
+from proxy.portal.routes import PORTAL, PORTAL_HOST, SEARCH_PATH
 
 Headers = tuple[tuple[str, str], ...]
 
 _HERE = Path(__file__).parent
 NOTHING_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
-"""For what is no page: it loads and runs nothing."""
+"""For responses that are not pages: they load and run nothing."""
 _SANDBOX = "sandbox allow-forms allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads"
 
 _templates = Environment(
@@ -32,12 +32,13 @@ _templates = Environment(
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
-    auto_reload=False,  # they do not change while we run, and to look each time costs as much as some of them
+    # they do not change while we run, and checking each time costs as much as rendering some of them
+    auto_reload=False,
 )
 
 
 def breakable(path: str) -> Markup:
-    """A path that may go on to the next line after a slash, rather than in the middle of a word."""
+    """A path that may break after a slash, rather than in the middle of a word."""
     return Markup("/<wbr>").join(path.split("/"))
 
 
@@ -46,7 +47,7 @@ _templates.filters["breakable"] = breakable
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedPage:
-    """An answer ready to be sent; Content-Length is left to whoever sends it."""
+    """A response ready to be sent; the sender adds Content-Length."""
 
     status: int
     headers: Headers
@@ -64,8 +65,9 @@ def html_page(
     images: str = "",
     **values: object,
 ) -> RenderedPage:
-    """A template filled in. `portal` says whether http://linkmend.internal/ can be reached from where it is read,
-    `images` an origin that its pictures may come from."""
+    """Render a template. `portal` says whether the client can reach http://linkmend.internal/, `images` is an
+    origin that its pictures may come from.
+    """
     body = _templates.get_template(template).render(
         t=texts,
         status=status,
@@ -84,7 +86,7 @@ def html_page(
 
 
 def html_part(template: str, texts: Catalogue, **values: object) -> RenderedPage:
-    """A piece of a page for the script of our pages, which asks from inside the sandbox: its origin is `null`."""
+    """A fragment for the script of our pages, which requests it from inside the sandbox: its origin is `null`."""
     body = _templates.get_template(template).render(t=texts, search_action=SEARCH_PATH, **values)
     return RenderedPage(
         status=200,
@@ -98,7 +100,7 @@ def html_part(template: str, texts: Catalogue, **values: object) -> RenderedPage
 
 
 def text_page(status: int, text: str, *, headers: Headers = ()) -> RenderedPage:
-    """Plain words, for a program or its author."""
+    """Plain text, for a program or its author."""
     kind: Headers = (("Content-Type", "text/plain; charset=utf-8"),)
     return RenderedPage(
         status=status,
@@ -108,7 +110,7 @@ def text_page(status: int, text: str, *, headers: Headers = ()) -> RenderedPage:
 
 
 def page_headers(language: str, *, policy: str) -> Headers:
-    """What all our answers to people carry, besides their type."""
+    """The headers of all our pages for people, besides the content type."""
     return (
         ("Content-Language", language),
         ("Cache-Control", "no-store"),
@@ -127,7 +129,7 @@ def _policy(framable: bool, images: str) -> str:
         f"script-src '{_hash(_SCRIPT)}'",
         f"img-src data: {images}".strip(),
         "connect-src 'self'",
-        # Browsers apply form-action to redirects too, and a search is sent to the portal.
+        # Browsers apply form-action to redirects too, and a search is redirected to the portal.
         f"form-action 'self' {PORTAL} https://{PORTAL_HOST}",
         "base-uri 'none'",
         _SANDBOX,
@@ -140,7 +142,7 @@ def _hash(text: str) -> str:
 
 
 def _static(name: str) -> Markup:
-    # Ours, not from outside: goes into the page unescaped, and its hash into the policy.
+    # Our own file, not untrusted: it goes into the page unescaped, and its hash into the policy.
     return Markup((_HERE / "static" / name).read_text(encoding="utf-8").strip())  # noqa: S704
 
 

@@ -1,9 +1,8 @@
 """RankedAlternatives to the repair page, as HTML for people or JSON for machines (pure).
 
-The contract with scripts: `<ol id="alternatives">`, each `<li data-url data-source>`, its first link the target.
-So links lead straight to their targets, and what a user clicked on is told to us on the side: by `ping`, or by a
-beacon where a browser has no `ping`. In a frame it is not told: the site around it may have the user click on what
-they do not see.
+The contract with scripts: `<ol id="alternatives">`, each `<li data-url data-source>`, its first link the target. So
+links lead straight to their targets, and the browser reports a click separately: by `ping`, or by a beacon where it
+has no `ping`. In a frame it reports nothing: the site around it may trick the user into clicking.
 """
 
 import json
@@ -11,18 +10,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from proxy.archives.findings import Findings
-from proxy.archives.findings import as_json as mementos_as_json
 from proxy.pages import archivepage
+from proxy.pages.archivefindings import ArchiveFindings
+from proxy.pages.archivefindings import as_json as mementos_as_json
 from proxy.pages.archivepage import ArchiveContext
-from proxy.pages.display import Address, address, clean, clean_spans, link_target
+from proxy.pages.display import DisplayAddress, address, clean, clean_spans, link_target
 from proxy.pages.language import Catalogue, catalogue
 from proxy.pages.render import NOTHING_POLICY, Headers, RenderedPage, html_page, page_headers
-from proxy.portal.helper import anyway_path, chose_path, copy_path
-from repair.experience import is_as_good
+from proxy.portal.routes import anyway_path, chose_path, copy_path
+from repair.collection.pins import REASON
+from repair.knowntargets import TargetKind
 from repair.model import Alternative, BrokenLink, RankedAlternatives, Span
-from repair.pins import REASON
-from repair.pointers import Kind
+from repair.ranking.preference import is_as_good
 
 MAX_BYTES = 60_000
 SHOWN_FIRST = 3
@@ -38,15 +37,15 @@ _SOURCES = ("copy", "local", "archive", "shared")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageContext:
-    """What the page depends on besides what was found, as plain values: it may be drawn in another process.
+class RepairPageContext:
+    """What the page depends on besides the alternatives, as plain values: another process may render it.
 
-    `language` is that of the page, `status` the one to answer with, `error_detail` a short word for technical readers
-    (RFC 9209 error type), `fault` what is wrong with the site's certificate (`proxy.failures.Failure`);
+    `language` is that of the page, `status` the status to answer with, `error_detail` a short word for technical
+    users (RFC 9209 error type), `fault` what is wrong with the site's certificate (`proxy.failures.Failure`);
     `miss_id` ties clicks to the miss log, empty for none; `portal` as in `render.html_page`; `anyway` when the page
-    that was taken for missing can be shown all the same; `findings` are what is known of archived versions, None
-    where archives may not be asked; `search_template` as in `archivepage.ArchiveContext`; `framed` when the page is
-    shown in a frame of another; `at_portal` when it does not stand under the address that is missing.
+    that was taken for missing can still be shown; `findings` is what is known about archived versions, None where
+    archives may not be queried; `search_template` as in `archivepage.ArchiveContext`; `framed` when the page is
+    shown in a frame of another; `at_portal` when its address is at the portal, not the missing one.
     """
 
     language: str
@@ -58,7 +57,7 @@ class PageContext:
     fault: str = ""
     portal: bool = True
     anyway: bool = False
-    findings: Findings | None = None
+    findings: ArchiveFindings | None = None
     search_template: str = ""
     framed: bool = False
     at_portal: bool = False
@@ -69,12 +68,12 @@ class PageContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Offer:
-    """An alternative as the template shows it: everything cleaned, `ping`, `copy` and `reasons` possibly empty."""
+class OfferedPage:
+    """An alternative as the template shows it: everything cleaned; `ping`, `copy` and `reasons` may be empty."""
 
     url: str
     title: str
-    address: Address
+    address: DisplayAddress
     source: str = "local"
     snippet: tuple[Span, ...] = ()
     reasons: tuple[str, ...] = ()
@@ -85,24 +84,25 @@ class Offer:
     online: bool = False
 
 
-def render(found: RankedAlternatives, context: PageContext) -> RenderedPage:
-    """The repair page in the form the client asked for. Alternatives without a safe http(s) URL are left out."""
+def render(found: RankedAlternatives, context: RepairPageContext) -> RenderedPage:
+    """The repair page in the form that the client accepts. Alternatives without a safe http(s) URL are left out."""
     miss: Headers = (("Linkmend-Miss", found.link.kind.value),)
     if context.as_json:
         return _json_page(found, context, miss)
     offers = _offers(found, context)
     page = _html_page(found, context, offers, miss)
-    # Only markup-heavy hostile URLs get here; fewer alternatives are better than a page a slow line chokes on.
+    # Only hostile URLs full of markup get here; fewer alternatives are better than a page too large for a slow
+    # connection.
     while len(page.body) > MAX_BYTES and offers:
         offers = offers[:-1]
         page = _html_page(found, context, offers, miss)
     return page
 
 
-def numbered(found: RankedAlternatives) -> tuple[tuple[int, Alternative], ...]:
-    """All that is offered, with the number under which a choice is told: 0 the held copy, n the nth alternative.
+def number_offers(found: RankedAlternatives) -> tuple[tuple[int, Alternative], ...]:
+    """All offered pages with the numbers under which choices are reported: 0 the saved copy, n the nth alternative.
 
-    The held copy comes first, unless an admin has pinned another page.
+    The saved copy comes first, unless an admin has pinned another page.
     """
     ranked = tuple(
         (number, alternative)
@@ -128,13 +128,13 @@ def numbered(found: RankedAlternatives) -> tuple[tuple[int, Alternative], ...]:
 
 
 def auto_follow_target(found: RankedAlternatives, least: float | None) -> str | None:
-    """Where to lead a user without asking: the first that is offered, when its confidence is at least this.
+    """The target of an auto-redirect: the first offered page, when its confidence is at least `least`.
 
-    Nobody is led where only other users' choices decided which of several pages comes first.
+    There is no auto-redirect where only other users' choices decided which of several pages comes first.
     """
     if least is None:
         return None
-    for number, alternative in numbered(found):
+    for number, alternative in number_offers(found):
         target = link_target(alternative.url)
         if target is None:
             continue
@@ -145,8 +145,8 @@ def auto_follow_target(found: RankedAlternatives, least: float | None) -> str | 
 
 
 def _was_preferred(alternative: Alternative, found: RankedAlternatives) -> bool:
-    """Whether other users' choices put a page before one that the text supports as much."""
-    return Kind.SHARED.value in alternative.reasons and any(
+    """Whether other users' choices put a page before one with equal text similarity."""
+    return TargetKind.SHARED.value in alternative.reasons and any(
         is_as_good(other, alternative) for other in found.alternatives if other.url != alternative.url
     )
 
@@ -155,26 +155,26 @@ def _is_copy(alternative: Alternative, link: BrokenLink) -> bool:
     return alternative.source == "copy" or (alternative.held and alternative.url == link.url)
 
 
-def offer(alternative: Alternative, texts: Catalogue) -> Offer | None:
-    """An alternative made fit to be shown; None when its URL may not become a link."""
+def offer(alternative: Alternative, texts: Catalogue) -> OfferedPage | None:
+    """An alternative made safe to show; None when its URL may not become a link."""
     target = link_target(alternative.url)
     if target is None:
         return None
-    shown = address(target)
-    return Offer(
+    template_values = address(target)
+    return OfferedPage(
         url=target,
-        title=clean(alternative.title, _MAX_TITLE) or shown.host + shown.path,
-        address=shown,
+        title=clean(alternative.title, _MAX_TITLE) or template_values.host + template_values.path,
+        address=template_values,
         source=alternative.source if alternative.source in _SOURCES else "local",
         snippet=clean_spans(alternative.snippet, _MAX_SNIPPET),
         reasons=tuple(code for code in alternative.reasons if texts.has(f"reason.{code}"))[:_MAX_REASONS],
     )
 
 
-def _offers(found: RankedAlternatives, context: PageContext) -> list[Offer]:
-    offers: list[Offer] = []
-    shown = 0
-    for number, alternative in numbered(found):
+def _offers(found: RankedAlternatives, context: RepairPageContext) -> list[OfferedPage]:
+    offers: list[OfferedPage] = []
+    template_values = 0
+    for number, alternative in number_offers(found):
         made = offer(alternative, context.texts)
         if made is None:
             continue
@@ -186,13 +186,15 @@ def _offers(found: RankedAlternatives, context: PageContext) -> list[Offer]:
         best = not offers and alternative.confidence >= LIKELY
         copy = copy_path(made.url) if context.offline and alternative.held else ""
         online = context.offline and not alternative.held
-        offers.append(replace(made, best=best, copy=copy, online=online, later=shown >= SHOWN_FIRST))
-        shown += 1
+        offers.append(
+            replace(made, best=best, copy=copy, online=online, later=template_values >= SHOWN_FIRST)
+        )
+        template_values += 1
     return offers
 
 
 def _html_page(
-    found: RankedAlternatives, context: PageContext, offers: list[Offer], miss: Headers
+    found: RankedAlternatives, context: RepairPageContext, offers: list[OfferedPage], miss: Headers
 ) -> RenderedPage:
     shorter = [
         (target, address(target))
@@ -204,7 +206,7 @@ def _html_page(
         context.texts,
         status=context.status,
         headers=miss,
-        # A missing page may have its place in a frame, and the explanation belongs in that place.
+        # A missing page may be inside a frame, and the explanation belongs there too.
         framable=True,
         portal=context.portal,
         kind=found.link.kind.value,
@@ -215,7 +217,10 @@ def _html_page(
         later=sum(item.later for item in offers),
         copy_date=context.texts.date(found.copy_at) if found.copy_at else "",
         query=clean(found.query, 200),
-        shortened=[{"url": target, "address": shown} for target, shown in shorter[:_MAX_SHORTENED]],
+        shortened=[
+            {"url": target, "address": template_values}
+            for target, template_values in shorter[:_MAX_SHORTENED]
+        ],
         offline=context.offline,
         error_detail=clean(context.error_detail, 200),
         fault=context.fault if context.texts.has(f"fault.{context.fault}") else "",
@@ -223,7 +228,7 @@ def _html_page(
     )
 
 
-def _archive(context: PageContext) -> Mapping[str, object] | None:
+def _archive(context: RepairPageContext) -> Mapping[str, object] | None:
     if context.findings is None or not context.miss_id:
         return None
     about = ArchiveContext(
@@ -232,10 +237,10 @@ def _archive(context: PageContext) -> Mapping[str, object] | None:
         now=datetime.now(UTC),
         search_template=context.search_template,
     )
-    return archivepage.shown(context.findings, about)
+    return archivepage.template_values(context.findings, about)
 
 
-def _json_page(found: RankedAlternatives, context: PageContext, miss: Headers) -> RenderedPage:
+def _json_page(found: RankedAlternatives, context: RepairPageContext, miss: Headers) -> RenderedPage:
     return RenderedPage(
         status=context.status,
         headers=(
@@ -247,14 +252,14 @@ def _json_page(found: RankedAlternatives, context: PageContext, miss: Headers) -
     )
 
 
-def as_json(found: RankedAlternatives, findings: Findings | None = None) -> dict[str, object]:
-    """The answer for machines, under the names of the contract; `linkmend mend` prints the same."""
+def as_json(found: RankedAlternatives, findings: ArchiveFindings | None = None) -> dict[str, object]:
+    """The response for machines, with the names of the contract; `linkmend mend` prints the same."""
     return {
         "url": found.link.url,
         "kind": found.link.kind.value,
         "source_page": found.link.source_url,
         "queries": dict(found.queries),
-        "alternatives": [_as_json(item) for _, item in numbered(found) if link_target(item.url)],
+        "alternatives": [_as_json(item) for _, item in number_offers(found) if link_target(item.url)],
         "mementos": mementos_as_json(findings) if findings else {},
         "keywords": list(found.keywords),
     }

@@ -1,4 +1,4 @@
-"""What a reader gets where an admin's rule answers instead of the site: a page that says so, or another address."""
+"""The pages for requests that an admin's rule answers instead of the site: a block page or a redirect."""
 
 from proxy.pages.display import address, clean
 from proxy.pages.language import Catalogue
@@ -8,7 +8,7 @@ _MAX_REASON = 500
 
 
 def blocked_page(url: str, reason: str, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
-    """For a person: the school does not show this, and why, if the admin wrote it down."""
+    """For a person: the school does not show this page, and why, if the admin wrote a reason."""
     return html_page(
         "block.html.jinja",
         texts,
@@ -21,12 +21,12 @@ def blocked_page(url: str, reason: str, texts: Catalogue, *, portal: bool = True
 
 
 def plain_block(url: str, reason: str) -> RenderedPage:
-    """For a program: the same in a line."""
+    """For a program: the same in one line."""
     because = f": {clean(reason, _MAX_REASON)}" if reason else ""
-    return text_page(403, f"linkmend: closed by a rule of the school{because}\n{clean(url, 500)}\n")
+    return text_page(403, f"linkmend: blocked by a rule of the school{because}\n{clean(url, 500)}\n")
 
 
-def led_elsewhere(url: str) -> RenderedPage:
+def rule_redirect(url: str) -> RenderedPage:
     """A temporary redirect; `url` is an http or https address, already encoded."""
     headers = (("Location", url), ("Cache-Control", "no-store"), ("Referrer-Policy", "no-referrer"))
     return RenderedPage(status=302, headers=headers, body=b"")

@@ -1,4 +1,4 @@
-"""http://linkmend.internal/: setting up a device, testing it, and what the proxy sees and keeps."""
+"""http://linkmend.internal/: setting up a device, testing it, and what the proxy sees and stores."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from proxy.pages.display import clean
 from proxy.pages.language import Catalogue
 from proxy.pages.render import NOTHING_POLICY, RenderedPage, html_page, page_headers
 from proxy.portal.devices import CertificateForm, platforms_for
-from proxy.portal.helper import PORTAL_HOST, PREFIX
 from proxy.portal.pac import pac_file
+from proxy.portal.routes import PORTAL_HOST, PREFIX
 from proxy.settings import Settings
 
 SECURE_PORTAL = f"https://{PORTAL_HOST}"
@@ -21,13 +21,13 @@ _FILES = {
     CertificateForm.PEM_CRT: ("linkmend-ca.crt", "application/x-x509-ca-cert"),
     CertificateForm.PROFILE: ("linkmend.mobileconfig", "application/x-apple-aspen-config"),
 }
-# What a browser loads to find out whether it trusts us: nothing to see, and nothing about anybody.
+# A browser loads this picture to find out whether it trusts our certificate; it contains nothing.
 _PICTURE = b'<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
-    """What people are told about how linkmend is set up here."""
+class PortalInfo:
+    """What the pages say about how linkmend is set up here."""
 
     retention_days: int
     harvest: bool
@@ -37,9 +37,9 @@ class Told:
     passed_through: Collection[str]
 
 
-def told_of(settings: Settings, passed_through: Collection[str]) -> Told:
-    """By the settings in force; `passed_through` are the entries of `proxy.trust.passthrough`."""
-    return Told(
+def portal_info_of(settings: Settings, passed_through: Collection[str]) -> PortalInfo:
+    """From the settings in force; `passed_through` are the entries of `proxy.reach.passthrough`."""
+    return PortalInfo(
         retention_days=settings.misses.retention_days,
         harvest=settings.harvest.enabled,
         archives=settings.archives.enabled,
@@ -51,7 +51,7 @@ def told_of(settings: Settings, passed_through: Collection[str]) -> Told:
 
 def portal_page(
     texts: Catalogue,
-    told: Told,
+    info: PortalInfo,
     *,
     held_pages: int,
     user_agent: str = "",
@@ -59,14 +59,16 @@ def portal_page(
     pac_url: str = "",
     portal: bool = True,
 ) -> RenderedPage:
-    """The start page; without `portal` it stands under the address of some site, and cannot be tested from there."""
+    """The start page. Without `portal` its address is on some site, and the certificate cannot be tested from
+    there.
+    """
     return html_page(
         "portal.html.jinja",
         texts,
         portal=portal,
         images=SECURE_PORTAL if portal else "",
         held=texts.number(held_pages),
-        days=texts.number(told.retention_days),
+        days=texts.number(info.retention_days),
         platforms=platforms_for(user_agent),
         files={form: name for form, (name, _) in _FILES.items()},
         prefix=PREFIX,
@@ -77,7 +79,7 @@ def portal_page(
 
 
 def trusted_page(texts: Catalogue) -> RenderedPage:
-    """Where a browser only arrives when it trusts us."""
+    """The page that a browser reaches only when it trusts our certificate."""
     return html_page("trusted.html.jinja", texts)
 
 
@@ -86,24 +88,24 @@ def trusted_picture() -> RenderedPage:
     return RenderedPage(status=200, headers=headers, body=_PICTURE)
 
 
-def privacy_page(texts: Catalogue, told: Told, *, portal: bool = True) -> RenderedPage:
-    """What the proxy sees and keeps, by the settings in force."""
-    sites = sorted(told.passed_through, key=lambda entry: entry.lstrip("."))
+def privacy_page(texts: Catalogue, info: PortalInfo, *, portal: bool = True) -> RenderedPage:
+    """What the proxy sees and stores, by the settings in force."""
+    sites = sorted(info.passed_through, key=lambda entry: entry.lstrip("."))
     return html_page(
         "privacy.html.jinja",
         texts,
         portal=portal,
-        days=texts.number(told.retention_days),
-        harvest=told.harvest,
-        archives=told.archives,
-        contact=clean(told.contact, _MAX_CONTACT),
+        days=texts.number(info.retention_days),
+        harvest=info.harvest,
+        archives=info.archives,
+        contact=clean(info.contact, _MAX_CONTACT),
         count=texts.number(len(sites)),
         sites=[entry.lstrip(".") for entry in sites[:_MAX_SHOWN_SITES]],
     )
 
 
 def certificate_page(body: bytes, form: CertificateForm) -> RenderedPage:
-    """The certificate authority in the form devices install it from."""
+    """The CA certificate in the format that devices install."""
     name, kind = _FILES[form]
     headers = (
         ("Content-Type", kind),
@@ -114,7 +116,7 @@ def certificate_page(body: bytes, form: CertificateForm) -> RenderedPage:
 
 
 def pac_page(host: str, port: int) -> RenderedPage:
-    """The file that tells browsers of the proxy at an address."""
+    """The PAC file for the proxy at an address."""
     headers = (
         ("Content-Type", "application/x-ns-proxy-autoconfig"),
         ("Cache-Control", "no-cache"),

@@ -1,7 +1,8 @@
-"""The time graph: mementos per year, per month of a year or per day of a month, each archive in its own tone (pure).
+"""The time graph: mementos per year, per month of a year or per day of a month, each archive in its own tone
+(pure).
 
-It is drawn as links in an inline SVG, so that it works by keyboard and without scripts; what it shows is also said in
-words. Dates come from outside: years that cannot be are left out.
+It is an inline SVG of links, so it works by keyboard and without scripts, and the page also says in words what it
+shows. Dates are untrusted: impossible years are left out.
 """
 
 from calendar import monthrange
@@ -10,12 +11,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from proxy.pages.timeview import TimeView
+from proxy.portal.timeparameters import TimeView
 from repair.memento.model import Memento
 
 WIDTH, HEIGHT = 600, 120
 TONES = 4
-"""Archives with a tone of their own, those with most mementos; the others share the last."""
+"""The number of archives with their own tone, those with most mementos; the others share the last."""
 _FIRST_YEAR = 1990
 _MAX_YEARS = 60
 _LABELS = 8
@@ -23,8 +24,8 @@ _GAP = 0.2  # of the width of a column
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
-    """What one archive adds to a bar."""
+class BarSegment:
+    """The part of a bar that one archive adds."""
 
     tone: int
     y: float
@@ -32,30 +33,30 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A year, a month or a day: how many mementos, of which archives, and where it is drawn; empty without any."""
+class TimeGraphBar:
+    """A year, a month or a day: the number of mementos, their archives, and the position of the bar; may be empty."""
 
     number: int
     total: int
     counts: tuple[tuple[str, int], ...]
     x: float
     width: float
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BarSegment, ...]
     labelled: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Graph:
-    """Bars of one `unit` (year, month or day) and the archives there are, by name, tone and number of mementos."""
+class TimeGraph:
+    """Bars of one `unit` (year, month or day), and the archives by name, tone and number of mementos."""
 
     unit: str
-    bars: tuple[Bar, ...]
+    bars: tuple[TimeGraphBar, ...]
     archives: tuple[tuple[str, int, int], ...]
     most: int
 
 
 def within(mementos: Iterable[Memento], view: TimeView) -> tuple[Memento, ...]:
-    """The mementos that a view is about."""
+    """The mementos that a view shows."""
     return tuple(
         each
         for each in mementos
@@ -65,7 +66,7 @@ def within(mementos: Iterable[Memento], view: TimeView) -> tuple[Memento, ...]:
     )
 
 
-def graph(mementos: Sequence[Memento], view: TimeView, now: datetime) -> Graph | None:
+def graph(mementos: Sequence[Memento], view: TimeView, now: datetime) -> TimeGraph | None:
     """The graph of a view; None when there is nothing to draw."""
     possible = [each for each in mementos if _FIRST_YEAR <= each.at.year <= now.year]
     tones = _tones(possible)
@@ -79,7 +80,7 @@ def graph(mementos: Sequence[Memento], view: TimeView, now: datetime) -> Graph |
     most = max(totals.values())
     column, every = WIDTH / len(numbers), -(-len(numbers) // _LABELS)
     bars = tuple(
-        Bar(
+        TimeGraphBar(
             number=number,
             total=totals[number],
             counts=tuple((name, counts[number, name]) for name in tones if counts[number, name]),
@@ -92,7 +93,7 @@ def graph(mementos: Sequence[Memento], view: TimeView, now: datetime) -> Graph |
     )
     per_archive = Counter(each.archive for each in possible)
     archives = tuple((name, tone, per_archive[name]) for name, tone in tones.items())
-    return Graph(unit=unit, bars=bars, archives=archives, most=most)
+    return TimeGraph(unit=unit, bars=bars, archives=archives, most=most)
 
 
 def _tones(mementos: Iterable[Memento]) -> dict[str, int]:
@@ -111,13 +112,13 @@ def _numbers(unit: str, present: list[int], view: TimeView) -> range:
     return range(max(min(present), last - _MAX_YEARS + 1), last + 1)
 
 
-def _pieces(counts: Iterable[tuple[int, int]], most: int) -> tuple[Piece, ...]:
-    """The parts of a bar from the ground up; even a single memento can be seen."""
-    pieces: list[Piece] = []
+def _pieces(counts: Iterable[tuple[int, int]], most: int) -> tuple[BarSegment, ...]:
+    """The segments of a bar from the bottom up; even a single memento is visible."""
+    pieces: list[BarSegment] = []
     top = float(HEIGHT)
     for tone, count in counts:
         if count:
             height = max(2.0, HEIGHT * count / most)
             top -= height
-            pieces.append(Piece(tone=tone, y=round(max(top, 0.0), 1), height=round(height, 1)))
+            pieces.append(BarSegment(tone=tone, y=round(max(top, 0.0), 1), height=round(height, 1)))
     return tuple(pieces)

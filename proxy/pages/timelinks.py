@@ -1,4 +1,4 @@
-"""The time graph with its words and links, as templates show it (pure)."""
+"""The time graph with labels and links, for the templates (pure)."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -7,15 +7,17 @@ from typing import Any
 from proxy.pages.display import clean
 from proxy.pages.language import Catalogue
 from proxy.pages.timegraph import HEIGHT, WIDTH, graph
-from proxy.pages.timeview import TimeView
-from proxy.portal.helper import mementos_path
+from proxy.portal.routes import mementos_path
+from proxy.portal.timeparameters import TimeView
 from repair.memento.model import Memento
 
 
 def linked_graph(
     mementos: Sequence[Memento], view: TimeView, miss: str, texts: Catalogue, now: datetime
 ) -> dict[str, Any] | None:
-    """The time graph of a view, bars linked to a closer look, archives to each of them alone; None without any."""
+    """The time graph of a view. Bars link to a closer view, archives to a view of one archive. None without
+    mementos.
+    """
     made = graph(mementos, view, now)
     if made is None:
         return None
@@ -36,7 +38,7 @@ def linked_graph(
                 "href": mementos_path(miss, view, **{made.unit: bar.number})
                 if bar.total and made.unit != "day"
                 else "",
-                "said": f"{named(bar.number)}: {bar.total} ({_counted(bar.counts)})",
+                "said": f"{named(bar.number)}: {bar.total} ({_list_counts(bar.counts)})",
             }
             for bar in made.bars
         ],
@@ -59,5 +61,5 @@ def linked_graph(
     }
 
 
-def _counted(counts: Iterable[tuple[str, int]]) -> str:
+def _list_counts(counts: Iterable[tuple[str, int]]) -> str:
     return ", ".join(f"{clean(name, 60)} {count}" for name, count in counts)

@@ -1,1 +1,4 @@
-"""linkmend's own addresses: the helper paths on any host and http://linkmend.internal/, where devices are set up."""
+"""linkmend's own addresses: /.well-known/linkmend/ on any host, and the portal http://linkmend.internal/.
+
+Read `routes` first.
+"""

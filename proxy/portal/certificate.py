@@ -1,4 +1,4 @@
-"""The certificate authority that devices must trust, in the forms they take it in; never its key."""
+"""The CA certificate that devices must trust, in the file formats they accept; never its key."""
 
 import hashlib
 import plistlib
@@ -12,9 +12,9 @@ from proxy.portal.devices import CertificateForm
 
 
 def certificate(path: Path, form: CertificateForm, *, note: str = "") -> bytes:
-    """The certificate as a file. Read from `path`, which holds no key; whatever else is in there is left out.
+    """The certificate as a file. `path` holds no key; anything else in it is left out.
 
-    `note` is what a profile says of itself. Raises OSError or ValueError. Blocking.
+    `note` is the description in a profile. Raises OSError or ValueError. Blocking.
     """
     found = x509.load_pem_x509_certificate(path.read_bytes())
     if form in (CertificateForm.PEM, CertificateForm.PEM_CRT):
@@ -31,7 +31,9 @@ def fingerprint(path: Path) -> str:
 
 
 def _profile(der: bytes, note: str) -> bytes:
-    """A configuration profile for iPhones and iPads. Its names come of the certificate: a newer copy replaces it."""
+    """A configuration profile for iPhones and iPads. Its identifiers derive from the certificate, so a newer copy
+    replaces it.
+    """
     name = uuid.uuid5(uuid.NAMESPACE_OID, hashlib.sha256(der).hexdigest())
     payload = {
         "PayloadType": "com.apple.security.root",

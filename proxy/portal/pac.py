@@ -14,6 +14,6 @@ function FindProxyForURL(url, host) {
 
 
 def pac_file(host: str, port: int) -> str:
-    """A PAC file that sends everything but plain and local names through the proxy; the web stays off without it."""
+    """A PAC file that sends everything but plain and local names through the proxy, with no direct fallback."""
     place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     return f"var PROXY = {json.dumps(f'PROXY {place}')};\n{_TEMPLATE}"

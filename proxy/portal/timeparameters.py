@@ -1,6 +1,6 @@
-"""What a reader wants to see of archived versions, as parameters of an address (pure).
+"""What a user wants to see of archived versions, as query parameters (pure).
 
-Anything that makes no sense counts as not given: the address was perhaps edited, or cut, or made up.
+Invalid parameters count as absent: users may edit, cut or invent an address.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from repair.neighbourhood import WHOLE_PAGE
+from repair.evidence.neighbourhood import WHOLE_PAGE
 from repair.newversion import WEIGHTINGS
 
 RADII = (0, 5, 10, WHOLE_PAGE)
@@ -21,11 +21,11 @@ _NUMBER = re.compile(r"-?[0-9]{1,4}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeView:
-    """Zoom and filter of the time line, and the expert's choices.
+    """Zoom and filter of the time line, and the expert options.
 
-    `archive` alone, `year` and `month` alone (0 for all of them); `take` names the memento to take title and keywords
+    `archive` only, `year` and `month` only (0 for all of them); `take` names the memento to take title and keywords
     from, "" for the last good one; `titles` when the titles of the last mementos are wanted; the rest as in
-    `repair.neighbourhood.Reach` and `repair.newversion`.
+    `repair.evidence.neighbourhood.NeighbourhoodLimits` and `repair.newversion`.
     """
 
     archive: str = ""
@@ -44,7 +44,7 @@ _DEFAULT = TimeView()
 
 
 def view_of(fields: Mapping[str, str]) -> TimeView:
-    """The view that parameters ask for."""
+    """The view that parameters describe."""
     year = _number(fields, "year", range(1, 10_000), 0)
     weighting = fields.get("weighting", "")
     return TimeView(
@@ -62,14 +62,14 @@ def view_of(fields: Mapping[str, str]) -> TimeView:
 
 
 def parameters(view: TimeView, **changes: Any) -> dict[str, str]:
-    """The parameters that ask for a view, those left out that say nothing."""
+    """The parameters that describe a view; defaults are left out."""
     wanted = replace(view, **changes)
-    told = {}
+    values = {}
     for name in TimeView.__slots__:
         value = getattr(wanted, name)
         if value != getattr(_DEFAULT, name):
-            told[name] = str(int(value) if isinstance(value, bool) else value)
-    return told
+            values[name] = str(int(value) if isinstance(value, bool) else value)
+    return values
 
 
 def _number(fields: Mapping[str, str], name: str, allowed: range | tuple[int, ...], otherwise: int) -> int:

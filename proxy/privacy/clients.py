@@ -1,4 +1,4 @@
-"""Who a client is, without saying who: addresses hashed with a salt that is thrown away every day."""
+"""Pseudonyms of clients: their addresses, hashed with a salt that changes every day."""
 
 import fcntl
 import hashlib
@@ -14,13 +14,14 @@ from pathlib import Path
 
 _SALT_BYTES = 32
 _CODES = 10_000
+_NETWORK_DIGITS, _DIGITS = 6, 16
 
 
 class ClientHasher:
-    """The same code for the same address all day (UTC), another the next day, and no way back from either.
+    """Gives an address the same code all day (UTC) and another the next day; codes cannot be reversed.
 
-    With a `path` the day's salt outlives a restart in a file only its owner can read; yesterday's is overwritten.
-    Without one, or where the file cannot be written, it lives in memory.
+    With a `path`, a private file keeps the day's salt over a restart and overwrites yesterday's. Without one, or if
+    the file cannot be written, the salt is in memory only.
     """
 
     def __init__(self, path: Path | None = None, *, clock: Callable[[], datetime] | None = None) -> None:
@@ -32,7 +33,10 @@ class ClientHasher:
         self._lock = threading.Lock()
 
     def hash(self, client_address: str) -> str:
-        """Sixteen hexadecimal digits for a client's address (without its port)."""
+        """Sixteen hexadecimal digits for a client's address (without its port).
+
+        The first digits are the same for all addresses of its network: `network_code`.
+        """
         today = self._clock().date()
         with self._lock:
             if self._day != today:
@@ -43,10 +47,12 @@ class ClientHasher:
             if code is None:
                 if len(self._codes) >= _CODES:
                     self._codes.clear()
-                text = client_address.encode("utf-8", "replace")
-                code = hashlib.blake2b(text, key=self._salt, digest_size=8).hexdigest()
-                self._codes[client_address] = code
+                code = self._code(network_of(client_address))[:_NETWORK_DIGITS] + self._code(client_address)
+                self._codes[client_address] = code = code[:_DIGITS]
         return code
+
+    def _code(self, text: str) -> str:
+        return hashlib.blake2b(text.encode("utf-8", "replace"), key=self._salt, digest_size=8).hexdigest()
 
     def _kept_salt(self, today: date) -> bytes | None:
         if self._path is None:
@@ -61,9 +67,9 @@ class ClientHasher:
     def _new_salt(self, today: date) -> bytes:
         salt = secrets.token_bytes(_SALT_BYTES)
         if self._path is not None:
-            # A disk that is full today may have room for the next day's.
+            # A disk that is full today may have room tomorrow.
             with suppress(OSError), open(self._path.with_name(f"{self._path.name}.lock"), "ab") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # at midnight all workers are here: one salt for all of them
+                fcntl.flock(lock, fcntl.LOCK_EX)  # at midnight all workers get here: they need the same salt
                 kept = self._kept_salt(today)
                 if kept is not None:
                     return kept
@@ -71,34 +77,38 @@ class ClientHasher:
         return salt
 
 
+def network_code(client: str) -> str:
+    """The common beginning of the codes of all clients in one network, for limits per network."""
+    return client[:_NETWORK_DIGITS]
+
+
 def network_of(client_address: str) -> str:
-    """The network that counts as one voice: /24 of IPv4, /64 of IPv6, where one device has any number of addresses.
+    """The network of an address: /24 of IPv4, /64 of IPv6, where one device has any number of addresses.
 
     >>> network_of("2001:db8:1:2:a:b:c:d"), network_of("::ffff:192.0.2.7")
     ('2001:db8:1:2::/64', '192.0.2.0/24')
     """
-    try:
-        address = ipaddress.ip_address(client_address.partition("%")[0])
-    except ValueError:
-        return client_address
-    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-        address = address.ipv4_mapped
-    return str(ipaddress.ip_network((address, 24 if address.version == 4 else 64), strict=False))
+    return _network(client_address, ipv4_bits=24)
 
 
 def device_of(client_address: str) -> str:
-    """What counts as one device when many wait: an address of IPv4, a /64 of IPv6.
+    """What counts as one device for limits: an address of IPv4, a /64 of IPv6.
 
     >>> device_of("2001:db8:1:2:a:b:c:d"), device_of("::ffff:192.0.2.7")
     ('2001:db8:1:2::/64', '192.0.2.7')
     """
+    return _network(client_address, ipv4_bits=32).removesuffix("/32")
+
+
+def _network(text: str, *, ipv4_bits: int) -> str:
     try:
-        address = ipaddress.ip_address(client_address.partition("%")[0])
+        address = ipaddress.ip_address(text.partition("%")[0])  # fe80::1%eth0
     except ValueError:
-        return client_address
-    if isinstance(address, ipaddress.IPv6Address):
-        return str(address.ipv4_mapped or ipaddress.ip_network((address, 64), strict=False))
-    return str(address)
+        return text
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        address = address.ipv4_mapped
+    bits = ipv4_bits if address.version == 4 else 64
+    return str(ipaddress.ip_network((address, bits), strict=False))
 
 
 def _write_private(path: Path, text: str) -> None:

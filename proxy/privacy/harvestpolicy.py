@@ -1,23 +1,23 @@
-"""What may enter the collection that everyone searches: nothing personal (DESIGN, principle 2).
+"""Which pages may enter the collection, which all users search: no personal ones (DESIGN, principle 2).
 
-Each rule can only refuse. A document asked for with a Cookie may still be the same for everyone. Two things show it:
-its site says so (`public`, `s-maxage`), or exactly the same bytes were also sent to a request without any Cookie.
-Another Cookie proves nothing: sessions renew their value, and a whole class may share a page that only they may see.
-Which addresses carry a secret is told by `repair.secreturls` alone.
+Each rule can only refuse. A page requested with a Cookie may still be the same for everyone. Two things prove it: its
+site says so (`public`, `s-maxage`), or exactly the same bytes were also sent to a request without a Cookie. A
+different Cookie proves nothing: sessions renew their cookies, and a page may be for one class only.
+`repair.secrets.addresses` decides which addresses contain a secret.
 """
 
 import re
 import secrets
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from proxy.cache.entry import CacheRequest, Headers, values
-from proxy.cache.fields import has
-from proxy.cache.harmless import is_plain_request
-from proxy.cache.personal import personal_fields
-from repair.secreturls import has_secret, without_secret
+from proxy.cache.sharing.plainrequests import is_plain_request
+from proxy.headers.fields import has
+from proxy.headers.personal import personal_fields
+from proxy.messages import CacheRequest, Headers, values
+from repair.bounded import BoundedDict
+from repair.secrets.addresses import has_secret, without_secret
 
 _DIRECTIVE = re.compile(r"([\w\-]+)\s*(?:=\s*(?:\"[^\"]*\"|[^\s,\"]*))?")
 
@@ -26,8 +26,8 @@ shareable_url = without_secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """Whether a document may enter the collection; `reason` is a few words for the log."""
+class HarvestVerdict:
+    """Whether a page may enter the collection; `reason` is a few words for the log."""
 
     allowed: bool
     reason: str
@@ -40,20 +40,24 @@ def may_harvest(
     status: int,
     seen_without_cookie: bool,
     harmless: tuple[str, ...] = (),
-) -> Verdict:
-    """Whether the answer to this request may enter the collection, as far as its headers and address tell.
+) -> HarvestVerdict:
+    """Whether the response may enter the collection, judged by headers and address.
 
-    `seen_without_cookie` is what `SeenContent.note` said of its content. `noindex` is the Document's to tell.
-    `harmless` are request fields that an admin declares so (`cache.harmless_fields`).
+    `seen_without_cookie` is the result of `SeenContent.note`. The Document itself checks `noindex`. `harmless` are
+    request fields that an admin declares so (`cache.harmless_fields`).
     """
     refusal = _refusal(request, response_headers, status, harmless) or _cookie_refusal(
         request, response_headers, seen_without_cookie
     )
-    return Verdict(allowed=False, reason=refusal) if refusal else Verdict(allowed=True, reason="shareable")
+    return (
+        HarvestVerdict(allowed=False, reason=refusal)
+        if refusal
+        else HarvestVerdict(allowed=True, reason="shareable")
+    )
 
 
 def _refusal(request: CacheRequest, response_headers: Headers, status: int, harmless: tuple[str, ...]) -> str:
-    """The first rule that forbids it whatever the cookies, or ""."""
+    """The first rule besides those about cookies that refuses it, or ""."""
     rules = _rules(request, response_headers, status, harmless)
     return next((reason for applies, reason in rules if applies), "")
 
@@ -61,12 +65,12 @@ def _refusal(request: CacheRequest, response_headers: Headers, status: int, harm
 def _rules(
     request: CacheRequest, response_headers: Headers, status: int, harmless: tuple[str, ...]
 ) -> Iterator[tuple[bool, str]]:
-    """What forbids it, one after the other, what is quick to tell and common first."""
-    said = directives(response_headers)
+    """The refusals in order, cheap and common ones first."""
+    cache_control = directives(response_headers)
     yield request.method != "GET", "method is not GET"
     yield status != 200, "status is not 200"
-    yield "private" in said, "response is private"
-    yield "no-store" in said, "response is no-store"
+    yield "private" in cache_control, "response is private"
+    yield "no-store" in cache_control, "response is no-store"
     yield has(response_headers, "set-cookie"), "response sets a cookie"
     yield bool(personal_fields(request.headers) - {"cookie"}), "request says who is asking"
     yield "no-store" in directives(request.headers), "request says no-store"
@@ -76,9 +80,9 @@ def _rules(
 
 
 def _cookie_refusal(request: CacheRequest, response_headers: Headers, seen_without_cookie: bool) -> str:
-    """Why a document asked for with a Cookie stays out, or "".
+    """Why a page requested with a Cookie stays out, or "".
 
-    Without a Cookie, `Vary: Cookie` is harmless: this is the answer that everyone without one gets.
+    Without a Cookie, `Vary: Cookie` is harmless: everyone without one gets this response.
     """
     if not values(request.headers, "cookie") or seen_without_cookie:
         return ""
@@ -90,7 +94,7 @@ def _cookie_refusal(request: CacheRequest, response_headers: Headers, seen_witho
 
 
 def directives(headers: Headers) -> set[str]:
-    """The names of Cache-Control directives, in lower case, whatever their arguments (`private="x"` is private)."""
+    """The names of Cache-Control directives, in lower case, without arguments (`private="x"` is private)."""
     return {
         found[1].lower()
         for line in values(headers, "cache-control")
@@ -103,23 +107,22 @@ def _varies_on(headers: Headers) -> set[str]:
 
 
 class SeenContent:
-    """A bounded memory of which content of which address was sent to a request without any cookie.
+    """A bounded memory of contents that were sent to a request without a cookie.
 
-    Only hashes under a key of this process are kept, and nothing of cookies. Not safe in threads.
+    It keeps only hashes under a key of this process, and nothing of cookies. Not safe in threads.
     """
 
     def __init__(self, max_entries: int = 100_000) -> None:
-        self._max_entries = max_entries
         self._key = secrets.token_bytes(32)
-        self._seen: OrderedDict[bytes, None] = OrderedDict()
+        self._seen = BoundedDict[bytes, None](max_entries)
 
     def __len__(self) -> int:
         return len(self._seen)
 
     def note(self, url: str, body_digest: bytes, cookie: str | None) -> bool:
-        """Note one sighting; whether this content at this address is known to be sent without cookies too.
+        """Note one response; returns whether this content was also sent to a request without a cookie.
 
-        `body_digest` is a digest of all that may enter the collection: of the whole body where copies are kept.
+        `body_digest` is a digest of all that may enter the collection: of the whole body if copies are saved.
         `cookie` is the Cookie header; None or "" when there was none.
         """
         name = blake2b(
@@ -127,8 +130,5 @@ class SeenContent:
         ).digest()
         if name in self._seen or not cookie:
             self._seen[name] = None
-            self._seen.move_to_end(name)
-            if len(self._seen) > self._max_entries:
-                self._seen.popitem(last=False)
             return True
         return False

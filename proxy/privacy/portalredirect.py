@@ -1,22 +1,22 @@
-"""The way round by the portal, which only a person's navigation can go (pure).
+"""The portal redirect, which only a user's navigation can follow (pure).
 
-A repair page is answered under the address of the site that misses the page, so a script of that site could ask for
-it and read it: what is held here is none of its business. Where browsers say how a request came about (Sec-Fetch-*),
-scripts are told apart by that. They do not say it to sites on plain http, and every other header of a navigation a
-script can imitate. What it cannot do is follow a redirect to another origin and still read the answer: the CORS check
-fails, or the response is opaque, also when the way leads back (Fetch standard, sections 4.1 and 4.4). So whoever may
-be a script is sent round:
+A repair page appears under the address of the missing page's site. So a script of that site could fetch it and read
+which pages are saved here. Sec-Fetch-* tells scripts from navigations, but browsers do not send it to plain http
+sites, and a script can imitate every other header of a navigation. A script cannot follow a redirect to another
+origin and still read the response: the CORS check fails, or the response is opaque, also when it redirects back
+(Fetch standard, sections 4.1 and 4.4). So a request that may come from a script is redirected:
 
     http://site/missing  ──303──►  http://linkmend.internal/.well-known/linkmend/detour?to=...
                                            │ 303
                                            ▼
                                    http://site/missing?linkmend-way=SEAL  ──►  the repair page
 
-On https there may be a service worker of the site, which reads what comes back under its address. There the way ends
-at the portal, where sites have no workers, and the repair page is shown there (`Missed.at_portal`).
+On https the site may have a service worker, which reads every response under the site's address. Then the redirect
+ends at the portal, where sites have no service workers, and the repair page is shown there (`at_portal`).
 
-The seal is in a redirect, which no script can read, and says all that is needed to answer without asking the site
-again. It is good for one client, one address and a minute. The script of our page takes it out of the address bar.
+The seal is in a redirect, which no script can read. It holds all data of the repair page, so that linkmend need not
+ask the site again. It is valid for one client, one address and one minute. The script of our page removes it from the
+address bar.
 """
 
 import base64
@@ -32,9 +32,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from proxy.cache.entry import Headers
 from proxy.failures import Failure
-from proxy.portal.helper import DETOUR_PATH, MAX_DETOUR, PORTAL_HOST
+from proxy.messages import Headers
+from proxy.portal.routes import DETOUR_PATH, MAX_DETOUR, PORTAL_HOST
 from repair.model import MissKind
 
 MARK = "linkmend-way="
@@ -47,11 +47,11 @@ _SUM_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Missed:
-    """What is known of a miss when its reader is sent round.
+class RedirectedMiss:
+    """A miss whose user gets the portal redirect.
 
-    `headers` are those of the site's answer that the repair page keeps, `missed` the address that was asked for when
-    redirects led on from there, else empty.
+    `headers` are those of the site's response that the repair page keeps. `missed` is the requested address if
+    redirects led to another, else empty.
     """
 
     kind: MissKind
@@ -62,60 +62,60 @@ class Missed:
     missed: str = ""
     failure: Failure | None = None
     at_portal: bool = False
-    """Whether the repair page is shown at the portal, not under the address that is missing."""
+    """Whether the repair page is shown at the portal, not under the missing address."""
     ask: bool | None = None
-    """At the portal: whether archives may be asked, None that they may not even be looked up."""
+    """At the portal: whether archives may be queried; None if not even their stored answers may be used."""
 
 
-class Detours:
-    """Seals and opens what goes round; all workers have the same key, and it dies with them."""
+class PortalRedirects:
+    """Makes and opens seals; all workers share the key, which is never written to disk."""
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._key = secrets.token_bytes(32)
         self._clock = clock
 
-    def way(self, url: str, client: str, missed: Missed) -> str | None:
-        """Where to send the client first; None for what is too long to go round."""
+    def redirect_url(self, url: str, client: str, missed: RedirectedMiss) -> str | None:
+        """The portal address to redirect the client to; None if the data is too long."""
         if len(url) > _MAX_URL:
             return None
-        payload = json.dumps([self._clock() + _GOOD_FOR_S, *_told(missed)]).encode("ascii")
+        payload = json.dumps([self._clock() + _GOOD_FOR_S, *_to_values(missed)]).encode("ascii")
         seal = f"{_text(payload)}.{_text(self._sum(url, client, payload))}"
         back = f"{url}{'&' if '?' in url else '?'}{MARK}{seal}"
         if len(seal) > _MAX_SEAL or len(back) > MAX_DETOUR:
             return None
         return f"{urlsplit(url).scheme}://{PORTAL_HOST}{DETOUR_PATH}?{urlencode({'to': back})}"
 
-    def arrived(self, url: str, seal: str, client: str) -> Missed | None:
-        """What was sealed for this client and address; None when it was not, or too long ago."""
+    def open_seal(self, url: str, seal: str, client: str) -> RedirectedMiss | None:
+        """The miss in a seal for this client and address; None when the seal is invalid or too old."""
         try:
-            payload, told_sum = map(_bytes, seal.split(".", 1))
+            payload, given_sum = map(_bytes, seal.split(".", 1))
         except (ValueError, binascii.Error):
             return None
-        if not hmac.compare_digest(self._sum(url, client, payload), told_sum):
+        if not hmac.compare_digest(self._sum(url, client, payload), given_sum):
             return None
-        good_until, *told = json.loads(payload)
-        return _missed(told) if self._clock() <= good_until else None
+        good_until, *values = json.loads(payload)
+        return _from_values(values) if self._clock() <= good_until else None
 
     def is_ours(self, url: str, seal: str, client: str) -> bool:
-        """Whether we sealed this for the client, however long ago."""
+        """Whether the seal is valid for this client and address, at any age."""
         try:
-            payload, told_sum = map(_bytes, seal.split(".", 1))
+            payload, given_sum = map(_bytes, seal.split(".", 1))
         except (ValueError, binascii.Error):
             return False
-        return hmac.compare_digest(self._sum(url, client, payload), told_sum)
+        return hmac.compare_digest(self._sum(url, client, payload), given_sum)
 
     def _sum(self, url: str, client: str, payload: bytes) -> bytes:
-        said = b"\0".join((client.encode("utf-8", "replace"), url.encode("utf-8", "replace"), payload))
-        return hashlib.blake2b(said, key=self._key, digest_size=_SUM_BYTES).digest()
+        message = b"\0".join((client.encode("utf-8", "replace"), url.encode("utf-8", "replace"), payload))
+        return hashlib.blake2b(message, key=self._key, digest_size=_SUM_BYTES).digest()
 
 
-def unmarked(address: str) -> tuple[str, str | None]:
-    """An address or path without our mark, and the seal in that, if there is one."""
+def split_mark(address: str) -> tuple[str, str | None]:
+    """An address or path without our mark, and the seal in the mark, if there is one."""
     found = _MARKED.search(address) if MARK in address else None
     return (address[: found.start()], found[1]) if found else (address, None)
 
 
-def _told(missed: Missed) -> list[object]:
+def _to_values(missed: RedirectedMiss) -> list[object]:
     failure = missed.failure
     return [
         missed.kind.value,
@@ -130,9 +130,9 @@ def _told(missed: Missed) -> list[object]:
     ]
 
 
-def _missed(told: list[Any]) -> Missed:
-    kind, status, miss_id, headers, referrer, missed, failure, at_portal, ask = told
-    return Missed(
+def _from_values(values: list[Any]) -> RedirectedMiss:
+    kind, status, miss_id, headers, referrer, missed, failure, at_portal, ask = values
+    return RedirectedMiss(
         kind=MissKind(kind),
         status=status,
         miss_id=miss_id,

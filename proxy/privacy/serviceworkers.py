@@ -1,10 +1,13 @@
 """Which origins have a service worker: a script that may read the answers to a user's own navigations.
 
-A worker's own fetch() is told apart by Sec-Fetch-Dest, navigation preload by a field of its own. But Chromium lets a
-worker race with the network (`addRoutes`, source `race-network-and-fetch-handler`): the browser then sends the
-navigation itself, with nothing to tell it apart, and the worker reads the answer. So what nobody but the user may
-read is not answered under the address of a site that has a worker. A worker's script is asked for through us when it
-is registered, and again after each visit; the origins are remembered, since workers outlive us.
+Sec-Fetch-Dest shows a worker's own fetch(), another field shows navigation preload. But Chromium lets a worker race
+with the network (`addRoutes`, source `race-network-and-fetch-handler`): the browser then sends a normal navigation,
+and the worker reads the response. So content for the user only is never sent under the address of a site with a
+worker. The browser fetches a worker's script through us when it is registered, and again after each visit. linkmend
+stores the origins, since workers outlive a restart.
+
+A client can claim any number of workers. So that it cannot push out real ones, each network may add a limited number
+a day; after that, every site counts for this network as one with a worker.
 """
 
 import contextlib
@@ -15,33 +18,39 @@ import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from proxy.privacy.fairness import DailyShare
+from repair.bounded import BoundedDict
+from repair.sqlite import SqliteFile, transaction
+
 log = logging.getLogger(__name__)
 
 _SCHEMA = "CREATE TABLE IF NOT EXISTS workers (origin TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID"
-_MOST = 50_000  # origins, the latest seen
-_REMEMBERED = 5_000  # of them, in memory
+_MOST = 50_000  # origins, the latest ones
+_REMEMBERED = 5_000  # origins in memory
+_DAILY = 1_000  # per network; a class that opens a new site every minute stays far below
 
 
-class WorkerOrigins:
-    """Origins seen to have a worker, shared by all processes through a file; from any thread.
+class ServiceWorkerOrigins:
+    """Origins with a worker, shared by all processes through a file; may be used from any thread.
 
-    Without a `path`, or where the file cannot be used, they are known to this process only.
+    Without a `path`, or if the file cannot be used, only this process knows them.
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._known: dict[str, None] = {}
+        self._known = BoundedDict[str, None](_REMEMBERED)
         self._lock = threading.Lock()
-        self._database = _opened(path) if path is not None else None
+        self._shares = DailyShare(_DAILY)
+        self._database = _open_database(path) if path is not None else None
 
-    def note(self, url: str) -> None:
-        """The origin of a URL has a worker. The disk is touched once for each origin."""
+    def note(self, url: str, client: str = "") -> None:
+        """Note that the origin of a URL has a worker, as seen by a client (its code). Writes each origin once."""
         origin = _origin(url)
-        if not origin or origin in self._known:
+        if not origin or self._is_known(origin) or not self._shares.take(client):
             return
         with self._lock:
-            self._remember(origin)
+            self._known[origin] = None
             if self._database is not None:
-                with contextlib.suppress(sqlite3.Error), self._database:
+                with contextlib.suppress(sqlite3.Error), transaction(self._database):
                     self._database.execute(
                         "INSERT OR REPLACE INTO workers VALUES (?, ?)", (origin, time.time())
                     )
@@ -51,16 +60,19 @@ class WorkerOrigins:
                         (_MOST,),
                     )
 
-    def has(self, url: str) -> bool:
-        """Whether the origin of a URL was seen to have a worker."""
+    def has(self, url: str, client: str = "") -> bool:
+        """Whether the origin of a URL has a known worker, or may have one since the network's share is used up."""
         origin = _origin(url)
+        return bool(origin) and (self._is_known(origin) or self._shares.is_spent(client))
+
+    def _is_known(self, origin: str) -> bool:
         if origin in self._known:
             return True
-        if not origin or self._database is None:
+        if self._database is None:
             return False
         with self._lock, contextlib.suppress(sqlite3.Error):
             if self._database.execute("SELECT 1 FROM workers WHERE origin = ?", (origin,)).fetchone():
-                self._remember(origin)
+                self._known[origin] = None
                 return True
         return False
 
@@ -68,25 +80,17 @@ class WorkerOrigins:
         if self._database is not None:
             self._database.close()
 
-    def _remember(self, origin: str) -> None:
-        if len(self._known) >= _REMEMBERED:
-            self._known.pop(next(iter(self._known)))
-        self._known[origin] = None
-
 
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else ""
 
 
-def _opened(path: Path) -> sqlite3.Connection | None:
+def _open_database(path: Path) -> sqlite3.Connection | None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        database = sqlite3.connect(path, timeout=1, check_same_thread=False)
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=OFF")
-        database.execute(_SCHEMA)
+        return SqliteFile(path=path, schema=_SCHEMA, busy_s=1.0, synchronous="OFF").open_or_replace()
     except (OSError, sqlite3.Error) as error:
-        log.warning("%s: which sites have service workers is known to this process only: %s", path, error)
+        log.warning(
+            "%s: cannot store the list of sites with service workers, keeping it in memory: %s", path, error
+        )
         return None
-    return database

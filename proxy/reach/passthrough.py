@@ -1,4 +1,4 @@
-"""The sites whose secure connections are passed through unseen: the list that ships, and the school's own."""
+"""Sites whose TLS connections are not intercepted: the shipped list, and the school's own."""
 
 from pathlib import Path
 
@@ -7,14 +7,14 @@ from proxy.rules.domains import entries_of
 from proxy.settings import ProxySettings
 
 SHIPPED = "shipped"
-"""Stands for the list that comes with linkmend."""
+"""The name of the list that comes with linkmend."""
 _SHIPPED_FILE = Path(__file__).parent / "lists" / "passthrough.txt"
 
 
 def passthrough_domains(settings: ProxySettings) -> frozenset[str]:
-    """The entries of all lists, in the form of `proxy.rules.domains`: with a leading dot all below it too.
+    """The entries of all lists, in the form of `proxy.rules.domains`: a leading dot includes subdomains.
 
-    Raises SettingsError, which names file and line.
+    Raises SettingsError with file and line.
     """
     return frozenset[str]().union(*(_entries(name) for name in settings.pass_through))
 

@@ -1,13 +1,13 @@
-"""Which addresses and ports may be reached on anybody's behalf (pure, but for the question whose address one is).
+"""Which addresses and ports clients may reach (pure, except for the test whether an address is this machine's).
 
-A proxy stands where its clients do not: beside services that listen on loopback, and on the inside of a cloud whose
-metadata address hands out keys. So this machine, link-local, multicast and reserved addresses and those of metadata
-services are refused, in every way to write them and in every IPv6 form that carries them. Private networks stay
-reachable, since a school's own servers are there and its clients reach them without us as well. What the admin names
-in the settings (the parent, a private archive, the target of reverse mode) is the admin's choice and not asked about.
+A proxy can reach what its clients cannot: services on loopback, and the metadata address of a cloud, which hands out
+keys. So this machine, link-local, multicast and reserved addresses and metadata services are refused, in every
+spelling and in every IPv6 form that embeds them. Private networks stay reachable, since a school's own servers are
+there and its clients reach them without a proxy as well. Addresses in the settings (the parent, a private archive,
+the target of reverse mode) are the admin's choice and are not checked.
 
-Names are not judged here but where their addresses are connected to (`addons.reach`, `repair.guard`), since a name
-may lead elsewhere a moment later.
+Names are not judged here but where their addresses are connected to (`addons.ssrfguard`, `proxy.http.guard`), since a
+name may lead elsewhere a moment later.
 """
 
 import socket
@@ -17,15 +17,15 @@ from dataclasses import fields
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
+from proxy.ports import parse_ports
 from proxy.settings import Settings, parent_address
-from proxy.trust.ports import parse_ports
-from repair.guard import carried
+from repair.memento.reach import carried
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 OUT_OF_REACH = "address out of reach"
-"""How the error of a connection that was not made begins."""
+"""The beginning of the error text of a refused connection."""
 
 _REFUSED: tuple[Network, ...] = tuple(
     map(
@@ -51,14 +51,14 @@ _REFUSED: tuple[Network, ...] = tuple(
     )
 )
 _THIS_HOST: tuple[Network, ...] = (ip_network("0.0.0.0/8"), ip_network("::/128"))
-# For documentation (RFC 5737, RFC 3849). Where even these can be bound, the system lets bind anything.
-_NOBODYS: tuple[Address, ...] = (ip_address("198.51.100.77"), ip_address("2001:db8:77::77"))
+# For documentation (RFC 5737, RFC 3849). If even these can be bound, the system lets us bind any address.
+_UNASSIGNED: tuple[Address, ...] = (ip_address("198.51.100.77"), ip_address("2001:db8:77::77"))
 _NAMES = 4096
 _LOCAL_NAMES = ("localhost", "localhost.localdomain", "localhost6", "ip6-localhost", "ip6-loopback")
 
 
-class Reach:
-    """What the settings allow. Safe in threads."""
+class ReachPolicy:
+    """The addresses and ports that the settings allow. Safe in threads."""
 
     def __init__(
         self,
@@ -69,9 +69,9 @@ class Reach:
         own_ports: Iterable[int] = (),
         parent_ports: Iterable[int] = (),
     ) -> None:
-        """`allowed` are further networks, `own_ports` where linkmend's own services listen on this machine.
+        """`allowed` are additional networks, `own_ports` the ports of linkmend's own services on this machine.
 
-        `parent_ports` are those of a parent on this machine: linkmend asks it, and nobody else may.
+        `parent_ports` are those of a parent on this machine: only linkmend may use it.
         """
         self._allowed = tuple(map(ip_network, allowed))
         self._ports = parse_ports("proxy.ports", ports)
@@ -79,13 +79,15 @@ class Reach:
         self._own_ports = frozenset(own_ports)
         self._parent_ports = frozenset(parent_ports)
         self._local_names = _within(IPv4Address("127.0.0.1"), self._allowed)
-        self._named = lru_cache(maxsize=_NAMES)(self._may_name)  # asked with every request, of few hosts
+        self._may_name_cached = lru_cache(maxsize=_NAMES)(
+            self._may_name
+        )  # asked with every request, of few hosts
 
     def may_reach(self, address: str, port: int = 0) -> bool:
-        """Whether a connection to an IP address may be made. What is no address may not be reached.
+        """Whether a connection to an IP address is allowed; False if the text is not an address.
 
-        A port of our own at an address of our own is refused whatever is allowed: the desk would take a student for
-        somebody at the server, and the proxy would ask itself for ever.
+        Our own ports on this machine are always refused: the admin UI would take a student for a local admin, and the
+        proxy would loop.
         """
         try:
             found = ip_address(address.partition("%")[0])
@@ -100,15 +102,15 @@ class Reach:
         return port in self._own_ports and is_own(address)
 
     def is_reserved(self, host: str, port: int) -> bool:
-        """Whether a host as it is written is this machine, at a port where linkmend or its parent listens.
+        """Whether a host as written is this machine, at a port where linkmend or its parent listens.
 
-        For what is not connected to from here, such as what a parent fetches for us.
+        For targets that linkmend does not connect to itself, such as those that a parent fetches.
         """
         return (port in self._own_ports or port in self._parent_ports) and _is_written_own(host)
 
     def may_name(self, host: str) -> bool:
-        """Whether a host may be asked for as it is written; a name that only looks harmless is found out later."""
-        return self._named(host)
+        """Whether a request may name this host as written; the addresses behind a name are checked later."""
+        return self._may_name_cached(host)
 
     def _may_name(self, host: str) -> bool:
         found = literal(host)
@@ -126,10 +128,10 @@ class Reach:
         return any(port in span for span in self._connect_ports)
 
 
-def reach_of(settings: Settings, *, own_ports: Iterable[int] = ()) -> Reach:
-    """The reach that a tree of settings describes; every section that listens keeps its port from being reached.
+def reach_of(settings: Settings, *, own_ports: Iterable[int] = ()) -> ReachPolicy:
+    """The reach policy of the settings; the ports of all sections that listen are refused.
 
-    `own_ports` are those that the system chose.
+    `own_ports` are further ports, which the system chose.
     """
     sections = [getattr(settings, section.name) for section in fields(settings)]
     listening = [section.listen for section in sections if getattr(section, "listen", "")]
@@ -138,7 +140,7 @@ def reach_of(settings: Settings, *, own_ports: Iterable[int] = ()) -> Reach:
         listening.append(proxy.mode.rpartition("@")[2])
     named = {int(port) for text in listening if (port := text.rpartition(":")[2]).isdigit() and port != "0"}
     parent = parent_address(proxy.parent) if proxy.parent else None
-    return Reach(
+    return ReachPolicy(
         allowed=proxy.reach,
         ports=proxy.ports,
         connect_ports=proxy.connect_ports,
@@ -148,13 +150,13 @@ def reach_of(settings: Settings, *, own_ports: Iterable[int] = ()) -> Reach:
 
 
 def is_public_or_private(address: Address) -> bool:
-    """Whether an address is one of the internet or of a private network, and so is the IPv4 address it carries."""
+    """Whether an address, and the IPv4 address it embeds, is one of the internet or of a private network."""
     return not any(_within(each, _REFUSED) for each in (address, *carried(address)))
 
 
 @lru_cache(maxsize=4096)
 def literal(host: str) -> Address | None:
-    """The address that a host is, in whatever spelling resolvers take (2130706433, 0x7f.1, 0177.0.0.1); None for a
+    """The IP address of a host, in every spelling that resolvers accept (2130706433, 0x7f.1, 0177.0.0.1); None for a
     name."""
     bare = unicodedata.normalize("NFKC", host).removeprefix("[").removesuffix("]").rstrip(".")
     try:
@@ -162,17 +164,17 @@ def literal(host: str) -> Address | None:
     except ValueError:
         pass
     try:
-        # More than digits, dots and an x would let inet_aton stop at a space and take the rest for a comment.
+        # Only digits, dots and an x: inet_aton stops at a space and ignores the rest.
         return IPv4Address(socket.inet_aton(bare)) if set(bare) <= set("0123456789abcdefABCDEFxX.") else None
     except OSError:
         return None
 
 
 def is_own(address: str) -> bool:
-    """Whether a connection to an address, or to the IPv4 address it carries, ends at this machine. Sends nothing.
+    """Whether an address, or the IPv4 address it embeds, is this machine's. Sends nothing.
 
-    A service that listens on all addresses answers at each of these: all of loopback, "any address", and whatever
-    the system has given this machine.
+    A service that listens on all addresses answers at each of these: all of loopback, "any address", and all
+    addresses that this machine has.
     """
     try:
         found = ip_address(address.partition("%")[0])
@@ -184,11 +186,11 @@ def is_own(address: str) -> bool:
 def _is_here(address: Address) -> bool:
     if address.is_loopback or _within(address, _THIS_HOST):
         return True
-    return _is_reached_from_itself(address) or (_may_bind(address) and not any(map(_may_bind, _NOBODYS)))
+    return _is_reached_from_itself(address) or (_may_bind(address) and not any(map(_may_bind, _UNASSIGNED)))
 
 
 def _is_reached_from_itself(address: Address) -> bool:
-    """The system reaches an address of its own from that very address."""
+    """The system uses one of its own addresses as source address to reach it."""
     try:
         with socket.socket(_family(address), socket.SOCK_DGRAM) as probe:
             probe.connect((str(address), 9))
@@ -198,7 +200,7 @@ def _is_reached_from_itself(address: Address) -> bool:
 
 
 def _may_bind(address: Address) -> bool:
-    """Nor are there others to listen on: a whole network may be routed to this machine (`ip route add local`)."""
+    """Whether we can bind the address: a whole network may be routed to this machine (`ip route add local`)."""
     try:
         with socket.socket(_family(address), socket.SOCK_DGRAM) as probe:
             probe.bind((str(address), 0))
@@ -212,7 +214,7 @@ def _family(address: Address) -> socket.AddressFamily:
 
 
 def _is_written_own(host: str) -> bool:
-    """Whether a host is this machine by its very spelling."""
+    """Whether a host as written is this machine."""
     found = literal(host)
     bare = host.rstrip(".").lower()
     return is_own(str(found)) if found is not None else bare in _LOCAL_NAMES or bare.endswith(".localhost")

@@ -1,1 +1,1 @@
-"""Removing a page for good, from everywhere."""
+"""Removing a page for good, from everywhere. Read `remover` first."""

@@ -1,8 +1,8 @@
-"""Removing a page for good: from the cache, the collection, its index and link graph, and all that was noted of it.
+"""Removes a page for good: from the cache, the collection, its index and link graph, and all records about it.
 
-"Gone" means that no file of the data folder has it any more: freed space is overwritten and logs are emptied. Only
-the full-text index takes longer: the page is not found any more at once, but its words leave the files when the
-index has been made anew, behind the scenes. What other pages say of it, and their links to it, stay with them.
+"Gone" means that no file of the data folder contains it any more: freed space is overwritten and journals are
+emptied. Only the full-text index takes longer: searches no longer find the page at once, but its words leave the
+files when the index has been rebuilt in the background. What other pages say about it, and their links to it, stay.
 """
 
 import asyncio
@@ -14,30 +14,30 @@ from functools import partial
 from pathlib import Path
 
 from proxy.backup.contents import ASIDE
-from proxy.desk.missing import MissingNow
 from proxy.errors import LinkmendError
 from proxy.fetching.queue import FetchQueue
+from proxy.misses.feed import MissFeed
 from proxy.misses.store import MissStore
 from proxy.store.responses import ResponseStore
-from repair import urls
-from repair.collection import Collection
+from repair.collection.collection import Collection
+from repair.collection.pins import Pins
+from repair.evidence.hints import Hints
 from repair.harvest import Harvester
-from repair.hints import Hints
 from repair.memento.client import MementoClient
-from repair.pins import Pins
+from repair.text import urls
 
 log = logging.getLogger(__name__)
 
 _MAX_PINS = 100_000
 
 
-class NotRemoved(LinkmendError):
-    """There is nothing to remove under what was given."""
+class RemovalFailed(LinkmendError):
+    """There is nothing to remove at this address."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
-    """What was removed: whether the page was held, how many stored responses and misses; what is left to do."""
+class RemovalReport:
+    """What was removed: whether the page was saved, how many stored responses and misses; what is left to do."""
 
     url: str
     held: bool
@@ -46,7 +46,7 @@ class Removed:
     left: tuple[str, ...] = ()
 
 
-class Remover:
+class PageRemover:
     """Removes pages from the stores of one data folder. For one event loop."""
 
     def __init__(
@@ -61,9 +61,9 @@ class Remover:
         fetches: FetchQueue,
         mementos: MementoClient | None = None,
         harvester: Harvester | None = None,
-        missing_now: MissingNow | None = None,
+        missing_now: MissFeed | None = None,
     ) -> None:
-        """With a `harvester` its turn is waited for: a page it is about to read must not come back."""
+        """With a `harvester`, removal waits in its queue: a page it is about to read must not come back."""
         self._data = data
         self._responses, self._collection, self._hints = responses, collection, hints
         self._pins, self._misses, self._fetches = pins, misses, fetches
@@ -73,16 +73,16 @@ class Remover:
 
     async def start(self) -> None:
         """Take up what an earlier process did not get done."""
-        if await asyncio.to_thread(self._collection.index_is_owed):
+        if await asyncio.to_thread(self._collection.needs_index_rebuild):
             self._renew_soon()
 
-    async def remove(self, url: str, *, from_log: bool = False) -> Removed:
+    async def remove(self, url: str, *, from_log: bool = False) -> RemovalReport:
         """Remove a page; with `from_log` also every miss of it and every mention of it in the miss log."""
         if not urls.is_web_url(url):
-            raise NotRemoved(f"not an address of the web: {url[:100]!r}")
+            raise RemovalFailed(f"not a web address (start with http:// or https://): {url[:100]!r}")
         normal = urls.normal(url)
         await asyncio.to_thread(self._fetches.forget, normal)
-        held = await self._in_turn(partial(self._forget, normal))
+        held = await self._queue_in_harvester(partial(self._forget, normal))
         responses, erased = await self._erase(normal)
         scrubbed = (erased, await asyncio.to_thread(self._collection.scrub))
         if self._mementos is not None:
@@ -92,23 +92,23 @@ class Remover:
             self._missing_now.forget(normal)
         if held:
             self._renew_soon()
-        return Removed(
+        return RemovalReport(
             url=normal,
             held=held,
             responses=responses,
             misses=misses,
-            left=await asyncio.to_thread(self._left, all(scrubbed)),
+            left=await asyncio.to_thread(self._remaining, all(scrubbed)),
         )
 
-    async def settled(self) -> None:
+    async def wait_until_done(self) -> None:
         """Return once the index, too, has nothing of what was removed."""
         if self._renewing is not None:
             await self._renewing
 
     async def _erase(self, url: str) -> tuple[int, bool]:
-        """How many responses there were, and whether nothing of them is left on disk.
+        """The number of responses, and whether nothing of them is left on disk.
 
-        The cache knows pages by what browsers asked for: of one address there may be several spellings.
+        The cache stores pages under the URLs that browsers requested: one address may have several spellings.
         """
         spelt = await self._responses.keys_with(urls.parse(url).authority)
         keys = {url, *(key for key in spelt if _normal(key) == url)}
@@ -125,24 +125,24 @@ class Remover:
                 self._pins.forget(pin.url)
         return held
 
-    async def _in_turn(self, work: Callable[[], bool]) -> bool:
-        """Have it done by the harvester, behind all pages that wait to be read; by another when too many do."""
+    async def _queue_in_harvester(self, work: Callable[[], bool]) -> bool:
+        """Run the work in the harvester's queue, behind all waiting pages; in another thread when too many wait."""
         done: Future[bool] = Future()
         if self._harvester is None or not self._harvester.later(partial(_carry_out, work, done)):
             return await asyncio.to_thread(work)
         return await asyncio.wrap_future(done)
 
-    def _left(self, scrubbed: bool) -> tuple[str, ...]:
-        """What may still have something of the page, in words for the admin."""
+    def _remaining(self, scrubbed: bool) -> tuple[str, ...]:
+        """Where something of the page may remain, in words for the admin."""
         damaged = [
-            f"{path.relative_to(self._data)} was set aside as damaged and may still have it"
+            f"{path.relative_to(self._data)} was moved aside as damaged and may still contain the page"
             for path in sorted(self._data.rglob("*.damaged*"))
         ]
         earlier = [
-            f"{path.name} is from before a backup was restored and may still have it"
+            f"{path.name} dates from before a restore and may still contain the page"
             for path in sorted(self._data.glob(f"{ASIDE}*"))
         ]
-        busy = [] if scrubbed else ["others were reading: free space is overwritten at the next removal"]
+        busy = [] if scrubbed else ["the database was in use: freed space is overwritten at the next removal"]
         return (*busy, *damaged, *earlier)
 
     def _renew_soon(self) -> None:
@@ -153,8 +153,8 @@ class Remover:
     async def _renew(self) -> None:
         while self._once_more:
             self._once_more = False
-            if not await asyncio.to_thread(self._collection.renew_index):
-                log.warning("words of a removed page are left in the index until the next start")
+            if not await asyncio.to_thread(self._collection.rebuild_index):
+                log.warning("index: words of a removed page stay until the next start")
 
 
 def _normal(key: str) -> str:

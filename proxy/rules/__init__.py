@@ -1,10 +1,10 @@
-"""The admin's rules: what is wanted for which addresses, readers, hours and faults; first match wins.
+"""The admin's rules: what to do for which addresses, clients, hours and kinds of misses; the first match wins.
 
-model       what is asked, what a rule says, the verdict: the place to begin reading
-book        all rules, compiled, asked for every request; index and matching are how
-domains, patterns, hours, networks, redirects   what rules are made of
-keys, parse, places   from TOML to rules, or to faults with file and line
-folder      the files and lists of a folder; live keeps its rules in force, lastgood over a bad start
-history     edits from the desk, checked, kept, undone; files and writing are how
-trial, described   which rule fires and why, and rules in words, for people
+model         queries, rules and verdicts: read this first
+ruleset       all rules, compiled, evaluated for every request with index and matching; verdictcache remembers
+domains, patterns, hours, networks, redirects, urlspellings   what rules are made of
+keys, parse, linenumbers   from TOML to rules, or to faults with file and line
+folder        the files and lists of a folder; live reloads them, lastgood keeps a copy of the last valid rules
+history       edits from the admin UI, with checks, versions and undo; writing makes the text of a rule
+trial, describe   which rule fires and why, and rules in words
 """

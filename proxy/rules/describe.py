@@ -1,4 +1,4 @@
-"""Rules told in words, for the desk: what each asks for, and what it does."""
+"""Rules in words, for the admin UI: conditions and effects."""
 
 from collections.abc import Iterable
 from heapq import nsmallest
@@ -6,13 +6,13 @@ from heapq import nsmallest
 from msgspec import Struct
 
 from proxy.rules.hours import DAYS
-from proxy.rules.model import Action, Matchers, Rule
+from proxy.rules.model import Matchers, Rule, RuleAction
 
 _ENTRIES_SHOWN = 4
 
 
 class DescribedRule(Struct, kw_only=True, frozen=True):
-    """One rule in force."""
+    """One active rule."""
 
     number: int
     """Its place in the order, from 1."""
@@ -20,14 +20,14 @@ class DescribedRule(Struct, kw_only=True, frozen=True):
     file: str
     line: int
     when: tuple[str, ...]
-    """What must hold, all of it; empty for everything."""
-    action: Action
+    """All conditions; empty if it matches everything."""
+    action: RuleAction
     does: tuple[str, ...]
-    """Where it leads and what else it sets."""
+    """The target of a redirect and other effects."""
     reason: str
 
 
-def described(number: int, rule: Rule) -> DescribedRule:
+def describe_rule(number: int, rule: Rule) -> DescribedRule:
     """A rule in words; `number` is its place in the order."""
     return DescribedRule(
         number=number,
@@ -45,20 +45,20 @@ def _conditions(when: Matchers) -> tuple[str, ...]:
     found = []
     if when.domains is not None:
         first = nsmallest(_ENTRIES_SHOWN, when.domains.entries)  # of lists that may hold a million
-        found.append(f"domain {_listed(first, len(when.domains.entries))}")
+        found.append(f"domain {_join_entries(first, len(when.domains.entries))}")
     if when.url is not None:
-        found.append(f"address {_listed(pattern.source for pattern in when.url)}")
+        found.append(f"address {_join_entries(pattern.source for pattern in when.url)}")
     if when.clients is not None:
-        found.append(f"client {_listed(network.text for network in when.clients.networks)}")
+        found.append(f"client {_join_entries(network.text for network in when.clients.networks)}")
     if when.schedule is not None:
         if when.schedule.hours:
-            found.append(f"time {_listed(hours.text for hours in when.schedule.hours)}")
+            found.append(f"time {_join_entries(hours.text for hours in when.schedule.hours)}")
         if when.schedule.days:
             found.append(f"on {', '.join(DAYS[day] for day in sorted(when.schedule.days))}")
     if when.misses is not None:
-        found.append(f"miss {', '.join(sorted(when.misses))}")
+        found.append(f"dead link {', '.join(sorted(when.misses))}")
     if when.content_types is not None:
-        found.append(f"content type {_listed(source for source, _ in when.content_types.globs)}")
+        found.append(f"content type {_join_entries(source for source, _ in when.content_types.globs)}")
     return tuple(found)
 
 
@@ -72,9 +72,9 @@ def _effects(rule: Rule) -> tuple[str, ...]:
     return tuple(f"{key} {value}" for key, value in effects.items() if value is not None)
 
 
-def _listed(entries: Iterable[str], total: int | None = None) -> str:
-    """The first entries, and how many more there are; `total` when not all of them are given."""
-    listed = list(entries)
-    more = (len(listed) if total is None else total) - _ENTRIES_SHOWN
-    shown = ", ".join(listed[:_ENTRIES_SHOWN]) or "(an empty list)"
+def _join_entries(entries: Iterable[str], total: int | None = None) -> str:
+    """The first entries, and the number of the others; `total` if `entries` is not complete."""
+    entries_list = list(entries)
+    more = (len(entries_list) if total is None else total) - _ENTRIES_SHOWN
+    shown = ", ".join(entries_list[:_ENTRIES_SHOWN]) or "(empty list)"
     return f"{shown} and {more:,} more" if more > 0 else shown

@@ -1,8 +1,8 @@
-"""Domain names as rules write them, and the lists of them that schools already have.
+"""Domain names in rules, and the domain lists that schools already have.
 
-`example.org` is that host alone; `.example.org` is it and everything below it, as in Squid's dstdomain. Lists in
-e2guardian's form write no dots and mean everything below. Entries are kept in one set: whether a host is in it takes
-one look per label of the host, however long the list.
+`example.org` is that host only; `.example.org` includes all subdomains, as in Squid's dstdomain. Lists in
+e2guardian's form have no leading dots and include all subdomains. All entries are in one set: a lookup takes one step
+per label of the host, whatever the length of the list.
 """
 
 import re
@@ -22,12 +22,12 @@ _MAX_NAME = 253
 
 @dataclass(frozen=True, slots=True)
 class DomainList:
-    """Entries in normal form: a leading dot means the domain and all below it."""
+    """Normalised entries: a leading dot means the domain and all its subdomains."""
 
     entries: frozenset[str]
 
     def entry_for(self, host: str) -> str:
-        """The entry that covers a host in normal form, the nearest first; "" for none."""
+        """The most specific entry that covers a normalised host; "" for none."""
         for entry in entries_covering(host):
             if entry in self.entries:
                 return entry
@@ -35,7 +35,7 @@ class DomainList:
 
 
 def entries_covering(host: str) -> Iterator[str]:
-    """Every entry that would cover a host in normal form, the nearest first.
+    """Every entry that would cover a normalised host, the most specific first.
 
     >>> list(entries_covering("a.b.c"))
     ['a.b.c', '.a.b.c', '.b.c', '.c']
@@ -43,7 +43,7 @@ def entries_covering(host: str) -> Iterator[str]:
     yield host
     yield f".{host}"
     if ":" in host or _IPV4.fullmatch(host):
-        return  # the numbers of an address are no domains
+        return  # the numbers of an IP address are not domains
     dot = host.find(".")
     while dot != -1:
         yield host[dot:]
@@ -51,7 +51,7 @@ def entries_covering(host: str) -> Iterator[str]:
 
 
 def normal_host(host: str) -> str:
-    """A host as a request names it, in the form entries have; what cannot be a name comes back in lower case."""
+    """The host of a request in the form of entries; an invalid name is only lower-cased."""
     host = host.strip("[]").rstrip(".").lower()
     if host.isascii():
         return host
@@ -62,7 +62,7 @@ def normal_host(host: str) -> str:
 
 
 def entry_of(text: str, form: Form = "dstdomain") -> str:
-    """An entry in normal form; ValueError, with the reason, when it is none.
+    """A normalised entry; ValueError, with the reason, if it is invalid.
 
     `*.example.org`, as other programs write it, is `.example.org`.
 
@@ -82,7 +82,7 @@ def entry_of(text: str, form: Form = "dstdomain") -> str:
 
 
 def entries_of(text: str, form: Form) -> tuple[frozenset[str], list[tuple[int, str]]]:
-    """The entries of a list file, one a line with comments after `#`, and what is wrong: line and reason."""
+    """The entries of a list file, one per line with comments after `#`, and its faults: line and reason."""
     entries: set[str] = set()
     faults: list[tuple[int, str]] = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -98,7 +98,7 @@ def entries_of(text: str, form: Form) -> tuple[frozenset[str], list[tuple[int, s
 
 def _entry_of_list(entry: str, form: Form) -> str:
     if entry.startswith(".Include"):
-        raise ValueError("included lists are not followed; name each file in domain_list")
+        raise ValueError("include is not supported; list each file in domain_list")
     if entry.startswith("*") and not entry.startswith("*."):
-        raise ValueError(f"{entry[:80]!r} stands for every site; write a rule without domain instead")
+        raise ValueError(f"{entry[:80]!r} matches every site; write a rule without domain instead")
     return entry_of(entry, form)

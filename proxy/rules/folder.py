@@ -1,13 +1,13 @@
-"""A folder of rules: `*.toml` in the order of their names, and the lists of domains that they name."""
+"""A folder of rules: `*.toml` in the order of their names, and the domain lists that they name."""
 
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from proxy.rules.book import RuleBook
 from proxy.rules.domains import Form, entries_of
-from proxy.rules.model import Fault, Rule, RulesError
+from proxy.rules.model import Rule, RuleFault, RulesError
 from proxy.rules.parse import rules_of
+from proxy.rules.ruleset import RuleSet
 
 MAX_FILE_BYTES = 4 * 1024**2
 MAX_LIST_BYTES = 64 * 1024**2
@@ -15,26 +15,18 @@ MAX_FILES = 1000
 _LIST_FAULTS_SHOWN = 20
 
 
-def folder_beside(configured: str, settings_file: Path | None) -> str:
-    """The folder that a setting names, from the settings file on; `rules.d` there, if it is there; else ""."""
-    if settings_file is None:
-        return configured
-    folder = settings_file.parent / (configured or "rules.d")
-    return str(folder.absolute()) if configured or folder.is_dir() else ""
-
-
 def rules_folder(configured: str, data: Path) -> Path:
-    """Where the rules are: as configured, else in the data folder."""
+    """The folder of the rules: as configured, else in the data folder."""
     return Path(configured) if configured else data / "rules.d"
 
 
 def is_rule_file(name: str) -> bool:
-    """Whether a file of this name, right in the folder, holds rules."""
+    """Whether a file of this name, directly in the folder, contains rules."""
     return name.endswith(".toml") and not name.startswith(".") and "/" not in name
 
 
 def rule_files(folder: Path) -> tuple[str, ...]:
-    """The names of the files of rules in order; none when the folder is not there. OSError when it cannot be read."""
+    """The names of the rule files in order; empty when there is no folder. OSError when it cannot be read."""
     try:
         found = [path.name for path in folder.iterdir() if is_rule_file(path.name) and path.is_file()]
     except (FileNotFoundError, NotADirectoryError):
@@ -43,7 +35,7 @@ def rule_files(folder: Path) -> tuple[str, ...]:
 
 
 def all_files(folder: Path) -> list[str]:
-    """The files of a folder and those below, relative to it and in order, without hidden ones; so many at most."""
+    """All files below a folder, relative to it and in order, without hidden ones; at most MAX_FILES."""
     found: list[str] = []
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -58,26 +50,26 @@ def all_files(folder: Path) -> list[str]:
 
 def load(
     folder: Path, *, instead: Mapping[str, str | None] | None = None, read: dict[str, str] | None = None
-) -> RuleBook:
-    """The book of a folder. Raises RulesError.
+) -> RuleSet:
+    """The rule set of a folder. Raises RulesError.
 
-    `instead` holds texts to read in place of files, by name; None for a file to leave out. `read` is given the texts
-    the book is made of: the files may be others by the time they are read again.
+    `instead` holds texts to use in place of files, by name; None for a file to leave out. `read` receives the texts
+    of the rule set, since the files may change before they are read again.
     """
     texts = instead or {}
     read = {} if read is None else read
     lists = _Lists(folder, texts, read)
     rules: list[Rule] = []
-    faults: list[Fault] = []
+    faults: list[RuleFault] = []
     try:
         names = {*rule_files(folder), *filter(is_rule_file, texts)}
     except OSError as error:
-        raise RulesError((unread(folder.name, error),)) from error
+        raise RulesError((read_fault(folder.name, error),)) from error
     for name in sorted(names):
         try:
             text = texts[name] if name in texts else text_of(folder / name, MAX_FILE_BYTES)
         except (OSError, ValueError) as error:
-            faults.append(unread(name, error))
+            faults.append(read_fault(name, error))
             continue
         read[name] = text or ""
         found, wrong = rules_of(read[name], name, lists.entries)
@@ -86,7 +78,7 @@ def load(
     faults += [*lists.faults, *_same_names(rules)]
     if faults:
         raise RulesError(tuple(faults))
-    return RuleBook(rules)
+    return RuleSet(rules)
 
 
 def text_of(path: Path, most_bytes: int) -> str:
@@ -102,14 +94,14 @@ def text_of(path: Path, most_bytes: int) -> str:
 
 
 class _Lists:
-    """The list files of a folder, each read once however many rules name it; `faults` is what is wrong in them."""
+    """The list files of a folder, each read only once; `faults` are their errors."""
 
     def __init__(self, folder: Path, instead: Mapping[str, str | None], texts: dict[str, str]) -> None:
         self._folder = folder
         self._instead = instead
         self._texts = texts
         self._read: dict[tuple[str, Form], frozenset[str]] = {}
-        self.faults: list[Fault] = []
+        self.faults: list[RuleFault] = []
 
     def entries(self, name: str, form: Form) -> frozenset[str]:
         """The entries of a list; ValueError when the file cannot be read."""
@@ -119,36 +111,36 @@ class _Lists:
 
     def _entries(self, name: str, form: Form) -> frozenset[str]:
         path = PurePosixPath(name)
-        # The desk's texts come here too: they must not make us read, and quote, other files of this machine.
+        # Texts from the admin UI get here too: they must not make us read, and quote, other files of this machine.
         if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
-            raise ValueError(f"{name[:80]!r} is not a file within the rules folder")
+            raise ValueError(f"{name[:80]!r} is not a file in the rules folder")
         text = self._instead.get(name)
         if text is None:
             try:
                 text = text_of(self._folder / path, MAX_LIST_BYTES)
             except OSError as error:
-                raise ValueError(f"{name[:80]!r} cannot be read: {error.strerror or error}") from error
+                raise ValueError(f"cannot read {name[:80]!r}: {error.strerror or error}") from error
             except ValueError as error:
-                raise ValueError(f"{name[:80]!r} cannot be read: {error}") from error
+                raise ValueError(f"cannot read {name[:80]!r}: {error}") from error
         self._texts[name] = text
         entries, wrong = entries_of(text, form)
         for line, reason in wrong[:_LIST_FAULTS_SHOWN]:
-            self.faults.append(Fault(file=name, line=line, reason=reason))
+            self.faults.append(RuleFault(file=name, line=line, reason=reason))
         return entries
 
 
-def _same_names(rules: Sequence[Rule]) -> list[Fault]:
+def _same_names(rules: Sequence[Rule]) -> list[RuleFault]:
     first: dict[str, Rule] = {}
     faults = []
     for rule in rules:
         other = first.setdefault(rule.name, rule)
         if other is not rule:
-            reason = f"the name {rule.name!r} is taken by the rule at {other.file}:{other.line}"
-            faults.append(Fault(file=rule.file, line=rule.line, reason=reason))
+            reason = f"the name {rule.name!r} is already used by the rule at {other.file}:{other.line}"
+            faults.append(RuleFault(file=rule.file, line=rule.line, reason=reason))
     return faults
 
 
-def unread(name: str, error: Exception) -> Fault:
+def read_fault(name: str, error: Exception) -> RuleFault:
     """The fault of a file that cannot be read."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return Fault(file=name, line=0, reason=f"cannot be read: {reason}")
+    return RuleFault(file=name, line=0, reason=f"cannot read the file: {reason}")

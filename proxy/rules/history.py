@@ -1,8 +1,8 @@
-"""Edits of the rules from the desk: each checked as a whole before it is written, kept, and able to be undone.
+"""Edits of the rules in the admin UI: all rules are checked before an edit is written, and each edit can be undone.
 
-A version is one edit of one file, with the text before and after. The newest ones are kept in a folder of their own,
-a file each. Files edited by hand are not versions, but nothing written by hand is ever overwritten unseen: who saves
-or undoes says what they had before them, and is refused when it is no longer so.
+A version is one edit of one file, with the text before and after. The newest versions are kept in a folder, one file
+each. Edits by hand are not versions, but are never overwritten unseen: a save or undo names the text that it started
+from, and is refused if the file has changed since.
 """
 
 import difflib
@@ -15,26 +15,26 @@ from pathlib import Path
 
 import msgspec
 
+from proxy.atomicfiles import write
 from proxy.errors import LinkmendError
-from proxy.files import write
-from proxy.rules.folder import MAX_FILE_BYTES, is_rule_file, load, rule_files, text_of, unread
+from proxy.rules.folder import MAX_FILE_BYTES, is_rule_file, load, read_fault, rule_files, text_of
 from proxy.rules.live import LiveRules
-from proxy.rules.model import Fault, RulesError
+from proxy.rules.model import RuleFault, RulesError
 from proxy.rules.writing import rule_text
 
 DESK_FILE = "50-desk.toml"
-"""Where rules go that the desk writes by itself."""
+"""The file for rules that the admin UI writes by itself."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,59}\.toml")
 _VERSION = re.compile(r"[0-9]{8}\.json")
 
 
 class RulesConflict(LinkmendError):
-    """The file is no longer what the editor had before them."""
+    """The file has changed since the editor loaded it."""
 
 
-class Version(msgspec.Struct, kw_only=True, frozen=True):
-    """One edit of one file; `before` or `after` is None where the file was not there."""
+class RulesVersion(msgspec.Struct, kw_only=True, frozen=True):
+    """One edit of one file; `before` or `after` is None if the file did not exist."""
 
     number: int
     at: datetime
@@ -43,7 +43,7 @@ class Version(msgspec.Struct, kw_only=True, frozen=True):
     before: str | None
     after: str | None
     undoes: int | None = None
-    """The version that this one took back."""
+    """The version that this one undid."""
 
     @property
     def diff(self) -> str:
@@ -77,56 +77,56 @@ class RuleEdits:
 
     @property
     def fault(self) -> str | None:
-        """What is wrong with the rules in the folder; None when they are in force."""
+        """The first fault of the rules in the folder; None when they are active."""
         return self.live.fault
 
     def files(self) -> tuple[str, ...]:
-        """The files of rules in order; those of strange names can be seen, not edited."""
+        """The rule files in order; files with unusual names can be read, not edited."""
         try:
             return rule_files(self.live.folder)
         except OSError as error:
-            raise LinkmendError(f"{self.live.folder}: cannot be read: {error.strerror}") from error
+            raise LinkmendError(f"{self.live.folder}: cannot read the folder: {error.strerror}") from error
 
     def text(self, file: str) -> str | None:
-        """The text of a file as it is now; None when there is none. Raises RulesError when it cannot be read."""
+        """The current text of a file; None when there is none. Raises RulesError when it cannot be read."""
         try:
-            return text_of(self.live.folder / _checked(file), MAX_FILE_BYTES)
+            return text_of(self.live.folder / _check_name(file), MAX_FILE_BYTES)
         except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValueError) as error:
-            raise RulesError((unread(file, error),)) from error
+            raise RulesError((read_fault(file, error),)) from error
 
     def check(self, file: str, text: str | None) -> None:
-        """Raises RulesError if the rules would not be good with this text (None: without the file).
+        """Raises RulesError if the rules would be invalid with this text (None: without the file).
 
-        Faults of other files that are there already are no obstacle: else two of them could never be mended.
+        Existing faults of other files do not count: otherwise two faulty files could never be fixed.
         """
         if text is not None and len(text.encode("utf-8", "replace")) > MAX_FILE_BYTES:
             reason = f"larger than {MAX_FILE_BYTES} bytes"
-            raise RulesError((Fault(file=_checked(file), line=0, reason=reason),))
-        faults = _faults(self.live.folder, {_checked(file): text})
+            raise RulesError((RuleFault(file=_check_name(file), line=0, reason=reason),))
+        faults = _faults(self.live.folder, {_check_name(file): text})
         if faults and (
             any(fault.file == file for fault in faults) or set(faults) - set(_faults(self.live.folder))
         ):
             raise RulesError(faults)
 
-    def save(self, file: str, text: str, *, by: str, seen: str | None = None) -> Version:
-        """Write a file and put it in force. Raises RulesError, with the place, as `check` does.
+    def save(self, file: str, text: str, *, by: str, seen: str | None = None) -> RulesVersion:
+        """Write a file and activate it. Raises RulesError like `check`.
 
-        `seen` is the `mark` of the text the editor began with; RulesConflict when the file has changed since.
+        `seen` is the `mark` of the text the editor started from; RulesConflict when the file has changed since.
         """
         text = text.replace("\r\n", "\n")
         with self._lock:
             before = self.text(file)
             if seen is not None and seen != mark(before):
-                raise RulesConflict(f"{file} was changed by somebody else in the meantime")
+                raise RulesConflict(f"{file} was changed by someone else in the meantime")
             self.check(file, text)
             return self._write(file, before, text, by=by)
 
-    def add_redirect(self, url: str, to: str, *, by: str, reason: str = "") -> Version:
-        """Put a rule into the desk's own file that leads readers from one address to another. Raises RulesError.
+    def add_redirect(self, url: str, to: str, *, by: str, reason: str = "") -> RulesVersion:
+        """Add a rule to the admin UI's own file that redirects users from one address to another. Raises RulesError.
 
-        It goes before the others there: of two decisions about one address, the later counts.
+        It goes before the other rules there, so that the latest decision about an address counts.
         """
         plain = to.replace("{", "%7B").replace("}", "%7D")  # an address, not a template
         rule = rule_text(url=url, action="redirect", to=plain, reason=reason)
@@ -136,11 +136,11 @@ class RuleEdits:
             self.check(DESK_FILE, text)
             return self._write(DESK_FILE, before, text, by=by)
 
-    def undo(self, number: int | None = None, *, by: str) -> Version:
-        """Take back one version, or the newest that is not taken back yet.
+    def undo(self, number: int | None = None, *, by: str) -> RulesVersion:
+        """Undo one version, or the newest that is not undone yet.
 
         Raises RulesConflict when the file has changed since, LinkmendError when there is nothing to undo, and
-        RulesError when the rules would no longer be good.
+        RulesError when the rules would be invalid.
         """
         with self._lock:
             version = self._undoable(number)
@@ -150,17 +150,17 @@ class RuleEdits:
             self.check(version.file, version.before)
             return self._write(version.file, current, version.before, by=by, undoes=version.number)
 
-    def versions(self, limit: int | None = None) -> tuple[Version, ...]:
+    def versions(self, limit: int | None = None) -> tuple[RulesVersion, ...]:
         """The versions, newest first."""
         found = []
         for path in self._paths()[::-1][:limit]:
             try:
-                found.append(msgspec.json.decode(path.read_bytes(), type=Version))
+                found.append(msgspec.json.decode(path.read_bytes(), type=RulesVersion))
             except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
-                continue  # half a file of a full disk; the others are as good as ever
+                continue  # an incomplete file from a full disk; the others are fine
         return tuple(found)
 
-    def _undoable(self, number: int | None) -> Version:
+    def _undoable(self, number: int | None) -> RulesVersion:
         versions = self.versions()
         undone = {version.undoes for version in versions}
         for version in versions:
@@ -168,13 +168,13 @@ class RuleEdits:
                 number is None and version.undoes is None and version.number not in undone
             ):
                 return version
-        raise LinkmendError("nothing to undo" if number is None else f"there is no version {number}")
+        raise LinkmendError("nothing to undo" if number is None else f"no such version: {number}")
 
     def _write(
         self, file: str, before: str | None, after: str | None, *, by: str, undoes: int | None = None
-    ) -> Version:
+    ) -> RulesVersion:
         paths = self._paths()
-        version = Version(
+        version = RulesVersion(
             number=int(paths[-1].stem) + 1 if paths else 1,
             at=self._clock(),
             by=by,
@@ -187,10 +187,10 @@ class RuleEdits:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             write(kept, msgspec.json.encode(version), mode=0o600)
-            _put(self.live.folder / file, after)
+            _write_or_remove(self.live.folder / file, after)
         except OSError as error:
             kept.unlink(missing_ok=True)
-            raise LinkmendError(f"{file}: cannot be written: {error.strerror or error}") from error
+            raise LinkmendError(f"{file}: cannot write the file: {error.strerror or error}") from error
         for path in paths[: max(0, len(paths) + 1 - self._keep)]:
             path.unlink(missing_ok=True)
         self.live.reload()
@@ -204,7 +204,7 @@ class RuleEdits:
 
 
 def mark(text: str | None) -> str:
-    """A short mark of a text, by which it is known again."""
+    """A short hash that identifies a text."""
     return (
         "new"
         if text is None
@@ -212,7 +212,7 @@ def mark(text: str | None) -> str:
     )
 
 
-def _faults(folder: Path, instead: Mapping[str, str | None] | None = None) -> tuple[Fault, ...]:
+def _faults(folder: Path, instead: Mapping[str, str | None] | None = None) -> tuple[RuleFault, ...]:
     try:
         load(folder, instead=instead)
     except RulesError as error:
@@ -220,7 +220,7 @@ def _faults(folder: Path, instead: Mapping[str, str | None] | None = None) -> tu
     return ()
 
 
-def _put(path: Path, text: str | None) -> None:
+def _write_or_remove(path: Path, text: str | None) -> None:
     if text is None:
         path.unlink(missing_ok=True)
         return
@@ -228,9 +228,9 @@ def _put(path: Path, text: str | None) -> None:
     write(path, text.encode("utf-8", "replace"), mode=0o640)
 
 
-def _checked(file: str) -> str:
-    """The name of a file of rules; RulesError for any other, such as one that leads out of the folder."""
+def _check_name(file: str) -> str:
+    """The name, if it is valid for a rule file; RulesError otherwise, for example if it leads out of the folder."""
     if not _NAME.fullmatch(file) or not is_rule_file(file):
-        reason = "a name such as 20-library.toml is expected: letters, digits, dots, hyphens, underscores"
-        raise RulesError((Fault(file=file[:80], line=0, reason=reason),))
+        reason = "expected a name such as 20-library.toml (letters, digits, dots, hyphens, underscores)"
+        raise RulesError((RuleFault(file=file[:80], line=0, reason=reason),))
     return file

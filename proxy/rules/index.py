@@ -1,8 +1,8 @@
-"""Which rules can match a host or an address at all, found by hash, however many rules and entries there are.
+"""An index of the rules: finds those that can match a host or an address, for any number of rules and entries.
 
-A rule that names domains is filed under each of them, one that names whole addresses under those, one whose patterns
-name a host under the host. Rules by regular expressions alone are candidates where one look for all of them together
-finds something. Only the rest, rules for every site, are candidates for every request.
+A rule with domains is indexed under each of them, one with whole addresses under those, one whose patterns name a
+host under the host. Rules with regular expressions only are candidates if one combined search matches. All other
+rules, for every site, are candidates for every request.
 """
 
 from collections import defaultdict
@@ -11,48 +11,48 @@ from functools import lru_cache
 from heapq import merge
 
 from proxy.rules.domains import entries_covering
-from proxy.rules.matching import reached
-from proxy.rules.model import Rule, Stage
+from proxy.rules.matching import is_reached
+from proxy.rules.model import Rule, RuleStage
 from proxy.rules.patterns import any_of
 
 _HOSTS_REMEMBERED = 10_000
 _ADDRESSES_REMEMBERED = 1_000
 
 
-class Index:
-    """The numbers of rules by what they name; `stages` tells when each can be decided."""
+class RuleIndex:
+    """Rule numbers by domain, address and host; `stages` has the first stage of each rule."""
 
-    def __init__(self, rules: Sequence[Rule], stages: Sequence[Stage]) -> None:
+    def __init__(self, rules: Sequence[Rule], stages: Sequence[RuleStage]) -> None:
         self._stages = stages
         self._by_entry: defaultdict[str, list[int]] = defaultdict(list)
         self._by_url: defaultdict[str, list[int]] = defaultdict(list)
         self._by_expression: list[int] = []
         self._anywhere: list[int] = []
         for number, rule in enumerate(rules):
-            self._file(number, rule)
+            self._add(number, rule)
         self._any_expression = _union([rules[number] for number in self._by_expression])
-        self._remembered: dict[tuple[str, Stage], tuple[int, ...]] = {}
+        self._host_cache: dict[tuple[str, RuleStage], tuple[int, ...]] = {}
         self.looks_at_address = bool(self._by_url or self._by_expression)
-        """Whether any rule is filed under an address, so that `candidates` needs one."""
+        """Whether any rule is indexed under an address, so that `candidates` needs one."""
 
-    def candidates(self, host: str, stage: Stage, url: str = "") -> Sequence[int]:
-        """The rules that may match, in order; `host` and `url` are in normal form."""
-        by_host = self._remembered.get((host, stage))
+    def candidates(self, host: str, stage: RuleStage, url: str = "") -> Sequence[int]:
+        """The rules that may match, in order; `host` and `url` are normalised."""
+        by_host = self._host_cache.get((host, stage))
         if by_host is None:
             by_host = self._by_host(host, stage)
-            if len(self._remembered) >= _HOSTS_REMEMBERED:
-                self._remembered.clear()
-            self._remembered[host, stage] = by_host
+            if len(self._host_cache) >= _HOSTS_REMEMBERED:
+                self._host_cache.clear()
+            self._host_cache[host, stage] = by_host
         if not url or not self.looks_at_address:
             return by_host
         by_url = self._by_url.get(url, [])
         by_expression = self._by_expression if self._any_expression(url) else []
         if not by_url and not by_expression:
             return by_host
-        found = (number for number in (*by_url, *by_expression) if reached(stage, self._stages[number]))
+        found = (number for number in (*by_url, *by_expression) if is_reached(stage, self._stages[number]))
         return sorted({*by_host, *found})
 
-    def _file(self, number: int, rule: Rule) -> None:
+    def _add(self, number: int, rule: Rule) -> None:
         patterns = rule.when.url or ()
         if rule.when.domains is not None:
             for entry in rule.when.domains.entries:
@@ -68,14 +68,14 @@ class Index:
         else:
             self._anywhere.append(number)
 
-    def _by_host(self, host: str, stage: Stage) -> tuple[int, ...]:
+    def _by_host(self, host: str, stage: RuleStage) -> tuple[int, ...]:
         lists = [self._by_entry[entry] for entry in entries_covering(host) if entry in self._by_entry]
         found = dict.fromkeys(merge(*lists, self._anywhere))
-        return tuple(number for number in found if reached(stage, self._stages[number]))
+        return tuple(number for number in found if is_reached(stage, self._stages[number]))
 
 
 def _union(rules: Sequence[Rule]) -> Callable[[str], bool]:
-    """Whether an address has anything that any of these rules looks for."""
+    """A function that tells whether an address matches any expression of these rules."""
     expressions = [pattern.expression for rule in rules for pattern in rule.when.url or ()]
-    # Remembered, since an address is asked about with its request and again with its response.
+    # Cached, since each address is looked up with its request and again with its response.
     return lru_cache(_ADDRESSES_REMEMBERED)(any_of(expressions)) if expressions else lambda _: False

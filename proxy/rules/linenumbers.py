@@ -1,6 +1,6 @@
-"""On which line of a TOML text each key of each `[[rule]]` stands, which tomllib does not tell.
+"""Line numbers of the keys of each `[[rule]]` in a TOML text, which tomllib does not provide.
 
-Only for texts that tomllib has read: what is not TOML finds no better place than line 1.
+Only for texts that tomllib accepts; for other texts the lines may be wrong.
 """
 
 import re
@@ -12,8 +12,8 @@ _HEADER = re.compile(r"\s*(?P<opener>\[\[?)(?P<name>[^\]]*)\]")
 
 
 @dataclass(slots=True)
-class Table:
-    """Where a table's header and its keys stand; `name` is `[rule]` of `[[rule]]`, `rule.more` of `[rule.more]`."""
+class RuleTable:
+    """The lines of a table's header and keys; `name` is `[rule]` for `[[rule]]`, `rule.more` for `[rule.more]`."""
 
     name: str
     line: int
@@ -23,20 +23,20 @@ class Table:
         return self.keys.get(key, self.line)
 
 
-def tables(text: str) -> list[Table]:
-    """The tables of a TOML text in order, the nameless one before the first header among them."""
-    found = [Table(name="", line=1)]
+def tables(text: str) -> list[RuleTable]:
+    """The tables of a TOML text in order, beginning with the nameless one before the first header."""
+    found = [RuleTable(name="", line=1)]
     for number, line in _statements(text):
         if header := _HEADER.match(line):
             name = ".".join(part.strip(" \t\"'") for part in header["name"].split("."))
-            found.append(Table(name=f"[{name}]" if header["opener"] == "[[" else name, line=number))
+            found.append(RuleTable(name=f"[{name}]" if header["opener"] == "[[" else name, line=number))
         elif key := _KEY.match(line):
             found[-1].keys.setdefault(next(filter(None, key.groups()), ""), number)
     return found
 
 
 def _statements(text: str) -> list[tuple[int, str]]:
-    """The lines on which something begins, that is not within a string, an array or a comment, and their numbers."""
+    """The lines that begin a statement, outside of strings, arrays and comments, with their numbers."""
     lines = text.split("\n")
     starts: list[tuple[int, str]] = [(1, lines[0])]
     at, number, depth = 0, 1, 0
@@ -58,7 +58,7 @@ def _statements(text: str) -> list[tuple[int, str]]:
 
 
 def _end_of(text: str, opener: str, at: int) -> int:
-    """Where a string or comment that begins before `at` ends."""
+    """The end of a string or comment that begins before `at`."""
     if opener == "#":
         end = text.find("\n", at)
         return len(text) if end == -1 else end

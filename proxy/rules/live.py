@@ -1,8 +1,8 @@
-"""The rules in force, kept in step with their folder: an edit takes effect within two seconds, a bad one does not.
+"""The active rules, reloaded from their folder: a valid edit takes effect within two seconds, an invalid one never.
 
-The folder is looked at twice a second rather than watched by inotify: that works on every file system, for lists
-behind links and for folders that come and go, and costs a few calls of stat. A change is read once the folder has
-stood still for a moment, so that a file is not read while it is being written.
+linkmend polls the folder twice a second instead of using inotify: that works on every file system, for lists behind
+links and for folders that come and go, and costs a few stat calls. It reads a change once the folder has been
+unchanged for a moment, so that it does not read a file while it is being written.
 """
 
 import asyncio
@@ -10,10 +10,10 @@ import logging
 import threading
 from pathlib import Path
 
-from proxy.rules.book import RuleBook
 from proxy.rules.folder import all_files, load
-from proxy.rules.lastgood import LastGood
-from proxy.rules.model import Fault, RulesError
+from proxy.rules.lastgood import LastGoodRules
+from proxy.rules.model import RuleFault, RulesError
+from proxy.rules.ruleset import RuleSet
 
 log = logging.getLogger(__name__)
 
@@ -24,26 +24,26 @@ State = tuple[tuple[str, int, int, int, int], ...]
 
 
 class LiveRules:
-    """The last good book of a folder; without a folder, no rules.
+    """The last valid rule set of a folder; no rules if there is no folder.
 
-    With `kept`, the last good rules are also kept there, and a start with bad ones goes on with them.
+    With `kept`, the last valid rules are also saved there, and a start with invalid rules uses them.
     """
 
     def __init__(self, folder: Path, *, kept: Path | None = None, look_every_s: float = 0.4) -> None:
         self.folder = folder
         self._look_every_s = look_every_s
-        self.book = RuleBook()
-        self.faults: tuple[Fault, ...] = ()
-        """What is wrong with the folder now, in order; empty when the book is what the folder says."""
-        self._kept = LastGood(kept) if kept else None
+        self.ruleset = RuleSet()
+        self.faults: tuple[RuleFault, ...] = ()
+        """The current faults of the folder, in order; empty when its rules are active."""
+        self._kept = LastGoodRules(kept) if kept else None
         self._lock = threading.Lock()
         self._state: State | None = None
         if not self.reload() and self._kept:
-            self.book = self._kept.book()
+            self.ruleset = self._kept.ruleset()
 
     @property
     def fault(self) -> str | None:
-        """What is wrong with the rules in the folder, with file, line and reason; None when they are in force."""
+        """The first fault of the rules in the folder, with file, line and reason; None when they are active."""
         if not self.faults:
             return None
         more = f" (and {len(self.faults) - 1} more)" if len(self.faults) > 1 else ""
@@ -64,27 +64,27 @@ class LiveRules:
             await asyncio.to_thread(self.reload)
 
     def reload(self) -> bool:
-        """Read the folder now; False when it has a fault and the last good book stays. Call it off the event loop."""
+        """Read the folder now; False when it has faults and the last valid rules stay. Call it off the event loop."""
         with self._lock:
             self._state = _state(self.folder)
             texts: dict[str, str] = {}
             try:
-                book = load(self.folder, read=texts)
+                ruleset = load(self.folder, read=texts)
             except RulesError as error:
                 if error.faults != self.faults:
-                    log.error("rules not taken over, the last good ones stay: %s", error)
+                    log.error("rules not reloaded, keeping the last valid ones: %s", error)
                 self.faults = error.faults
                 return False
-            if book.rules or self.book.rules or self.faults:
-                log.info("rules in force: %d", len(book.rules))
-            self.book, self.faults = book, ()
+            if ruleset.rules or self.ruleset.rules or self.faults:
+                log.info("rules loaded: %d", len(ruleset.rules))
+            self.ruleset, self.faults = ruleset, ()
             if self._kept:
                 self._kept.keep(texts)
             return True
 
 
 def _state(folder: Path) -> State:
-    """What all files of a folder look like from outside; empty when there is none."""
+    """The file status of all files in a folder; empty when there is no folder."""
     found = []
     for name in all_files(folder):
         try:

@@ -1,8 +1,8 @@
-"""The words of the rules: what is asked, what a rule says, and the verdict that the rest of linkmend acts on.
+"""The data types of the rules: queries, rules, and the verdicts that the rest of linkmend acts on.
 
-Rules stand in order and the first that matches decides alone. They are asked at three moments, as more becomes
-known: at CONNECT (host, client, time), with the request (its URL), and with the response (what kind of miss it is,
-if any, and its content type). A rule that needs something not yet known is passed over at that moment.
+Rules are ordered, and the first match alone decides. They are evaluated at three stages: at CONNECT (host, client,
+time), with the request (its URL), and with the response (its kind of miss, if any, and its content type). A stage
+skips rules that need data of a later one.
 """
 
 from dataclasses import dataclass, field
@@ -20,29 +20,29 @@ from repair.model import MissKind
 Archive = Literal["on", "off", "local"]
 
 
-class Action(StrEnum):
-    """What is done with what a rule matches."""
+class RuleAction(StrEnum):
+    """What to do with a request that a rule matches."""
 
     REPAIR = "repair"
-    """The usual: errors are answered with a repair page."""
+    """The default: errors get a repair page."""
     PASS = "pass"  # noqa: S105
-    """Errors are left as they came."""
+    """Errors are forwarded unchanged."""
     BYPASS = "bypass"
-    """No interception at all; TLS is passed through. Over plain HTTP: neither stored, read nor rewritten."""
+    """No interception: TLS is passed through; plain HTTP is neither stored, indexed nor rewritten."""
     BLOCK = "block"
-    """A page that gives the reason instead."""
+    """A page with the reason instead."""
     OFFLINE_ONLY = "offline-only"
-    """Only what is held is shown, as if the line were down."""
+    """Only stored pages are shown, as if offline."""
     NO_CACHE = "no-cache"
-    """Neither stored nor read into the collection."""
+    """Neither stored nor added to the collection."""
     NO_INDEX = "no-index"
-    """Stored, but not read into the collection."""
+    """Stored, but not added to the collection."""
     REDIRECT = "redirect"
-    """The reader is sent elsewhere."""
+    """The user is redirected to another address."""
 
 
-class Stage(StrEnum):
-    """The moments at which rules are asked."""
+class RuleStage(StrEnum):
+    """The stages at which rules are evaluated."""
 
     CONNECT = "connect"
     REQUEST = "request"
@@ -50,8 +50,8 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What is known when a request comes."""
+class RuleQuery:
+    """The data of a request that rules use."""
 
     url: str
     host: str
@@ -59,39 +59,39 @@ class Asked:
     client: str
     """The client's IP address."""
     at: datetime
-    """Local time: the hours in rules are those of the clock on the wall."""
+    """Local time, as in the rules."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What is to be done; the defaults are what happens without any rule."""
+class RuleVerdict:
+    """What to do; the defaults apply without any rule."""
 
     rule: str = ""
     """The name of the rule that decided; "" for none."""
-    action: Action = Action.REPAIR
+    action: RuleAction = RuleAction.REPAIR
     reason: str = ""
-    """What the admin wrote, for the page that says so; "" for nothing."""
+    """The admin's text for the page; "" for none."""
     redirect_to: str = ""
     """With `redirect`: an http or https address, encoded and ready for a Location header."""
     archive: Archive | None = None
-    """Whether archives are asked for this page: on, off, or only the private ones; None for what is configured."""
+    """Whether archives are queried for this page: on, off, or only private ones; None for the configured value."""
     auto_follow: float | None = None
-    """Lead straight to the first alternative whose confidence is at least this; None for never."""
+    """Redirect to the first alternative if its confidence is at least this; None for never."""
     budget_s: float | None = None
-    """How long the repair may take; None for what is configured."""
+    """How long the repair may take; None for the configured value."""
     cache: bool = True
-    """Whether the answer may be stored and served from the store."""
+    """Whether the response may be stored and served from the store."""
     index: bool = True
-    """Whether the page may be read into the collection."""
+    """Whether the page may enter the collection."""
     offline_only: bool = False
 
 
-NO_RULE = Verdict()
+NO_RULE = RuleVerdict()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matchers:
-    """What a rule asks for. All that are given must hold; within one, any entry will do. None: not asked."""
+    """The conditions of a rule. All must match; within one, any entry suffices. None: no condition."""
 
     domains: DomainList | None = None
     url: tuple[UrlPattern, ...] | None = None
@@ -103,13 +103,13 @@ class Matchers:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One `[[rule]]` of a file: where it stands, what it asks for, what it wants done."""
+    """One `[[rule]]` of a file: its place, its conditions, its action."""
 
     name: str
     file: str
     line: int
     when: Matchers = field(default_factory=Matchers)
-    action: Action = Action.REPAIR
+    action: RuleAction = RuleAction.REPAIR
     reason: str = ""
     to: str = ""
     """The template of a redirect."""
@@ -119,8 +119,8 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One thing wrong with the rules, and where; line 0 when it is the file as a whole."""
+class RuleFault:
+    """One error in the rules, and its place; line 0 for the file as a whole."""
 
     file: str
     line: int
@@ -131,9 +131,9 @@ class Fault:
 
 
 class RulesError(LinkmendError):
-    """The rules cannot be used; `faults` says where and why, in order of file and line."""
+    """The rules are invalid; `faults` has the places and reasons, in order of file and line."""
 
-    def __init__(self, faults: tuple[Fault, ...]) -> None:
+    def __init__(self, faults: tuple[RuleFault, ...]) -> None:
         more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
         super().__init__(f"{faults[0]}{more}")
         self.faults = faults

@@ -1,4 +1,4 @@
-"""Networks of clients, as rules write them: an address or a network, such as 10.0.3.0/24."""
+"""Client networks in rules: an address or a network, such as 10.0.3.0/24."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Network(NamedTuple):
-    """A network as numbers, which are compared ten times as fast as the values of ipaddress."""
+    """A network as numbers, whose comparison is ten times as fast as with ipaddress."""
 
     text: str
     version: int
@@ -23,7 +23,7 @@ class Networks:
     networks: tuple[Network, ...]
 
     def entry_for(self, client: str) -> str:
-        """The network an address is in, as text; "" for none, or when it is no address."""
+        """The network that contains an address, as text; "" for none, or if the address is invalid."""
         version, number = _address(client)
         for network in self.networks:
             if version == network.version and number & network.mask == network.first:
@@ -32,7 +32,7 @@ class Networks:
 
 
 def networks_of(texts: Iterable[str]) -> Networks:
-    """Networks as written in rules; ValueError, with the reason, when one is none."""
+    """Networks as written in rules; ValueError, with the reason, if one is invalid."""
     found = []
     for text in texts:
         try:
@@ -47,9 +47,9 @@ def networks_of(texts: Iterable[str]) -> Networks:
 
 @lru_cache(maxsize=4096)
 def _address(client: str) -> tuple[int, int]:
-    """Version and number of an address without its zone; (0, 0) for none.
+    """Version and number of an address without its zone; (0, 0) if it is invalid.
 
-    An IPv4 client of a socket for both comes as ::ffff:10.0.0.1, and is meant as IPv4.
+    On a dual-stack socket an IPv4 client appears as ::ffff:10.0.0.1; it counts as IPv4.
     """
     try:
         address = ip_address(client.partition("%")[0])

@@ -1,68 +1,77 @@
-"""Rules out of TOML: every `[[rule]]` of a file, or what is wrong with it, line by line."""
+"""Parses rules from TOML: every `[[rule]]` of a file, or its faults with their lines."""
 
 import re
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from proxy.rules import keys, places
+from proxy.rules import keys, linenumbers
 from proxy.rules.domains import DomainList, Form
 from proxy.rules.hours import Schedule
-from proxy.rules.model import Action, Fault, Matchers, Rule
+from proxy.rules.model import Matchers, Rule, RuleAction, RuleFault
 
 _LINE = re.compile(r"\(at line ([0-9]+), column")
 _TABLE = "rule"
 
 ReadList = Callable[[str, Form], frozenset[str]]
-"""The entries of a list file; ValueError, with the reason, when it cannot be read."""
+"""Returns the entries of a list file; ValueError, with the reason, when it cannot be read."""
 
 
-def rules_of(text: str, file: str, read_list: ReadList) -> tuple[list[Rule], list[Fault]]:
-    """The rules of a file in order, and all that is wrong with it; never raises."""
+def rules_of(text: str, file: str, read_list: ReadList) -> tuple[list[Rule], list[RuleFault]]:
+    """The rules of a file in order, and its faults; never raises."""
     try:
         tree = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        return [], [Fault(file=file, line=_line_of(error, text), reason=f"not TOML: {_first_line(error)}")]
-    tables = places.tables(text)
+        return [], [
+            RuleFault(file=file, line=_line_of(error, text), reason=f"not valid TOML: {_first_line(error)}")
+        ]
+    tables = linenumbers.tables(text)
     faults = [
-        Fault(file=file, line=_top_line(tables, key), reason=_unknown(key, (_TABLE,), "[[rule]] tables only"))
+        RuleFault(
+            file=file, line=_top_line(tables, key), reason=_unknown(key, (_TABLE,), "[[rule]] tables only")
+        )
         for key in tree
         if key != _TABLE
     ]
     given = tree.get(_TABLE, [])
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
         line = _top_line(tables, _TABLE)
-        return [], [*faults, Fault(file=file, line=line, reason="write [[rule]], with two brackets")]
+        return [], [*faults, RuleFault(file=file, line=line, reason="write [[rule]], with two brackets")]
     headers = [table for table in tables if table.name == f"[{_TABLE}]"]
     if len(headers) != len(given):  # an array of inline tables: all on the one key
-        headers = [places.Table(name="", line=_top_line(tables, _TABLE))] * len(given)
-    readers = [
+        headers = [linenumbers.RuleTable(name="", line=_top_line(tables, _TABLE))] * len(given)
+    parsers = [
         _Reader(values, place, file, f"{file}:{number}", read_list)
         for number, (values, place) in enumerate(zip(given, headers, strict=True), start=1)
     ]
-    rules = [reader.rule() for reader in readers]
-    return [rule for rule in rules if rule], faults + [each for reader in readers for each in reader.faults]
+    rules = [parser.rule() for parser in parsers]
+    return [rule for rule in rules if rule], faults + [each for parser in parsers for each in parser.faults]
 
 
 class _Reader:
-    """One `[[rule]]` on its way from TOML to a Rule; `faults` gathers what is wrong with it."""
+    """Converts one `[[rule]]` from TOML to a Rule; `faults` collects its errors."""
 
     def __init__(
-        self, values: Mapping[str, Any], place: places.Table, file: str, name: str, read_list: ReadList
+        self,
+        values: Mapping[str, Any],
+        place: linenumbers.RuleTable,
+        file: str,
+        name: str,
+        read_list: ReadList,
     ) -> None:
         self._values = values
         self._place = place
         self._file = file
         self._name = name
         self._read_list = read_list
-        self.faults: list[Fault] = []
+        self.faults: list[RuleFault] = []
 
     def rule(self) -> Rule | None:
-        """The rule; None when anything is wrong with it."""
-        known = self._converted()
-        action = known.get("action", Action.REPAIR)
+        """The rule; None when it has a fault."""
+        known = self._convert_values()
+        action = known.get("action", RuleAction.REPAIR)
         if not self.faults:
-            for key, reason in keys.misfits(action, known):
+            for key, reason in keys.conflicts(action, known):
                 self._fault(key, reason)
             self._check_complete(action, known)
         domains = self._domains(known)
@@ -80,7 +89,7 @@ class _Reader:
             **modifiers,
         )
 
-    def _converted(self) -> dict[str, Any]:
+    def _convert_values(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for written, value in self._values.items():
             key = written.replace("-", "_")
@@ -95,11 +104,11 @@ class _Reader:
                     self._fault(written, f"{written}: {error}")
         return found
 
-    def _check_complete(self, action: Action, known: Mapping[str, Any]) -> None:
-        if action is Action.REDIRECT and "to" not in known:
+    def _check_complete(self, action: RuleAction, known: Mapping[str, Any]) -> None:
+        if action is RuleAction.REDIRECT and "to" not in known:
             self._fault("action", 'redirect needs to = "https://...", the address to send readers to')
         if not {"action", "archive", "auto_follow", "budget_s"} & known.keys():
-            self._fault("", "says nothing to do; add action, archive, auto_follow or budget_s")
+            self._fault("", "the rule has no effect; add action, archive, auto_follow or budget_s")
         if "list_form" in known and "domain_list" not in known:
             self._fault("list_form", "list_form needs domain_list")
 
@@ -115,7 +124,7 @@ class _Reader:
         return DomainList(frozenset(entries))
 
     def _fault(self, key: str, reason: str) -> None:
-        self.faults.append(Fault(file=self._file, line=self._place.line_of(key), reason=reason))
+        self.faults.append(RuleFault(file=self._file, line=self._place.line_of(key), reason=reason))
 
 
 def _matchers(known: Mapping[str, Any], domains: DomainList | None) -> Matchers:
@@ -135,8 +144,8 @@ def _unknown(key: str, known: Any, expected: str = "") -> str:
     return f"unknown key {key[:80]!r}, did you mean {keys.nearest(key, known)!r}?{hint}"
 
 
-def _top_line(tables: list[places.Table], key: str) -> int:
-    """The line of a key outside any `[[rule]]`, be it a value or the name of a table."""
+def _top_line(tables: list[linenumbers.RuleTable], key: str) -> int:
+    """The line of a key outside any `[[rule]]`, either a value or the name of a table."""
     for table in tables:
         if table.name.strip("[]").split(".")[0] == key:
             return table.line

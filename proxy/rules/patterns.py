@@ -1,10 +1,9 @@
-"""Patterns of addresses and content types, matched in time that grows only with the length of the text.
+"""Patterns of addresses and content types, matched in linear time.
 
-Regular expressions run on RE2, an automaton that never goes back: no pattern, however it is written, can be made
-slow by an address somebody thought up. It knows no look-around and no back references, which are what makes other
-engines slow. In globs `*` alone is special, since `?` begins a query.
+Regular expressions run on RE2, which never backtracks: no address can make a pattern slow. It has no look-around and
+no back references, which make other engines slow. In globs only `*` is special, since `?` begins a query.
 
-Addresses are compared in normal form (repair.urls): lower-case host, no default port, no fragment.
+Addresses are compared in normal form (repair.text.urls): lower-case host, no default port, no fragment.
 """
 
 import re
@@ -13,10 +12,10 @@ from dataclasses import dataclass
 
 import re2
 
-from repair import urls
+from repair.text import urls
 
 MAX_EXPRESSION = 1000
-# Bounds what one look costs: at worst RE2 steps through its whole program for each character.
+# Bounds the cost of a match: at worst RE2 steps through its whole program for each character.
 _MAX_PROGRAM_BYTES = 1024**2
 _MAX_UNION_BYTES = 32 * 1024**2
 _MAX_TYPE = 200
@@ -26,12 +25,12 @@ _TYPE = re.compile(r"[a-z0-9!#$&^_.+*-]+/[a-z0-9!#$&^_.+*-]+")
 
 @dataclass(frozen=True, slots=True)
 class Glob:
-    """Text in which `*` stands for anything, cut at its stars."""
+    """A text in which `*` matches anything, split at its stars."""
 
     parts: tuple[str, ...]
 
     def matches(self, text: str) -> bool:
-        """Whether it covers the whole text; each part is looked for once, from left to right."""
+        """Whether it matches the whole text; searches each part once, from left to right."""
         if len(self.parts) == 1:
             return text == self.parts[0]
         first, *middle, last = self.parts
@@ -58,7 +57,7 @@ class UrlPattern:
     exact: tuple[str, ...] = ()
     """The only addresses it can match; empty for any."""
     expression: str = ""
-    """What it is as a regular expression; "" for globs."""
+    """The regular expression; "" for globs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +67,21 @@ class ContentTypes:
     globs: tuple[tuple[str, Glob], ...]
 
     def entry_for(self, content_type: str) -> str:
-        """The entry that covers a Content-Type header's value; "" for none."""
+        """The entry that matches a Content-Type header's value; "" for none."""
         kind = content_type[:_MAX_TYPE].partition(";")[0].strip().lower()
         return next((source for source, glob in self.globs if glob.matches(kind)), "")
 
 
 def regular(source: str) -> UrlPattern:
-    """A regular expression, found anywhere in the address; ValueError, with the reason, when it cannot be used."""
+    """A regular expression that may match anywhere in the address; ValueError, with the reason, if it is invalid."""
     _check_length(source, MAX_EXPRESSION)
     return UrlPattern(source=source, matches=_searcher(source, _MAX_PROGRAM_BYTES), expression=source)
 
 
 def any_of(expressions: Iterable[str]) -> Callable[[str], bool]:
-    """Whether any of some good expressions is found in an address, with one look for all of them.
+    """A function that tells whether any of some valid expressions matches an address, in one pass.
 
-    True also where they are too many for one look.
+    It is always true if there are too many of them for one pass.
     """
     try:
         return _searcher("|".join(f"(?:{each})" for each in expressions), _MAX_UNION_BYTES)
@@ -100,14 +99,14 @@ def _searcher(expression: str, most_bytes: int) -> Callable[[str], bool]:
     except re2.error as error:
         reason = error.args[0]
         shown = reason.decode(errors="replace") if isinstance(reason, bytes) else reason
-        raise ValueError(f"cannot be used as a regular expression (RE2's syntax): {shown}") from error
+        raise ValueError(f"not a valid regular expression (RE2 syntax): {shown}") from error
     return lambda url: search(url) is not None
 
 
 def glob(source: str) -> UrlPattern:
-    """A glob over the whole address; ValueError, with the reason, when it is none.
+    """A glob over the whole address; ValueError, with the reason, if it is invalid.
 
-    `example.org/old/*` is meant for http and https alike; a leading `*` stands for anything, `*.pdf` ends so.
+    `example.org/old/*` means http and https; a leading `*` matches any beginning, as in `*.pdf`.
     """
     _check_length(source, urls.MAX_URL)
     if source.startswith("*"):
@@ -125,7 +124,7 @@ def glob(source: str) -> UrlPattern:
 
 
 def content_types(sources: Iterable[str]) -> ContentTypes:
-    """Media types as written in rules; ValueError, with the reason, when one is none."""
+    """Media types as written in rules; ValueError, with the reason, if one is invalid."""
     found = []
     for source in sources:
         kind = source.strip().lower()

@@ -1,14 +1,14 @@
-"""Where a redirect rule leads: a template filled with parts of the address asked for.
+"""The target of a redirect rule: a template filled with parts of the requested address.
 
-`{url}` is the whole address, `{host}`, `{path}` and `{query}` its parts. Each is encoded for the place it stands in,
-so that whatever a reader or a page put into an address stays within its part of the new one: it cannot name another
-host, add a header or begin a script.
+`{url}` is the whole address, `{host}`, `{path}` and `{query}` its parts. Each is encoded for its place in the
+template, so that text from the requested address stays in its part of the new one: it cannot name another host, add a
+header or begin a script.
 """
 
 import re
 from urllib.parse import quote
 
-from repair import urls
+from repair.text import urls
 
 PLACES = ("url", "host", "path", "query")
 MAX_TEMPLATE = 2000
@@ -23,7 +23,7 @@ _IN_QUERY = "/?" + _IN_SEGMENT
 
 
 def check_template(template: str) -> None:
-    """ValueError, with the reason, unless the template leads to a host that the admin chose, over http or https."""
+    """ValueError, with the reason, unless the template leads to a host of the admin's choice, over http or https."""
     if len(template) > MAX_TEMPLATE:
         raise ValueError(f"expected at most {MAX_TEMPLATE} characters, got {len(template)}")
     if not _SCHEME.match(template):
@@ -33,24 +33,24 @@ def check_template(template: str) -> None:
             names = ", ".join(f"{{{name}}}" for name in PLACES)
             raise ValueError(f"{{{place[:40]}}} is not one of {names}")
     if "{" in _PLACE.sub("", template) or "}" in _PLACE.sub("", template):
-        raise ValueError("a brace without its partner")
+        raise ValueError("unbalanced brace")
     authority = _AUTHORITY.match(template)
     if authority is None or not authority[1] or set(_PLACE.findall(authority[1])) - {"host"}:
-        raise ValueError("only {host} may stand where the host is named")
+        raise ValueError("only {host} is allowed in the host part")
     if "@" in authority[1]:
-        raise ValueError("a user name has no place in a redirect")
+        raise ValueError("a redirect must not contain a user name")
     if not urls.is_web_url(_PLACE.sub("x", template)) or "\\" in template:
-        raise ValueError(f"{template[:80]!r} leads to no web address")
+        raise ValueError(f"{template[:80]!r} is not a web address")
 
 
 def target(template: str, url: str) -> str:
-    """Where a checked template leads from `url`; "" when that is no web address, or where the reader already is."""
+    """The target of a checked template for `url`; "" when it is not a web address, or equal to `url`."""
     main, mark, fragment = template.partition("#")
     try:
         parts = urls.parse(url)
         if "{host}" in template and not _PLAIN_HOST.fullmatch(parts.host):
             return ""
-        found = urls.normal(_PLACE.sub(lambda place: _encoded(place, parts), main))
+        found = urls.normal(_PLACE.sub(lambda place: _encode(place, parts), main))
         if found == urls.normal(url):
             return ""
     except ValueError:
@@ -59,8 +59,8 @@ def target(template: str, url: str) -> str:
     return found + mark + quote(filled, safe=_IN_QUERY)
 
 
-def _encoded(place: re.Match[str], parts: urls.Parts) -> str:
-    """The part named at a place, encoded for where it stands: host, path, whole query, or one value of it."""
+def _encode(place: re.Match[str], parts: urls.UrlParts) -> str:
+    """The part that a placeholder names, encoded for its place: host, path, whole query, or one value of it."""
     name, before = place[1], place.string[: place.start()]
     value = _part(name, parts)
     if name == "host":
@@ -73,7 +73,7 @@ def _encoded(place: re.Match[str], parts: urls.Parts) -> str:
     return quote(value, safe="")
 
 
-def _part(name: str, parts: urls.Parts) -> str:
+def _part(name: str, parts: urls.UrlParts) -> str:
     query = f"?{parts.query}" if parts.query else ""
     return {
         "url": f"{parts.scheme}://{parts.authority}{parts.path}{query}",
@@ -84,9 +84,9 @@ def _part(name: str, parts: urls.Parts) -> str:
 
 
 def _in_path(value: str, *, whole: bool) -> str:
-    """`value` within a path. What is a query in it can not climb out of where it stands: no slash of it is one there.
+    """`value` encoded for a path. Slashes of a query are encoded too, so that it cannot change the path.
 
-    ValueError when it is nothing but dots, for which there are no codes.
+    ValueError when it consists of dots only, which cannot be encoded.
     """
     path, mark, query = value.partition("?") if whole else ("", "", value)
     if not whole and query in (".", ".."):

@@ -1,17 +1,17 @@
-"""Trying the rules: which one fires for an address at each moment, why, and why not those before it."""
+"""Tries the rules: which one fires for an address at each stage, why, and why earlier ones do not."""
 
 from datetime import datetime
 
 from msgspec import Struct
 
-from proxy.rules.book import RuleBook
-from proxy.rules.model import NO_RULE, Action, Archive, Asked, Stage, Verdict
-from repair import urls
+from proxy.rules.model import NO_RULE, Archive, RuleAction, RuleQuery, RuleStage, RuleVerdict
+from proxy.rules.ruleset import RuleSet
 from repair.model import MissKind
+from repair.text import urls
 
 
 class TriedRule(Struct, kw_only=True, frozen=True):
-    """What became of one rule."""
+    """The result of one rule."""
 
     rule: str
     file: str
@@ -20,11 +20,11 @@ class TriedRule(Struct, kw_only=True, frozen=True):
     why: str
 
 
-class Outcome(Struct, kw_only=True, frozen=True):
-    """What the rule that fired wants done."""
+class TrialOutcome(Struct, kw_only=True, frozen=True):
+    """The effects of the rule that fired."""
 
     rule: str
-    action: Action
+    action: RuleAction
     reason: str
     redirect_to: str
     archive: Archive | None
@@ -32,19 +32,19 @@ class Outcome(Struct, kw_only=True, frozen=True):
     budget_s: float | None
 
 
-class Trial(Struct, kw_only=True, frozen=True):
-    """One moment: the outcome (None when no rule fires), and the rules that were tried, in order."""
+class RuleTrial(Struct, kw_only=True, frozen=True):
+    """One stage: the outcome (None when no rule fires), and the rules that were tried, in order."""
 
-    stage: Stage
-    outcome: Outcome | None
+    stage: RuleStage
+    outcome: TrialOutcome | None
     rules: tuple[TriedRule, ...]
-    """The first that did not fire, as many as asked for, and the one that did."""
+    """The first rules that did not fire, up to `shown`, and the one that did."""
     more: int
     """How many others did not fire."""
 
 
 def trials(
-    book: RuleBook,
+    ruleset: RuleSet,
     *,
     url: str,
     client: str,
@@ -52,38 +52,40 @@ def trials(
     miss: MissKind | None = None,
     content_type: str = "",
     shown: int,
-) -> tuple[Trial, ...]:
-    """The trials at CONNECT, request and response; ValueError when `url` is no web address."""
-    asked = Asked(url=url, host=urls.parse(url).host, client=client, at=at)
+) -> tuple[RuleTrial, ...]:
+    """The trials at CONNECT, request and response; ValueError when `url` is not a web address."""
+    query = RuleQuery(url=url, host=urls.parse(url).host, client=client, at=at)
     verdicts = {
-        Stage.CONNECT: book.on_connect(asked.host, client, at),
-        Stage.REQUEST: book.on_request(asked),
-        Stage.RESPONSE: book.on_response(asked, miss=miss, content_type=content_type),
+        RuleStage.CONNECT: ruleset.on_connect(query.host, client, at),
+        RuleStage.REQUEST: ruleset.on_request(query),
+        RuleStage.RESPONSE: ruleset.on_response(query, miss=miss, content_type=content_type),
     }
     found = []
     for stage, verdict in verdicts.items():
-        tried = _tried(book, stage, asked, miss, content_type)
+        tried = _try_rules(ruleset, stage, query, miss, content_type)
         passed = [each for each in tried if not each.fired]
         kept = (*passed[:shown], *tried[len(passed) :])
-        found.append(Trial(stage=stage, outcome=_outcome(verdict), rules=kept, more=len(tried) - len(kept)))
+        found.append(
+            RuleTrial(stage=stage, outcome=_outcome(verdict), rules=kept, more=len(tried) - len(kept))
+        )
     return tuple(found)
 
 
-def _tried(
-    book: RuleBook, stage: Stage, asked: Asked, miss: MissKind | None, content_type: str
+def _try_rules(
+    ruleset: RuleSet, stage: RuleStage, query: RuleQuery, miss: MissKind | None, content_type: str
 ) -> list[TriedRule]:
     return [
         TriedRule(
             rule=step.rule.name, file=step.rule.file, line=step.rule.line, fired=step.fired, why=step.why
         )
-        for step in book.explained(stage, asked, miss=miss, content_type=content_type)
+        for step in ruleset.explain(stage, query, miss=miss, content_type=content_type)
     ]
 
 
-def _outcome(verdict: Verdict) -> Outcome | None:
+def _outcome(verdict: RuleVerdict) -> TrialOutcome | None:
     if verdict is NO_RULE:
         return None
-    return Outcome(
+    return TrialOutcome(
         rule=verdict.rule,
         action=verdict.action,
         reason=verdict.reason,
@@ -95,7 +97,7 @@ def _outcome(verdict: Verdict) -> Outcome | None:
 
 
 def local_time(text: str, now: datetime) -> datetime:
-    """A moment as 10:30, which is meant today, or as 2026-05-04T10:30; "" is now. ValueError when it is none."""
+    """A time written as 10:30, for today, or as 2026-05-04T10:30; "" is now. ValueError if it is invalid."""
     if not text:
         return now
     if "-" in text:

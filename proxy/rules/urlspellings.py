@@ -1,7 +1,7 @@
-"""Other ways in which servers read an address: a block must not depend on how somebody spells it (pure).
+"""Spellings of an address that servers read alike, so that respelling does not get around a block (pure).
 
-Many servers take `//` for one slash, `%2F` and `%5C` for a slash, and leave out what follows a semicolon in a part of
-a path. None of that is part of an address's normal form, since to others these are different pages.
+Many servers read `//` as one slash, `%2F` and `%5C` as a slash, and ignore what follows a semicolon in a path
+segment. The normal form of addresses does none of that, since for other servers these are different pages.
 """
 
 import re
@@ -14,7 +14,7 @@ _SLASHES = re.compile(r"/{2,}")
 _ADDRESS = re.compile(r"(?i)(https?://[^/?#]*)(/[^?#]*)(.*)\Z", re.DOTALL)
 
 
-def plainest(url: str) -> str | None:
+def most_lenient(url: str) -> str | None:
     """The address as the most lenient server reads it, not yet in normal form; None when that is the same."""
     found = _ADDRESS.match(url)
     if found is None or not _ODD.search(found[2]):

@@ -1,4 +1,4 @@
-"""Rules as text: a `[[rule]]` that says what was asked for, whatever is in an address or a reason."""
+"""Writes a `[[rule]]` as TOML, with any text in addresses and reasons escaped."""
 
 import re
 

@@ -1,8 +1,8 @@
-"""Who else uses a store's directory: only a process that is alone there may clean up after a killed one.
+"""The lock on a store's directory: only a process that is alone there may clean up after a killed one.
 
-Every process holds the lock file shared for as long as it runs. Whoever gets it exclusively is alone: what lies
-about then belongs to nobody. A process that is not alone may remove only what has not been touched for a day, and the
-half received bodies of a process that is no more: each has a folder of its own for them, and a lock on that.
+Every process holds a shared lock on the lock file while it runs. A process that gets an exclusive lock is alone:
+leftover files then belong to no process. A process that is not alone may remove only files unchanged for a day, and
+the spool folders of ended processes: each process has its own spool folder, and a lock on it.
 """
 
 import fcntl
@@ -15,8 +15,8 @@ from time import time as now
 ABANDONED_AFTER_S = 86_400.0
 
 
-class Tenancy:
-    """The lock on one directory. Made alone, it stays exclusive until `share` lets others in."""
+class DirectoryLock:
+    """The lock on one directory. If no other process has it, it stays exclusive until `share`."""
 
     def __init__(self, directory: Path) -> None:
         self._file = open(directory / "lock", "ab")  # noqa: SIM115  held open: closing it releases the lock
@@ -32,16 +32,16 @@ class Tenancy:
             raise
 
     def abandoned_before(self) -> float:
-        """Files that nothing refers to and whose status changed before this moment are nobody's."""
+        """Unreferenced files whose status changed before this moment may be removed."""
         return float("inf") if self.alone else now() - ABANDONED_AFTER_S
 
     def share(self) -> None:
-        """Lets other processes in, after the cleaning."""
+        """Lets other processes in, after the cleanup."""
         self.alone = False
         fcntl.flock(self._file, fcntl.LOCK_SH)
 
     def spool(self, directory: Path) -> Path:
-        """A new folder in a directory, locked for as long as this lasts; it has its name only once it is locked."""
+        """A new folder in a directory, locked until `close`; it gets its final name only once it is locked."""
         name = token_hex(8)
         fresh = directory / f".{name}"
         fresh.mkdir(parents=True)
@@ -57,7 +57,7 @@ class Tenancy:
 
 
 def sweep_spools(directory: Path, *, own: Path, before: float) -> None:
-    """Removes what killed processes left of bodies half received."""
+    """Removes the incomplete bodies of killed processes."""
     for spool in directory.iterdir():
         if spool == own or not spool.is_dir():
             continue
@@ -80,7 +80,7 @@ def _is_locked(directory: Path) -> bool:
 
 
 def changed_before(path: Path, moment: float) -> bool:
-    """By ctime, which linking and renaming set too; False when the file is gone."""
+    """Compares ctime, which linking and renaming set too; False when the file is gone."""
     try:
         return path.stat().st_ctime < moment
     except OSError:

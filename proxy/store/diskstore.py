@@ -1,12 +1,12 @@
-"""One diskcache directory of responses: rows in SQLite, larger bodies in files beside it. Blocking; no decisions.
+"""One diskcache directory of responses: rows in SQLite, larger bodies in files beside it. Blocking.
 
-A row is one variant of one URL: its record, and the name of its body's file if it has one. All variants of a URL
-lie side by side in the key's index, so one query finds them. A body is put in place first, then its row is
-committed, and only then is the body of the row it replaced removed. So whenever the process is killed, there is
-the old response or the new one; a body without a row is removed by `sweep` at the next start.
+A row is one variant of one URL: its record, and the name of its body's file if it has one. All variants of a URL are
+adjacent in the index, so one query finds them. The body's file is written first, then the row is committed, and only
+then is the replaced row's file removed. So a killed process leaves the old response or the new one; `sweep` removes a
+file without a row at the next start.
 
-The database lies in a numbered directory. A damaged one is left where it is and the next number begun: renaming
-it would be unsafe, since whoever still has it open deletes the new one's log by name when closing.
+The database is in a numbered directory. A damaged one stays where it is, and the next number is used. Renaming it
+would be unsafe: a process that still has it open deletes the new database's log by name when it closes.
 """
 
 import logging
@@ -20,25 +20,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from proxy.cache.entry import FileBody, Headers, StoredResponse
-from proxy.store.records import Damaged, Record, decode, encode, record_of, response_of, variant_name
-from proxy.store.rows import FoundRow, NewRow, Rows
-from proxy.store.tenancy import changed_before
+from proxy.messages import FileBody, Headers, StoredResponse
+from proxy.store.directorylock import changed_before
+from proxy.store.records import (
+    DamagedRecord,
+    StoredRecord,
+    decode,
+    encode,
+    record_of,
+    response_of,
+    variant_name,
+)
+from proxy.store.rows import DiskRows, FoundRow, NewRow
 
 log = logging.getLogger(__name__)
 
 IN_ROW_BYTES = 64 * 1024
-"""Bodies up to this size lie in the row: one read, no file to open."""
+"""Bodies up to this size are in the row: one read, no file to open."""
 MAX_VARIANTS = 16
-"""Of one URL; a site that varies on more would otherwise fill the cache with one page."""
+"""Variants per URL; a site with more would fill the cache with one page."""
 Use = tuple[str, Headers | None]
-"""A key, and by its `vary` which variant was used; None: whichever there is."""
+"""A key, and the `vary` of the used variant; None for any variant."""
 _BODY = ".body"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _KeyRange:
-    """Where the variants of one URL lie in the index: its length first, so that no URL is a prefix of another."""
+    """The index range of the variants of one URL; begins with its length, so that no URL is a prefix of another."""
 
     low: bytes
     high: bytes
@@ -62,11 +70,11 @@ def _use_range(use: Use) -> _KeyRange:
     return _KeyRange(low=row, high=row)
 
 
-class Shelf:
-    """Responses by key. `max_bytes` None means that nothing is ever evicted. Threads may share it."""
+class DiskStore:
+    """Responses by key. With `max_bytes` None nothing is ever evicted. Threads may share it."""
 
     def __init__(self, base: Path, *, root: Path, spool: Path, max_bytes: int | None) -> None:
-        """Bodies in `spool` are moved here, others in the store's `root` linked, all others copied."""
+        """Files in `spool` are moved here, other files below the store's `root` are linked, all others copied."""
         self.base = base
         self.max_bytes = max_bytes
         self._root = root
@@ -86,22 +94,22 @@ class Shelf:
         return self.base / str(self.generation)
 
     def get(self, key: str) -> tuple[StoredResponse, ...]:
-        """Every whole variant, newest first; rows that are not whole are deleted."""
-        found, missing = self._restored(key)
+        """Every complete variant, newest first; deletes incomplete rows."""
+        found, missing = self._read_variants(key)
         if missing:
-            # A variant may have been replaced, and its old file removed, since its row was read: look again.
-            found, missing = self._restored(key)
+            # A variant may have been replaced, and its old file removed, since its row was read: read again.
+            found, missing = self._read_variants(key)
         for row in missing:
             self._rows.discard(row)
         return found
 
     def keys_with(self, part: str) -> set[str]:
-        """The keys in which a text occurs."""
+        """The keys that contain a text."""
         found = self._rows.keys_with(part.encode("utf-8", "surrogatepass"))
         return {key[4:-16].decode("utf-8", "surrogatepass") for key in found}
 
     def put(self, key: str, response: StoredResponse) -> bool:
-        """Replaces the variant with equal `vary`. False when the body is not what it says it is.
+        """Replaces the variant with equal `vary`. False when the body's file has the wrong length.
 
         Raises OSError, sqlite3.Error or diskcache.Timeout when it cannot be written; then nothing has changed.
         """
@@ -126,9 +134,9 @@ class Shelf:
         self._rows.drop(where.low, where.high)
 
     def erase(self, key: str) -> bool:
-        """Removes every variant so that nothing of it is left on disk; False when others kept us from all of it.
+        """Removes every variant and its traces on disk; False when other processes blocked a part of that.
 
-        Generations left aside go as well: they may hold it.
+        Also removes damaged generations, which may contain it.
         """
         self.remove(key)
         for old in range(self.generation - 1, 0, -1):
@@ -136,7 +144,7 @@ class Shelf:
         return self._rows.scrub()
 
     def mark_used(self, used: Mapping[Use, float]) -> None:
-        """When each was last used, in seconds since the epoch; what is not held is ignored."""
+        """Sets the last uses, in seconds since the epoch; ignores keys that are not stored."""
         ranges = ((_use_range(use), at) for use, at in used.items())
         self._rows.mark_used((where.low, where.high, at) for where, at in ranges)
 
@@ -144,7 +152,7 @@ class Shelf:
         return self.max_bytes is not None and self._rows.volume() > self.max_bytes
 
     def evict(self) -> int:
-        """Removes the least recently used until the limit is kept; how many."""
+        """Removes the least recently used responses until the volume is within the limit; returns how many."""
         return 0 if self.max_bytes is None else self._rows.evict(self.max_bytes)
 
     def volume(self) -> int:
@@ -152,13 +160,13 @@ class Shelf:
         return int(self._rows.volume())
 
     def count(self) -> int:
-        """Responses held, each variant counted."""
+        """The number of stored responses, counting each variant."""
         return len(self._rows)
 
     def sweep(self, *, before: float) -> int:
-        """Removes bodies that no row refers to and that have not changed since `before`; how many.
+        """Removes body files without a row that have not changed since `before`; returns how many.
 
-        Of the generations left aside, the last is kept for whoever wants to look into it.
+        Of the damaged generations the last one stays, for inspection.
         """
         known = self._rows.filenames()
         removed = 0
@@ -172,14 +180,14 @@ class Shelf:
         return removed
 
     def renew(self, damaged: int) -> None:
-        """Leaves a damaged generation aside and goes on in the next, unless that was done meanwhile."""
+        """Switches from a damaged generation to the next, unless another thread already did."""
         with self._renewing:
             if damaged != self.generation:
                 return
-            following = max(_newest(self.base), damaged + 1)  # another process may have begun it
+            following = max(_newest(self.base), damaged + 1)  # another process may have created it
             self._rows = self._open(following)
             self.generation = following
-        log.error("the cache in %s is damaged: left aside, begun anew", self.base / str(damaged))
+        log.error("cache damaged: %s left aside, started a new one", self.base / str(damaged))
         for body in (self.base / str(damaged)).glob(f"*/*{_BODY}"):
             body.unlink(missing_ok=True)
 
@@ -187,12 +195,12 @@ class Shelf:
         """Closes the calling thread's connection; it opens again when used."""
         self._rows.close()
 
-    def _open(self, generation: int) -> Rows:
+    def _open(self, generation: int) -> DiskRows:
         directory = self.base / str(generation)
         directory.mkdir(exist_ok=True)
-        return Rows.open(directory, evicts=self.max_bytes is not None)
+        return DiskRows.open(directory, evicts=self.max_bytes is not None)
 
-    def _restored(self, key: str) -> tuple[tuple[StoredResponse, ...], list[FoundRow]]:
+    def _read_variants(self, key: str) -> tuple[tuple[StoredResponse, ...], list[FoundRow]]:
         where = _range_of(key)
         found: list[StoredResponse] = []
         missing: list[FoundRow] = []
@@ -200,31 +208,31 @@ class Shelf:
             try:
                 record = decode(row.record)
                 found.append(response_of(record, self._body(record, row.filename)))
-            except Damaged as error:
-                log.warning("dropped a damaged response from the cache: %s: %s", key, error)
+            except DamagedRecord as error:
+                log.warning("cache: dropped a damaged response: %s: %s", key, error)
                 self._rows.discard(row)
             except OSError:
                 missing.append(row)
         return tuple(found), missing
 
-    def _body(self, record: Record, filename: str | None) -> bytes | FileBody:
-        """Raises OSError when there is no such file, Damaged when it is not what the record says."""
+    def _body(self, record: StoredRecord, filename: str | None) -> bytes | FileBody:
+        """Raises OSError when the file is missing, Damaged when it does not match the record."""
         if record.body is not None:
             return record.body
         if filename is None:
-            raise Damaged("neither a body nor a file")
+            raise DamagedRecord("no body and no file")
         path = self._path(filename)
         if path.stat().st_size != record.length:
-            raise Damaged("the body's file has another length")
+            raise DamagedRecord("the body file has the wrong length")
         if record.body_crc is None:
             return FileBody(path=path, size=record.length)
         body = path.read_bytes()
         if zlib.crc32(body) != record.body_crc:
-            raise Damaged("the body's checksum does not match")
+            raise DamagedRecord("the body's checksum does not match")
         return body
 
     def _place(self, body: bytes | FileBody) -> str:
-        """Puts a body into a file of its own in this directory; its name."""
+        """Puts a body into a new file in this directory; returns its name."""
         token = token_hex(16)
         name = f"{token[:2]}/{token[2:]}{_BODY}"
         path = self._path(name)
@@ -244,15 +252,15 @@ class Shelf:
             os.replace(source, target)
             return
         try:
-            # A refreshed response brings back the file of the one it replaces, which will then be removed.
-            # Files of others are copied: they may change under us.
+            # A refreshed response uses the file of the one it replaces, which will then be removed.
+            # Files from elsewhere are copied, since they may change.
             if source.is_relative_to(self._root):
                 os.link(source, target)
                 return
         except FileNotFoundError:
             raise
         except OSError:
-            log.debug("no hard links in %s: copying", self.directory)
+            log.debug("cache: no hard links in %s, copying instead", self.directory)
         try:
             shutil.copyfile(source, target)
         except OSError:
@@ -260,7 +268,7 @@ class Shelf:
             raise
 
     def _withdraw(self, name: str | None) -> None:
-        """After a failed write. A commit that failed leaves its transaction open: only closing ends it."""
+        """Cleans up after a failed write. A failed commit leaves its transaction open: only closing ends it."""
         try:
             self._rows.close()
         finally:
@@ -272,13 +280,13 @@ class Shelf:
 
 
 def is_damage(error: BaseException) -> bool:
-    """Whether SQLite means that the file itself is broken, rather than locked, full or forbidden."""
+    """Whether SQLite reports a damaged file, rather than a locked, full or forbidden one."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is not None and code & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 
 def _is_foreign(error: sqlite3.Error) -> bool:
-    """Whether the tables are not as we make them; only at the start, when no statement of ours can be at fault."""
+    """Whether the tables are not ours. Use it only at the start, when no statement of ours can be the cause."""
     return error.sqlite_errorcode == sqlite3.SQLITE_ERROR
 
 

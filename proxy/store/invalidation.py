@@ -1,8 +1,8 @@
-"""Which keys have changed, told between processes that share a store: what one replaces, none serves from memory.
+"""Cache invalidation between processes that share a store: after a change, no worker serves an old copy from memory.
 
-A table of numbers in memory that all workers have in common. Whoever changes a key puts a number of chance in its
-place, after the change is committed; whoever keeps a key in memory notes the number first and then reads the disk.
-As long as the number is the same, so is what was read. Two keys may share a place: one is then read once more.
+All workers share a table of numbers in memory. A worker that changes a key writes a random number to the key's slot,
+after the commit. A worker that caches a key notes the number first and then reads the disk. While the number is the
+same, the cached copy is current. Two keys may share a slot: a change of one then makes the other be read again.
 """
 
 import mmap
@@ -12,16 +12,16 @@ from typing import Protocol
 _PLACES = 1 << 16
 
 
-class Changes(Protocol):
-    """What a store asks and tells."""
+class StoreInvalidation(Protocol):
+    """How a store notes changes and checks for them."""
 
     def stamp(self, key: str) -> int: ...
 
     def note(self, key: str) -> None: ...
 
 
-class OwnChanges:
-    """For a process that is the only one to change the store."""
+class LocalInvalidation:
+    """For a process that alone changes the store."""
 
     def stamp(self, key: str) -> int:
         return 0
@@ -30,8 +30,8 @@ class OwnChanges:
         pass
 
 
-class SharedChanges:
-    """For processes forked from the one that makes it: they share the memory, and Python's hashes of text."""
+class SharedInvalidation:
+    """For processes forked from the one that creates it: they share the memory and Python's string hashes."""
 
     def __init__(self) -> None:
         self._numbers = memoryview(mmap.mmap(-1, 8 * _PLACES)).cast("Q")

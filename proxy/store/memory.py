@@ -1,21 +1,21 @@
-"""The most recently used small responses, held in memory within a number of bytes."""
+"""The most recently used small responses, in memory, up to a number of bytes."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
 
-from proxy.cache.entry import FileBody, StoredResponse
+from proxy.messages import FileBody, StoredResponse
 
 _OVERHEAD_BYTES = 1024
-"""What one response costs beside its text: tuples, strings and the entry itself, roughly."""
+"""Rough overhead of one response: tuples, strings and the entry itself."""
 _LARGEST_PART = 16
-"""No key may take more than this part of the whole, or one page would push out all the others."""
+"""No key may take more than this part of the limit, or one page would evict all others."""
 
 
 @dataclass(slots=True, kw_only=True)
-class Held:
-    """The responses of one key; `stamp` tells whether they are still so on disk.
+class CachedEntry:
+    """The responses of one key; `stamp` tells whether they changed on disk.
 
-    `prepared` is what somebody has worked out of them, for as long as they are held.
+    `prepared` is data that callers derive from them; it is dropped with the entry.
     """
 
     responses: tuple[StoredResponse, ...]
@@ -24,29 +24,29 @@ class Held:
     prepared: object = None
 
 
-class Memory:
-    """Least recently used first out. One thread only: the event loop's."""
+class MemoryStore:
+    """A least-recently-used cache. Only for the event loop's thread."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
-        self._held: OrderedDict[str, Held] = OrderedDict()
+        self._held: OrderedDict[str, CachedEntry] = OrderedDict()
 
-    def get(self, key: str) -> Held | None:
+    def get(self, key: str) -> CachedEntry | None:
         held = self._held.get(key)
         if held is not None:
             self._held.move_to_end(key)
         return held
 
     def put(self, key: str, responses: tuple[StoredResponse, ...], *, stamp: int = 0) -> None:
-        """Keeps them if they are small; those whose bodies stay on disk are looked up there each time."""
+        """Keeps small responses; those with bodies on disk are read from there each time."""
         self.pop(key)
         if any(isinstance(response.body, FileBody) for response in responses):
             return
         cost = sum(_cost(response) for response in responses)
         if cost > self.limit_bytes // _LARGEST_PART:
             return
-        self._held[key] = Held(responses=responses, cost=cost, stamp=stamp)
+        self._held[key] = CachedEntry(responses=responses, cost=cost, stamp=stamp)
         self.used_bytes += cost
         while self.used_bytes > self.limit_bytes:
             _, freed = self._held.popitem(last=False)
@@ -64,4 +64,4 @@ class Memory:
 def _cost(response: StoredResponse) -> int:
     body = 0 if isinstance(response.body, FileBody) else len(response.body)
     fields = sum(len(name) + len(value) for name, value in (*response.headers, *response.vary))
-    return body + 2 * fields + _OVERHEAD_BYTES  # the fields once more in what is prepared
+    return body + 2 * fields + _OVERHEAD_BYTES  # `prepared` has the fields once more

@@ -1,7 +1,7 @@
-"""Stored responses as bytes and back: msgpack behind a version and a checksum, never pickle.
+"""Encodes stored responses: msgpack with a version and a checksum, never pickle.
 
-A record says how long its body is. A small body lies in the record and shares its checksum; a larger one lies in
-a file beside it, with a checksum of its own if it is read whole, by its length alone if it is only streamed.
+A record holds the length of its body. A small body is part of the record and of its checksum. A larger one is in a
+file: with a checksum of its own if it is read whole, checked by its length only if it is streamed.
 """
 
 import zlib
@@ -9,18 +9,18 @@ from hashlib import blake2b
 
 import msgspec
 
-from proxy.cache.entry import FileBody, Headers, StoredResponse
+from proxy.messages import FileBody, Headers, StoredResponse
 
 _VERSION = b"\x01"
 _CHECKSUM_BYTES = 4
 
 
-class Damaged(ValueError):
-    """These bytes are no record of ours, or not one of this version, or not whole."""
+class DamagedRecord(ValueError):
+    """The bytes are not a complete record of this version."""
 
 
-class Record(msgspec.Struct, frozen=True, array_like=True):
-    """One response. `body` is None when it lies in a file; `body_crc` is None when that file is only streamed."""
+class StoredRecord(msgspec.Struct, frozen=True, array_like=True):
+    """One response. `body` is None when it is in a file; `body_crc` is None when that file is only streamed."""
 
     status: int
     reason: str
@@ -35,14 +35,14 @@ class Record(msgspec.Struct, frozen=True, array_like=True):
 
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Record)
+_decoder = msgspec.msgpack.Decoder(StoredRecord)
 
 
-def record_of(response: StoredResponse, *, in_record_bytes: int) -> Record:
-    """The record of a response; bodies longer than `in_record_bytes` are left to a file."""
+def record_of(response: StoredResponse, *, in_record_bytes: int) -> StoredRecord:
+    """The record of a response; bodies longer than `in_record_bytes` go to a file."""
     body = response.body
     length = body.size if isinstance(body, FileBody) else len(body)
-    return Record(
+    return StoredRecord(
         status=response.status,
         reason=response.reason,
         headers=response.headers,
@@ -56,8 +56,8 @@ def record_of(response: StoredResponse, *, in_record_bytes: int) -> Record:
     )
 
 
-def response_of(record: Record, body: bytes | FileBody) -> StoredResponse:
-    """The way back; `body` is the record's own or what was found in its file."""
+def response_of(record: StoredRecord, body: bytes | FileBody) -> StoredResponse:
+    """The response of a record; `body` is the record's own or comes from its file."""
     return StoredResponse(
         status=record.status,
         reason=record.reason,
@@ -70,25 +70,25 @@ def response_of(record: Record, body: bytes | FileBody) -> StoredResponse:
     )
 
 
-def encode(record: Record) -> bytes:
-    """Raises ValueError for text that cannot be written, such as lone surrogates."""
+def encode(record: StoredRecord) -> bytes:
+    """Raises ValueError for text that cannot be encoded, such as lone surrogates."""
     payload = _encoder.encode(record)
     return _VERSION + zlib.crc32(payload).to_bytes(_CHECKSUM_BYTES) + payload
 
 
-def decode(data: object) -> Record:
-    """Raises Damaged."""
+def decode(data: object) -> StoredRecord:
+    """Raises DamagedRecord."""
     if not isinstance(data, bytes) or data[:1] != _VERSION:
-        raise Damaged("not a record of this version")
+        raise DamagedRecord("not a record of this version")
     payload = memoryview(data)[1 + _CHECKSUM_BYTES :]
     if zlib.crc32(payload) != int.from_bytes(data[1 : 1 + _CHECKSUM_BYTES]):
-        raise Damaged("checksum does not match")
+        raise DamagedRecord("checksum does not match")
     try:
         return _decoder.decode(payload)
     except msgspec.MsgspecError as error:
-        raise Damaged(str(error)) from error
+        raise DamagedRecord(str(error)) from error
 
 
 def variant_name(vary: Headers) -> bytes:
-    """Sixteen bytes that tell one variant of a URL from another."""
+    """Sixteen bytes that identify a variant of a URL."""
     return blake2b(_encoder.encode(vary), digest_size=16).digest()

@@ -1,11 +1,11 @@
-"""Room on the disk that is kept for the next start: a file that is only there to be let go.
+"""Disk space reserved for the next start: a file whose only purpose is to be truncated.
 
-On a full disk no database can be opened, and a proxy that does not start takes the web away from a whole school. So
-some room is set aside while there is plenty. It is let go before stores are opened on a disk without room, and taken
-again once they are open, so that the next start finds it too. In between, and until somebody makes room, pages are
-passed on and nothing is stored, as whenever a disk fills up.
+On a full disk no database can be opened, and a proxy that does not start cuts a whole school off the web. So linkmend
+reserves space while there is plenty. On a full disk it releases the space before it opens the stores, and reserves it
+again once they are open, for the next start. Until the admin frees space, pages are forwarded and nothing is stored,
+as on any full disk.
 
-Who never had the chance to set some aside lets go of bodies in the cache, the oldest first.
+Without a reserve, linkmend removes bodies from the cache, the oldest first.
 """
 
 import logging
@@ -19,27 +19,26 @@ log = logging.getLogger(__name__)
 
 NAME = "ballast"
 FULL_BYTES = 1024**2
-"""With less than this a disk is called full: SQLite gives up earlier than the last byte."""
+"""A disk with less free space counts as full: SQLite fails before the last byte."""
 _PIECE = 1024**2
-_SHARE = 4  # of the free room no more than this part is set aside
+_SHARE = 4  # at most this part of the free space is reserved
 
 
-class Ballast:
-    """The file in a data folder. Blocking. Any process may let it go; one of them holds it.
+class DiskReserve:
+    """The file in a data folder. Blocking. Any process may release it; one process holds it.
 
-    What was let go is known by an empty file, to whoever holds it next: all of it is taken back, however little room
-    there is otherwise.
+    An empty file means that the reserve was released: then all of it is taken back, even on a nearly full disk.
     """
 
     def __init__(self, data: Path, *, size: int) -> None:
-        """`size` in bytes: what opening every store of several workers takes, with something to spare."""
+        """`size` in bytes: what several workers need to open every store, with some margin."""
         self._data = data
         self._path = data / NAME
         self._size = size
         self._was_full = False
 
     def release(self) -> None:
-        """Before stores are opened: make room for that, if there is none."""
+        """Free disk space before the stores are opened, if there is none."""
         if free_bytes(self._data) >= self._size:
             return
         with suppress(OSError):
@@ -48,53 +47,53 @@ class Ballast:
             self._drop_bodies()
 
     def hold(self) -> None:
-        """Once all is open, and now and then: set room aside again, and tell when the disk is full or has room."""
-        held = self._held()
-        room = self._size if held == 0 else free_bytes(self._data) // _SHARE
-        wanted = min(self._size, room) - (held or 0)
+        """Reserve space again, once all stores are open and periodically; log when the disk is full or free again."""
+        reserved = self._reserved_bytes()
+        room = self._size if reserved == 0 else free_bytes(self._data) // _SHARE
+        wanted = min(self._size, room) - (reserved or 0)
         if wanted >= _PIECE:
             self._take(wanted)
-        self._tell()
+        self._log_state()
 
     def _take(self, wanted: int) -> None:
         try:
             with open(self._path, "ab", buffering=0, opener=_private) as file:
                 while wanted > 0:
-                    # Not zeros, which some file systems keep in no room at all.
+                    # Not zeros, which some file systems store in no space at all.
                     wanted -= file.write(os.urandom(min(wanted, _PIECE)))
         except OSError as error:
-            log.debug("less room is set aside than should be: %s", error)
+            log.debug("disk reserve is smaller than it should be: %s", error)
 
-    def _tell(self) -> None:
+    def _log_state(self) -> None:
         is_full = is_full_disk(self._data)
         if is_full and not self._was_full:
-            log.error("the disk of %s is full: pages are passed on, nothing new is kept", self._data)
+            log.error("disk full: %s: the proxy runs on, but saves nothing new", self._data)
         elif self._was_full and not is_full:
-            log.warning("there is room again on the disk of %s", self._data)
+            log.warning("disk space available again: %s: saving resumed", self._data)
         self._was_full = is_full
 
-    def _held(self) -> int | None:
-        """None when nothing was ever set aside."""
+    def _reserved_bytes(self) -> int | None:
+        """The size of the reserve; None when there never was one."""
         try:
             return self._path.stat().st_size
         except OSError:
             return None
 
     def _drop_bodies(self) -> None:
-        """Remove bodies of the cache; it finds them missing and asks for the pages anew."""
+        """Remove bodies of the cache, which then fetches those pages again."""
         dropped = 0
-        for _, size, path in sorted(_aged((self._data / "cache" / "responses").glob("*/*/*.body"))):
+        for _, size, path in sorted(_with_age((self._data / "cache" / "responses").glob("*/*/*.body"))):
             if dropped >= self._size:
                 break
             with suppress(OSError):
                 path.unlink()
                 dropped += size
         if dropped:
-            log.warning("the disk is full: %d bytes of the cache were removed to start at all", dropped)
+            log.warning("disk full: removed %d bytes of the cache to be able to start", dropped)
 
 
 def free_bytes(folder: Path) -> int:
-    """What may still be written to the disk of a folder, which need not be there yet."""
+    """Free bytes on the disk of a folder, which need not exist yet."""
     while not folder.exists() and folder != folder.parent:
         folder = folder.parent
     try:
@@ -107,7 +106,7 @@ def is_full_disk(folder: Path) -> bool:
     return free_bytes(folder) < FULL_BYTES
 
 
-def _aged(paths: Iterable[Path]) -> Iterable[tuple[float, int, Path]]:
+def _with_age(paths: Iterable[Path]) -> Iterable[tuple[float, int, Path]]:
     for path in paths:
         with suppress(OSError):
             about = path.stat()

@@ -1,9 +1,9 @@
-"""diskcache with what it lacks for us: ranges of keys, marking use without reading, eviction to the byte, no pickle.
+"""Extends diskcache: key ranges, marking use without a read, eviction to the byte, no pickle.
 
-Facts of diskcache 5.6 that shaped this. Under its least-recently-used policy every `get` is a write transaction,
-so we read with our own query and mark use in batches. `set` culls ten rows once the volume is past the limit,
-whatever their size, so culling is off and `evict` does it. Inside `transact()` the files of replaced rows are
-removed before the commit, so nothing here nests transactions. With `retry=True` a full disk is retried forever.
+Facts about diskcache 5.6 behind this: under its least-recently-used policy every `get` is a write transaction, so we
+read with our own query and mark use in batches. `set` culls ten rows of any size once the volume is over the limit,
+so culling is off and `evict` does it. Inside `transact()` the files of replaced rows are removed before the commit,
+so nothing here nests transactions. With `retry=True` it retries forever on a full disk.
 """
 
 import os
@@ -18,17 +18,17 @@ from typing import Any, Self
 import diskcache
 
 _BUSY_TIMEOUT_S = 10.0
-"""How long one write waits for another process's."""
+"""How long a write waits for another process's write."""
 _PAGES_CACHED = 1024
-"""Pages of 4 KB that each thread's connection may hold; diskcache's 8192 would come to 32 MB a thread."""
+"""Pages of 4 KB in the cache of each thread's connection; diskcache's 8192 would take 32 MB per thread."""
 _LOG_TRIES, _LOG_WAIT_S = 50, 0.1
 _EVICT_AT_ONCE = 200
-"""Rows in one transaction, so that readers of other processes are not held up for long."""
+"""Rows per transaction, so that other processes do not wait for long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRow:
-    """What is written: the record, and the name and size of the file that goes with it."""
+    """A row to write: the record, and the name and size of its file."""
 
     record: bytes
     filename: str | None
@@ -37,7 +37,7 @@ class NewRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundRow:
-    """What is read; `rowid` and `stored_at` tell whether it is still the same row later."""
+    """A row that was read; `rowid` and `stored_at` show later whether it is still the same."""
 
     rowid: int
     stored_at: float
@@ -46,7 +46,7 @@ class FoundRow:
 
 
 class _PlainDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no annotations
-    """Rows hold what they are given: a record beside the name of a file that is already in place."""
+    """Stores values unchanged: a record, and the name of a file that is already in place."""
 
     def put(self, key: bytes) -> tuple[bytes, bool]:
         return key, True
@@ -61,12 +61,12 @@ class _PlainDisk(diskcache.Disk):  # type: ignore[misc]  # diskcache has no anno
         return value
 
     def remove(self, file_path: str) -> None:
-        # Directories stay: there are 256 of them, and removing one races with a body being put into it.
+        # Directories stay: there are only 256, and removing one races with a new file in it.
         with suppress(OSError):
             os.remove(os.path.join(self._directory, file_path))
 
 
-class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotations
+class DiskRows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotations
     """The table of one directory. Threads may share it; each has its own connection."""
 
     @classmethod
@@ -80,13 +80,13 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
             eviction_policy="least-recently-used" if evicts else "none",
             cull_limit=0,
             sqlite_cache_size=_PAGES_CACHED,
-            sqlite_mmap_size=0,  # a mapped file that is cut short kills the process
+            sqlite_mmap_size=0,  # truncating a mapped file kills the process
             sqlite_secure_delete="fast",  # overwrites what is deleted; free pages are cut off anyway (auto_vacuum)
         )
-        # Lists the files without reading the rows, which hold whole bodies.
+        # Lists files without reading the rows, which contain whole bodies.
         rows._sql("CREATE INDEX IF NOT EXISTS Cache_filename ON Cache (filename) WHERE filename IS NOT NULL")
         rows.within(b"", b"")
-        rows.close()  # of this thread, which is not one of those that will use it
+        rows.close()  # this thread's connection, which is not used again
         return rows
 
     def within(self, low: bytes, high: bytes) -> list[FoundRow]:
@@ -99,14 +99,14 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
         return [FoundRow(rowid=a, stored_at=b, filename=c, record=d) for a, b, c, d in found]
 
     def keys_with(self, part: bytes) -> list[bytes]:
-        """The keys in which these bytes occur; a walk through the index of all of them."""
+        """The keys that contain these bytes; scans the index of all keys."""
         found = self._sql("SELECT key FROM Cache WHERE raw = 1 AND instr(key, ?)", (part,)).fetchall()
         return [bytes(key) for (key,) in found]
 
     def drop(self, low: bytes, high: bytes, *, keep: int = 0) -> None:
-        """Deletes the rows from `low` to `high`, save `keep` of them: the newest, then those that were used.
+        """Deletes the rows from `low` to `high`, except `keep` of them: the newest, then the used ones.
 
-        Those that were never used go first, so that nobody pushes out what others use by asking for a lot once.
+        Rows that were never used go first, so that no client evicts what others use with many different requests.
         """
         query = (
             "SELECT rowid, filename FROM Cache WHERE key BETWEEN ?1 AND ?2 AND raw = 1"
@@ -122,7 +122,7 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
                 remove_later(filename)
 
     def scrub(self) -> bool:
-        """Empties the log, which still has what was deleted; False when others read for too long."""
+        """Empties the write-ahead log, which still has deleted rows; False when readers block it for too long."""
         for _ in range(_LOG_TRIES):
             if self._sql("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0:
                 return True
@@ -130,14 +130,14 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
         return False
 
     def discard(self, row: FoundRow) -> None:
-        """Deletes a row unless it was replaced since; a database too busy for that keeps it for now."""
+        """Deletes a row unless it was replaced since; keeps it for now if the database is busy."""
         with suppress(diskcache.Timeout, sqlite3.OperationalError), self._transact() as (sql, remove_later):
             same = (row.rowid, row.stored_at)
             if sql("DELETE FROM Cache WHERE rowid = ? AND store_time = ?", same).rowcount:
                 remove_later(row.filename)
 
     def mark_used(self, used: Iterable[tuple[bytes, bytes, float]]) -> None:
-        """Ranges of keys and when they were last used."""
+        """Sets the last use of key ranges."""
         with self._transact() as (sql, _):
             for low, high, at in used:
                 sql(
@@ -146,7 +146,7 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
                 )
 
     def evict(self, limit_bytes: int) -> int:
-        """Deletes the least recently used rows until the volume is within the limit; how many."""
+        """Deletes the least recently used rows until the volume is within the limit; returns how many."""
         evicted = 0
         while (excess := self.volume() - limit_bytes) > 0:
             now = self._evict_some(excess)
@@ -156,7 +156,7 @@ class Rows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annotatio
         return evicted
 
     def _evict_some(self, excess: int) -> int:
-        """At least one row if there is any, and no more than seem needed: freed pages show only after the commit."""
+        """Deletes at least one row if there is any, and about as many as needed: the volume shrinks at the commit."""
         evicted = 0
         with self._transact() as (sql, remove_later):
             oldest = sql(

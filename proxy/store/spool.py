@@ -1,7 +1,7 @@
-"""A streamed body on its way to the disk: `write` never waits, and keeping up matters less than the reader does.
+"""Writes a streamed body to disk without ever blocking the stream to the client.
 
-Chunks go to a thread through a bounded backlog. Whatever goes wrong (the disk is slower than the network, full or
-broken, the body is longer than may be stored) the spool gives up: the reader's stream goes on, nothing is stored.
+Chunks go to a thread through a bounded backlog. If anything goes wrong (the disk is too slow, full or broken, the
+body is too long to store), the spool gives up: the client's stream goes on, nothing is stored.
 """
 
 import asyncio
@@ -15,21 +15,21 @@ from pathlib import Path
 from secrets import token_hex
 from typing import BinaryIO
 
-from proxy.cache.entry import FileBody
-from proxy.store.complaints import Complaint
+from proxy.messages import FileBody
+from repair.logs import RateLimitedLogger
 
 log = logging.getLogger(__name__)
 
 IN_MEMORY_BYTES = 256 * 1024
-"""Bodies up to this size never touch the disk here."""
+"""Bodies up to this size stay in memory."""
 BACKLOG_BYTES = 8 * 1024**2
-"""What may wait to be written of one body ..."""
+"""Bytes of one body that may wait for the disk ..."""
 ALL_BACKLOGS_BYTES = 64 * 1024**2
-"""... and of all of them together."""
+"""... and of all bodies together."""
 _THREADS = 4
 
 
-class SpoolRoom:
+class SpoolPool:
     """The directory, the threads and the shared backlog of all spools of one store."""
 
     def __init__(self, directory: Path, *, max_body_bytes: int) -> None:
@@ -38,20 +38,20 @@ class SpoolRoom:
         self.pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="linkmend-spool")
         self.lock = threading.Lock()
         self.waiting_bytes = 0
-        self.complain = Complaint(log)
+        self.limited_log = RateLimitedLogger(log)
 
     def spool(self) -> "Spool":
         return Spool(self)
 
     def close(self) -> None:
-        """Lets what is queued be written; spools still open after this give up."""
+        """Finishes queued writes; spools that are still open give up."""
         self.pool.shutdown(wait=False)
 
 
 class Spool:
-    """One body. `write` and `abandon` belong to the event loop's thread; `_drain` runs in the room's threads."""
+    """One body. Call `write` and `abandon` in the event loop's thread; `_drain` runs in the room's threads."""
 
-    def __init__(self, room: SpoolRoom) -> None:
+    def __init__(self, room: SpoolPool) -> None:
         self.size = 0
         self.abandoned = False
         self._room = room
@@ -64,7 +64,7 @@ class Spool:
         self._finished: Future[FileBody | None] = Future()
 
     def write(self, chunk: bytes) -> None:
-        """Takes the next part. Once abandoned, it takes nothing and says nothing."""
+        """Takes the next chunk; ignores it once the spool is abandoned."""
         if self.abandoned or self._ended or not chunk:
             return
         room = self._room
@@ -75,14 +75,14 @@ class Spool:
             room.waiting_bytes += len(chunk)
             behind = self._waiting_bytes > BACKLOG_BYTES or room.waiting_bytes > ALL_BACKLOGS_BYTES
         if behind:
-            room.complain("the disk cannot keep up: a body of more than %d bytes is not stored", self.size)
+            room.limited_log.warning("cache: disk too slow, body of more than %d bytes not stored", self.size)
         if behind or self.size > room.max_body_bytes:
             self.abandon()
         elif self.size > IN_MEMORY_BYTES:
             self._drain_soon()
 
     async def finish(self) -> bytes | FileBody | None:
-        """The whole body, None when abandoned. A FileBody is the caller's, to hand to the store or to abandon."""
+        """The whole body, None when abandoned. The caller owns a FileBody: pass it to the store or abandon it."""
         if self.abandoned:
             return None
         self._ended = True
@@ -100,7 +100,7 @@ class Spool:
         return None if self.abandoned else written
 
     def abandon(self) -> None:
-        """Gives up, or throws away what `finish` gave, unless the store has taken it. May be called again."""
+        """Gives up, or removes the file of `finish` unless the store has taken it. May be called again."""
         if self.abandoned:
             return
         self.abandoned = True
@@ -126,19 +126,19 @@ class Spool:
             self._conclude(abandoned=True)
 
     def _drain(self) -> None:
-        """Runs until nothing is left to do; only one thread at a time, so that the order is kept."""
+        """Writes until nothing is left; only one thread at a time, so that chunks stay in order."""
         again = True
         while again:
             try:
                 again = self._step()
             except OSError as error:
-                self._room.complain("a body is not stored: %s", error)
+                self._room.limited_log.warning("cache: body not stored: %s", error)
                 self.abandoned = True
                 with self._room.lock:
                     self._empty()
 
     def _step(self) -> bool:
-        """Writes what waits, or concludes; False when this thread may go."""
+        """Writes waiting chunks, or concludes; False when this thread may stop."""
         abandoned = self.abandoned
         with self._room.lock:
             chunks = list(self._chunks)
@@ -149,7 +149,7 @@ class Spool:
         if self._ended or abandoned:
             self._conclude(abandoned=abandoned)
         with self._room.lock:
-            # More chunks, the end or a change of mind may have come while we looked.
+            # More chunks, the end or `abandon` may have come meanwhile.
             unfinished = self._ended and not self._finished.done()
             self._draining = bool(self._chunks) or unfinished or self.abandoned != abandoned
             return self._draining
@@ -168,11 +168,11 @@ class Spool:
     def _conclude(self, *, abandoned: bool) -> None:
         if self._file is not None and not abandoned:
             self._file.flush()
-            # A length is all that is checked of a large body later: after a power cut it must not lie.
+            # Later only the length of a large body is checked: after a power cut it must be right.
             os.fsync(self._file.fileno())
         file, self._file = self._file, None
         if file is not None:
-            with suppress(OSError):  # buffered bytes that a full disk refuses once more
+            with suppress(OSError):  # a full disk refuses the buffered bytes once more
                 file.close()
         if abandoned and self._path is not None:
             with suppress(OSError):

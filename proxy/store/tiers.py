@@ -1,7 +1,7 @@
-"""The two shelves of a store, evictable and pinned, and what is done when the disk fails. Blocking.
+"""The two disk tiers of a store, evictable and pinned, with error handling. Blocking.
 
-Trouble never reaches the reader of a page: what cannot be read is not there, what cannot be written is not stored,
-and the log says so once a minute. A damaged database is set aside and begun anew.
+Disk errors never reach the user: an unreadable response counts as missing, an unwritable one is not stored, and the
+log says so once a minute. A damaged database is replaced by a new one.
 """
 
 import logging
@@ -16,48 +16,48 @@ from pathlib import Path
 
 import diskcache
 
-from proxy.cache.entry import FileBody, Headers, StoredResponse
-from proxy.store.complaints import Complaint
-from proxy.store.shelf import Shelf, Use, is_damage
-from proxy.store.tenancy import Tenancy, sweep_spools
+from proxy.messages import FileBody, Headers, StoredResponse
+from proxy.store.directorylock import DirectoryLock, sweep_spools
+from proxy.store.diskstore import DiskStore, Use, is_damage
+from repair.logs import RateLimitedLogger
 
 log = logging.getLogger(__name__)
 
-TROUBLE = (OSError, sqlite3.Error, diskcache.Timeout)
-"""What a disk and a database on it can throw at us."""
+DISK_ERRORS = (OSError, sqlite3.Error, diskcache.Timeout)
+"""Errors of the disk and of the database on it."""
 
 
-class Shelves:
-    """`read`, `volume` and `count` may run in several threads, all that writes in one."""
+class StoreTiers:
+    """`read`, `volume` and `count` may run in several threads, all writing methods in one."""
 
     def __init__(self, directory: Path, *, spool: Path, max_bytes: int) -> None:
-        """Raises one of TROUBLE."""
+        """Raises one of DISK_ERRORS."""
         self._spool = spool
         self._max_bytes = max_bytes
-        self._responses = Shelf(directory / "responses", root=directory, spool=spool, max_bytes=max_bytes)
-        self._pinned = Shelf(directory / "pinned", root=directory, spool=spool, max_bytes=None)
+        self._responses = DiskStore(directory / "responses", root=directory, spool=spool, max_bytes=max_bytes)
+        self._pinned = DiskStore(directory / "pinned", root=directory, spool=spool, max_bytes=None)
         self._used: dict[Use, float] = {}
-        self._complain_reading = Complaint(log)
-        self._complain_writing = Complaint(log)
+        self._read_log = RateLimitedLogger(log)
+        self._write_log = RateLimitedLogger(log)
 
     def read(self, key: str) -> tuple[StoredResponse, ...]:
         """Evictable responses first, each kind newest first."""
-        return self._read(self._responses, key) + self._read(self._pinned, key)
+        return self._read_from(self._responses, key) + self._read_from(self._pinned, key)
 
     def keys_with(self, part: str) -> set[str]:
-        """The keys in which a text occurs. Raises one of TROUBLE."""
+        """The keys that contain a text. Raises one of DISK_ERRORS."""
         return self._responses.keys_with(part) | self._pinned.keys_with(part)
 
     def write(self, key: str, response: StoredResponse) -> bool:
-        """Whether it is stored now; if not, its spooled body is thrown away."""
+        """Stores a response; returns whether it worked. If not, its spooled body is removed."""
         stored = False
         if not response.pinned and _length(response) > self._max_bytes:
-            log.info("larger than the whole cache, not stored: %s", key)
+            log.info("cache: response larger than the whole cache, not stored: %s", key)
         else:
-            shelf = self._pinned if response.pinned else self._responses
+            disk = self._pinned if response.pinned else self._responses
             if response.vary:
-                self.mark_used()  # variants may have to go, those not in use first
-            stored = self._try(shelf, lambda: shelf.put(key, response))
+                self.mark_used()  # variants may be evicted, unused ones first
+            stored = self._try(disk, lambda: disk.put(key, response))
         if not stored:
             self.throw_away(response)
         self._make_room()
@@ -67,56 +67,53 @@ class Shelves:
         return self._try(self._responses, lambda: self._responses.remove(key))
 
     def erase(self, key: str) -> bool:
-        """Removes what is held, pinned or not, so that nothing of it is left on disk; whether that succeeded."""
-        done = [self._try(shelf, partial(shelf.erase, key)) for shelf in (self._responses, self._pinned)]
+        """Removes all variants, pinned or not, and their traces on disk; returns whether that succeeded."""
+        done = [self._try(disk, partial(disk.erase, key)) for disk in (self._responses, self._pinned)]
         return all(done)
 
     def pin(self, key: str) -> bool:
-        """Whether there was something to pin, and it is pinned now."""
+        """Pins the stored responses; returns whether there were any and it worked."""
         return self._move(key, self._responses, self._pinned)
 
     def unpin(self, key: str) -> bool:
-        """Whether there was something pinned, and it is evictable now, or gone for a newer one."""
+        """Makes pinned responses evictable; returns whether there were any and it worked."""
         moved = self._move(key, self._pinned, self._responses)
         self._make_room()
         return moved
 
     def note_use(self, key: str, vary: Headers | None = None) -> int:
-        """Remembers that a key, or a variant of it, was used just now; how many such notes wait for `mark_used`.
-
-        Does not block.
-        """
+        """Notes a use of a key, or of a variant of it; returns how many wait for `mark_used`. Does not block."""
         self._used[key, vary] = time.time()
         return len(self._used)
 
     def mark_used(self) -> None:
-        """Writes down what was noted, so that eviction knows."""
+        """Writes the noted uses to disk, for eviction."""
         used: dict[Use, float] = {}
         with suppress(KeyError):
-            while True:  # popitem is atomic: notes may come in from another thread meanwhile
+            while True:  # popitem is atomic: another thread may add notes meanwhile
                 use, at = self._used.popitem()
                 used[use] = at
         if used:
             self._try(self._responses, lambda: self._responses.mark_used(used))
 
     def throw_away(self, response: StoredResponse) -> None:
-        """Removes a body that was spooled for a response which is not stored after all."""
+        """Removes the spooled body of a response that is not stored."""
         if isinstance(response.body, FileBody) and response.body.path.is_relative_to(self._spool):
             with suppress(OSError):
                 response.body.path.unlink(missing_ok=True)
 
-    def sweep(self, tenancy: Tenancy) -> None:
-        """Removes what killed processes left, then lets others in."""
-        before = tenancy.abandoned_before()
+    def sweep(self, lock: DirectoryLock) -> None:
+        """Cleans up after killed processes, then shares the directory."""
+        before = lock.abandoned_before()
         try:
             sweep_spools(self._spool.parent, own=self._spool, before=before)
             removed = self._responses.sweep(before=before) + self._pinned.sweep(before=before)
             if removed:
-                log.info("removed %d bodies that a killed process had left", removed)
-        except TROUBLE as error:
-            self._complain_writing("the cache could not be swept: %s", error)
+                log.info("cache: removed %d bodies left by a killed process", removed)
+        except DISK_ERRORS as error:
+            self._write_log.warning("cache: clean-up failed: %s", error)
         self._make_room()  # the limit may have been lowered
-        tenancy.share()
+        lock.share()
 
     def volume(self) -> int:
         return self._responses.volume() + self._pinned.volume()
@@ -125,45 +122,45 @@ class Shelves:
         return self._responses.count() + self._pinned.count()
 
     def close_connections(self) -> None:
-        """Of the calling thread."""
+        """Closes the calling thread's connections."""
         self._responses.close()
         self._pinned.close()
 
     def clear_spool(self) -> None:
         shutil.rmtree(self._spool, ignore_errors=True)
 
-    def _read(self, shelf: Shelf, key: str) -> tuple[StoredResponse, ...]:
-        generation = shelf.generation
+    def _read_from(self, disk: DiskStore, key: str) -> tuple[StoredResponse, ...]:
+        generation = disk.generation
         try:
-            return shelf.get(key)
-        except TROUBLE as error:
-            self._complain_reading("cannot read from the cache in %s: %s", shelf.directory, _told(error))
+            return disk.get(key)
+        except DISK_ERRORS as error:
+            self._read_log.warning("cache: cannot read %s: %s", disk.directory, _describe(error))
             if is_damage(error):
                 with suppress(sqlite3.Error):
-                    shelf.close()
-                self._renew(shelf, generation)
+                    disk.close()
+                self._renew(disk, generation)
             return ()
 
-    def _try(self, shelf: Shelf, change: Callable[[], object]) -> bool:
-        """Whether the change was made; False also when it says so itself."""
-        generation = shelf.generation
+    def _try(self, disk: DiskStore, change: Callable[[], object]) -> bool:
+        """Makes a change; returns False when it failed or itself returned False."""
+        generation = disk.generation
         try:
             return change() is not False
         except ValueError as error:
-            log.warning("not stored, its headers cannot be written: %s", error)
-        except TROUBLE as error:
-            self._complain_writing("cannot write to the cache in %s: %s", shelf.directory, _told(error))
+            log.warning("cache: response not stored, cannot serialise its headers: %s", error)
+        except DISK_ERRORS as error:
+            self._write_log.warning("cache: cannot write %s: %s", disk.directory, _describe(error))
             with suppress(sqlite3.Error):
-                shelf.close()  # ends a transaction that could not be committed
+                disk.close()  # ends a transaction that could not be committed
             if is_damage(error):
-                self._renew(shelf, generation)
+                self._renew(disk, generation)
         return False
 
-    def _renew(self, shelf: Shelf, generation: int) -> None:
+    def _renew(self, disk: DiskStore, generation: int) -> None:
         try:
-            shelf.renew(generation)
-        except TROUBLE as error:
-            self._complain_writing("cannot begin %s anew: %s", shelf.directory, _told(error))
+            disk.renew(generation)
+        except DISK_ERRORS as error:
+            self._write_log.warning("cache: cannot recreate %s: %s", disk.directory, _describe(error))
 
     def _make_room(self) -> None:
         def evict() -> None:
@@ -173,10 +170,14 @@ class Shelves:
 
         self._try(self._responses, evict)
 
-    def _move(self, key: str, source: Shelf, target: Shelf) -> bool:
-        """Never in neither: written there before it is removed here. Evictable responses are the newer ones."""
-        moving = self._read(source, key)
-        kept = {response.vary for response in self._read(target, key)} if target is self._responses else set()
+    def _move(self, key: str, source: DiskStore, target: DiskStore) -> bool:
+        """Writes to `target` before it removes from `source`. Evictable responses are newer than pinned ones."""
+        moving = self._read_from(source, key)
+        kept = (
+            {response.vary for response in self._read_from(target, key)}
+            if target is self._responses
+            else set()
+        )
         for response in reversed(moving):
             if response.vary in kept:
                 continue
@@ -190,7 +191,7 @@ def _length(response: StoredResponse) -> int:
     return response.body.size if isinstance(response.body, FileBody) else len(response.body)
 
 
-def _told(error: BaseException) -> str:
-    """diskcache hides what SQLite said behind a bare Timeout."""
+def _describe(error: BaseException) -> str:
+    """The text of an error; diskcache hides SQLite's error behind a bare Timeout."""
     cause = error.__context__ if isinstance(error, diskcache.Timeout) else None
     return str(cause or error) or type(error).__name__

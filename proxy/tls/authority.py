@@ -1,8 +1,7 @@
 """The certificate authority of a new installation: an elliptic-curve key, in the files that mitmproxy expects.
 
-mitmproxy itself would make an RSA key, whose signatures take four times as long. An authority that is there already
-stays as it is, whatever its kind: devices trust it. The certificates of sites are for a key of their own, an
-elliptic-curve one as well: it is that key which signs in every handshake.
+mitmproxy would create an RSA key, whose signatures take four times as long. An existing authority of any kind stays,
+since devices trust it. The certificates of sites use another elliptic-curve key, which signs every handshake.
 """
 
 import os
@@ -34,8 +33,8 @@ SigningKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
-    """What a certificate is for."""
+class CertificateSite:
+    """The site that a certificate is for."""
 
     common_name: str | None
     names: tuple[x509.GeneralName, ...]
@@ -43,9 +42,9 @@ class Site:
 
 
 def ensure_authority(folder: Path) -> None:
-    """Make an authority unless there is one, and what is missing of its public files. Raises OSError.
+    """Create an authority unless there is one, and its missing public files. Raises OSError.
 
-    Of several processes that try at the same time, one makes it: the file with the key appears whole or not at all.
+    If several processes try at the same time, one creates it: the key file appears complete or not at all.
     """
     key_file = folder / f"{BASENAME}-ca.pem"
     if not key_file.exists():
@@ -58,12 +57,12 @@ def ensure_authority(folder: Path) -> None:
                 _NAME.encode(), key, certificate, None, NoEncryption()
             )
             place_private(folder / f"{BASENAME}-ca.p12", bundle)
-    with suppress(ValueError):  # a damaged one is for whoever reads the key to complain of
+    with suppress(ValueError):  # the code that reads the key reports a damaged one
         _publish(folder, x509.load_pem_x509_certificate(key_file.read_bytes()))
 
 
 def _publish(folder: Path, certificate: x509.Certificate) -> None:
-    """The certificate without its key, in the forms that devices take."""
+    """Write the certificate without its key, in the forms that devices import."""
     pem = certificate.public_bytes(Encoding.PEM)
     p12 = pkcs12.serialize_key_and_certificates(_NAME.encode(), None, certificate, None, NoEncryption())
     for ending, data in (("pem", pem), ("cer", pem), ("p12", p12)):
@@ -73,7 +72,7 @@ def _publish(folder: Path, certificate: x509.Certificate) -> None:
 
 
 def leaf_key(path: Path) -> ec.EllipticCurvePrivateKey:
-    """The key that all sites' certificates are for, kept in a file; a damaged one is replaced. Raises OSError."""
+    """The key of all sites' certificates, kept in a file; replaces a damaged one. Raises OSError."""
     for _ in range(2):
         key = ec.generate_private_key(ec.SECP256R1())
         if place_private(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())):
@@ -87,7 +86,11 @@ def leaf_key(path: Path) -> ec.EllipticCurvePrivateKey:
 
 
 def leaf_certificate(
-    site: Site, *, public_key: ec.EllipticCurvePublicKey, authority: x509.Certificate, key: SigningKey
+    site: CertificateSite,
+    *,
+    public_key: ec.EllipticCurvePublicKey,
+    authority: x509.Certificate,
+    key: SigningKey,
 ) -> x509.Certificate:
     """A certificate for a site, signed by the authority."""
     # RFC 5280 4.1.2.6: a common name has at most 64 characters; without a subject the names are critical.
@@ -112,7 +115,7 @@ def leaf_certificate(
 
 
 def place_private(path: Path, data: bytes) -> bool:
-    """Put a file in place that only its owner can read, whole; False when there is one. Raises OSError."""
+    """Create a complete file that only its owner can read; False when it exists already. Raises OSError."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     fresh.unlink(missing_ok=True)
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

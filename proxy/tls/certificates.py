@@ -1,17 +1,17 @@
-"""Certificates: whose are believed of origins, and that nobody but us reads the key of our own authority."""
+"""Certificates: which origins are trusted, and file permissions of our own authority's key."""
 
 import ssl
 from pathlib import Path
 
 import certifi
 
+from proxy.atomicfiles import write
 from proxy.errors import SettingsError
-from proxy.files import write
 from proxy.settings import ProxySettings
 
 
 def origin_context(settings: ProxySettings) -> ssl.SSLContext | bool:
-    """How requests of our own check an origin's certificate, the same way as readers' requests; False for not at all.
+    """The TLS context for our own requests, with the same checks as for users' requests; False for no checks.
 
     Raises SettingsError.
     """
@@ -29,10 +29,10 @@ def origin_context(settings: ProxySettings) -> ssl.SSLContext | bool:
 
 
 def keep_key_private(folder: Path) -> list[Path]:
-    """Take the key of our own authority away from everybody but its owner; the files that others could read.
+    """Make our authority's key readable for its owner only; returns the files that others could read.
 
-    mitmproxy writes it so. A copy from a backup or from another machine may be readable by all, and whoever reads it
-    can pretend to be any site. Raises OSError when a file is not ours to change.
+    mitmproxy writes it so. A copy from a backup or another machine may be readable by all, and anyone with the key
+    can impersonate any site. Raises OSError when a file belongs to another user.
     """
     loose = [file for file in sorted(folder.glob("mitmproxy-ca.*")) if file.stat().st_mode & 0o077]
     for file in loose:
@@ -41,10 +41,10 @@ def keep_key_private(folder: Path) -> list[Path]:
 
 
 def trusted_file(added: str, folder: Path) -> str | None:
-    """A PEM file of the public authorities together with those in the file `added`; None when nothing is added.
+    """A PEM file of the public authorities and those in the file `added`; None when `added` is empty.
 
-    mitmproxy takes a file instead of the public authorities, not beside them, so the two are joined in `folder`.
-    Raises SettingsError when `added` cannot be read or holds no certificate, or the file cannot be written.
+    mitmproxy uses a file instead of the public authorities, not in addition, so this joins the two in `folder`.
+    Raises SettingsError when `added` is unreadable or has no certificate, or the new file cannot be written.
     """
     if not added:
         return None
@@ -58,10 +58,10 @@ def trusted_file(added: str, folder: Path) -> str | None:
     joined = folder / "trusted.pem"
     try:
         together = Path(certifi.where()).read_bytes() + b"\n" + own
-        # One that says so already is left alone: the disk may be full.
+        # Do not rewrite an equal file: the disk may be full.
         if not joined.exists() or joined.read_bytes() != together:
             folder.mkdir(parents=True, exist_ok=True)
-            write(joined, together, mode=0o600)  # all workers at once
+            write(joined, together, mode=0o600)  # atomic, since all workers do it at once
     except OSError as error:
-        raise SettingsError(f"proxy.trusted_ca: {joined} cannot be written: {error.strerror}") from error
+        raise SettingsError(f"proxy.trusted_ca: cannot write {joined}: {error.strerror}") from error
     return str(joined)

@@ -1,8 +1,7 @@
-"""The local collection: one door to the pages held, the links between them and the index over them.
+"""The local collection: saved pages, the links between them and the full-text index, behind one interface.
 
-Everything goes in by `add` and out by `remove`, in one transaction over pages and links; the index follows
-within seconds (`commit` makes it follow now). All methods block and may be called from any thread; any number of
-processes may have the same folder open.
+`add` and `remove` change pages and links in one transaction; the index follows within seconds (`commit` updates it
+now). All methods block and may be called from any thread; any number of processes may open the same folder.
 """
 
 import logging
@@ -15,32 +14,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from repair import urls
-from repair.database import Database
+from repair.collection.database import Database
+from repair.collection.index.fulltext import WEIGHTS
+from repair.collection.index.idf import InverseFrequencies, Weights
+from repair.collection.index.pending import NEW_WORDS_WAIT_S
+from repair.collection.index.vectors import FIELDS as VECTOR_FIELDS
+from repair.collection.index.vectors import Hashes, TermStatistics, TermVectors
+from repair.collection.index.writer import IndexWriter
+from repair.collection.links import LinkGraph
+from repair.collection.pages import PageStore, PageSummary
+from repair.collection.versions import HeldVersions, policy_of
 from repair.errors import CollectionError
 from repair.files import set_aside
-from repair.graph import LinkGraph
-from repair.index import WEIGHTS
-from repair.indexing import Indexing
 from repair.model import Document, HeldCopy, HeldPage, InLink, Link
-from repair.pages import Brief, PageStore
-from repair.pending import NEW_WORDS_WAIT_S
-from repair.rarity import Rarities, Weights
 from repair.settings import CollectionSettings
-from repair.vectors import FIELDS as VECTOR_FIELDS
-from repair.vectors import Hashes, Statistics, Vectors
-from repair.versions import HeldVersions, policy_of
+from repair.text import urls
 
 log = logging.getLogger(__name__)
 
 DATABASE = "collection.sqlite3"
-"""The file in a collection's folder that holds everything but the index."""
-_SLICE = 500  # pages indexed in one go: under two seconds of work, so that closing never waits long
+"""The file in a collection's folder that stores everything but the index."""
+_SLICE = 500  # pages indexed in one batch: under two seconds of work, so that closing never waits long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Addition:
-    """A page to be held; `raw_digest` tells when the same bytes come by again."""
+class PageAddition:
+    """A page to save; `raw_digest` shows when the same bytes are seen again."""
 
     document: Document
     fetched_at: datetime
@@ -50,16 +49,16 @@ class Addition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A held page that matches, and how well."""
+class FoundPage:
+    """A saved page that matches, and its score."""
 
-    page: Brief
+    page: PageSummary
     score: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionStats:
-    """How much is held; `indexed` pages can be found, `pending` ones will be."""
+    """How much is saved; `indexed` pages can be found, `pending` ones wait for the index."""
 
     pages: int
     pinned: int
@@ -77,30 +76,30 @@ class Collection:
         self._database = Database(directory / DATABASE)
         self._pages = PageStore(self._database, policy_of(settings))
         self._graph = LinkGraph(self._database)
-        self._indexing = Indexing(directory / "index", self._database, self._pages, self._graph)
-        self._rarities = Rarities(self._database)
+        self._indexing = IndexWriter(directory / "index", self._database, self._pages, self._graph)
+        self._rarities = InverseFrequencies(self._database)
         self._added = 0
 
     @classmethod
     def open(cls, directory: Path, settings: CollectionSettings) -> Self:
-        """Open the collection in a folder, made if need be; raises CollectionError when it cannot be read.
+        """Open the collection in a folder, created if missing; raises CollectionError when it cannot be read.
 
-        What a killed process left unindexed is taken up, as far as that is quick. A damaged database is set
-        aside and a new one begun: a school must not lose the web because it lost its collection.
+        Indexes some of what a killed process left pending. A damaged database is set aside and replaced by an empty
+        one: a school must not lose the web because it lost its collection.
         """
         try:
             directory.mkdir(parents=True, exist_ok=True)
-            collection = cls._begun(directory, settings)
+            collection = cls._open_or_replace(directory, settings)
         except OSError as error:
             raise CollectionError(f"{directory}: {error.strerror}") from error
         try:
             collection.index_some(_SLICE)
         except CollectionError as error:
-            log.warning("the index is behind: %s", error)
+            log.warning("index is behind the collection: %s", error)
         return collection
 
     @classmethod
-    def _begun(cls, directory: Path, settings: CollectionSettings) -> Self:
+    def _open_or_replace(cls, directory: Path, settings: CollectionSettings) -> Self:
         try:
             return cls(directory, settings)
         except CollectionError as error:
@@ -109,9 +108,7 @@ class Collection:
             ):
                 raise  # busy, full or of another version: not damaged
             aside = set_aside(directory / DATABASE)
-            log.error(
-                "the collection was damaged (%s); it lies in %s now, and an empty one is begun", error, aside
-            )
+            log.error("collection damaged (%s): moved to %s, started a new one", error, aside)
             return cls(directory, settings)
 
     def __enter__(self) -> Self:
@@ -124,7 +121,7 @@ class Collection:
 
     @property
     def database(self) -> Database:
-        """Where all of it is kept; for who keeps more beside it."""
+        """The database, for stores that keep their tables in it."""
         return self._database
 
     def add(
@@ -136,58 +133,58 @@ class Collection:
         pinned: bool = False,
         raw_digest: bytes = b"",
     ) -> bool:
-        """Hold a page with its links; False when its URL is not one of the web."""
-        addition = Addition(
+        """Save a page with its links; False when its URL is no web URL."""
+        addition = PageAddition(
             document=document, fetched_at=fetched_at, copy=copy, pinned=pinned, raw_digest=raw_digest
         )
         return self.add_many((addition,)) == 1
 
-    def add_many(self, additions: Iterable[Addition]) -> int:
-        """Hold pages with their links, all or none; how many had a URL of the web."""
+    def add_many(self, additions: Iterable[PageAddition]) -> int:
+        """Save pages with their links, all or none; returns how many had a web URL."""
         added = 0
         with self._database.write():
             for addition in additions:
                 added += self._add(addition)
         self._added += added
-        if self._added > self._settings.max_pages // 1000:  # counting pages is not free: not after every one
+        if self._added > self._settings.max_pages // 1000:  # counting pages takes time: not after every one
             self._added = 0
             self._trim()
         return added
 
     def get(self, url: str) -> HeldPage | None:
-        """What we hold under a URL."""
+        """The page saved under a URL."""
         normal = _normal(url)
         return self._pages.get(normal) if normal else None
 
     def copy(self, url: str) -> HeldCopy | None:
-        """The newest representation we kept under a URL."""
+        """The newest copy saved under a URL."""
         normal = _normal(url)
         return self._pages.copy(normal) if normal else None
 
     def versions(self, url: str) -> HeldVersions | None:
-        """When the versions kept under a URL were fetched; None when there is none."""
+        """When the versions saved under a URL were fetched; None when there is none."""
         normal = _normal(url)
         return self._pages.versions.of(normal) if normal else None
 
     def version(self, url: str, moment: datetime) -> HeldCopy | None:
-        """The version that was fetched in a second."""
+        """The version fetched in a given second."""
         normal = _normal(url)
         return self._pages.versions.at(normal, moment) if normal else None
 
     def holds(self, url: str) -> bool:
-        """Whether a page is held under a URL."""
+        """Whether a page is saved under a URL."""
         normal = _normal(url)
         return normal is not None and self._pages.number(normal) is not None
 
     def seen_again(self, url: str, raw_digest: bytes, *, seen_at: datetime) -> bool:
-        """Note that a page came by; True when it is held and its bytes are the same, so there is nothing to do."""
+        """Record that a page was seen; True when it is saved with the same bytes, so that nothing is left to do."""
         normal = _normal(url)
         return normal is not None and self._pages.touch(normal, raw_digest, seen_at=seen_at)
 
     def remove(self, url: str) -> bool:
-        """Forget a page: text, copies, links and index entry; False when it was not held.
+        """Delete a page: text, copies, links and index entry; False when it was not saved.
 
-        It is not found from this moment on. What other pages say of it stays with them.
+        Searches no longer find it. What other pages say of it stays with them.
         """
         normal = _normal(url)
         with self._database.write():
@@ -197,103 +194,107 @@ class Collection:
         return page is not None
 
     def scrub(self) -> bool:
-        """Make what was removed unreadable on disk as well; False when others kept us from doing all of it.
+        """Make removed content unreadable on disk too; False when other processes prevented part of it.
 
-        The index is another matter: see `renew_index`.
+        This does not cover the index: see `rebuild_index`.
         """
-        self._indexing.owe()
+        self._indexing.mark_rebuild_due()
         self.index_some()
         return self._database.scrub()
 
-    def index_is_owed(self) -> bool:
-        """Whether words of removed pages are left in the index."""
-        return self._indexing.is_owed()
+    def needs_index_rebuild(self) -> bool:
+        """Whether the index files still contain words of removed pages."""
+        return self._indexing.is_rebuild_due()
 
-    def renew_index(self) -> bool:
-        """Make the index anew, so that not even words of removed pages are left in it; takes long.
+    def rebuild_index(self) -> bool:
+        """Rebuild the index, so that no words of removed pages are left in it; takes long.
 
         False when another process writes the index, or the disk fails.
         """
-        return self._indexing.renew()
+        return self._indexing.rebuild()
 
     def search(
         self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
-    ) -> tuple[Found, ...]:
-        """Held pages for weighted terms (as `repair.words` makes them), best first."""
+    ) -> tuple[FoundPage, ...]:
+        """Saved pages for weighted terms (as `repair.text.words` makes them), best first."""
         hits = self._indexing.search(terms, limit=limit, weights=weights)
-        briefs = self._pages.briefs([page for page, _ in hits])
-        return tuple(Found(page=briefs[page], score=score) for page, score in hits if page in briefs)
+        page_summaries = self._pages.page_summaries([page for page, _ in hits])
+        return tuple(
+            FoundPage(page=page_summaries[page], score=score)
+            for page, score in hits
+            if page in page_summaries
+        )
 
     def hits(
         self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
     ) -> tuple[tuple[int, float], ...]:
-        """The same as numbers of pages and scores, for who asks in many ways before looking at any page."""
+        """Page numbers and scores, for callers that run several queries before they load any page."""
         return self._indexing.search(terms, limit=limit, weights=weights)
 
-    def briefs(self, pages: Sequence[int]) -> dict[int, Brief]:
-        """What ranking needs of pages, by number; those no longer held are left out."""
-        return self._pages.briefs(pages)
+    def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
+        """What ranking needs of pages, by number; pages no longer saved are left out."""
+        return self._pages.page_summaries(pages)
 
     def same(self, page: int) -> tuple[str, ...]:
-        """The addresses of the pages that say exactly what a page says, its own too."""
+        """The URLs of all pages with exactly the content of a page, its own included."""
         return self._pages.same(page)
 
     def numbers(self) -> tuple[int, ...]:
-        """The numbers of all held pages."""
+        """The numbers of all saved pages."""
         return self._pages.numbers()
 
     def page_number(self, url: str) -> int | None:
-        """The number of a held page."""
+        """The number of a saved page."""
         normal = _normal(url)
         return self._pages.number(normal) if normal else None
 
-    def vectors(self, pages: Sequence[int]) -> Vectors:
+    def vectors(self, pages: Sequence[int]) -> TermVectors:
         """The term vectors of pages, in their order."""
         return self._indexing.vectors.get(pages)
 
     def statistics(
         self, terms: Hashes, fields: Sequence[int] = tuple(range(len(VECTOR_FIELDS)))
-    ) -> Statistics:
-        """How common terms are, by field, and how much there is in all."""
+    ) -> TermStatistics:
+        """How common terms are, by field, and the totals."""
         return self._indexing.vectors.statistics(terms, fields)
 
     def rarities(self) -> Weights:
-        """How rare all terms are, by the buckets of `repair.rarity`."""
+        """The idf of all terms, by the buckets of `repair.collection.index.idf`."""
         return self._rarities.weights(self._indexing.size())
 
     def document_frequency(self, term: str, name: str = "body") -> int:
-        """In how many pages a field has a term."""
+        """How many pages have a term in a field."""
         return self._indexing.document_frequency(term, name)
 
     def size(self) -> int:
-        """How many pages can be found."""
+        """How many pages are indexed."""
         return self._indexing.size()
 
     def inlinks(self, target_url: str, limit: int = 100) -> tuple[InLink, ...]:
-        """Links of held pages that lead to a URL, held or not."""
+        """Links of saved pages that lead to a URL, saved or not."""
         normal = _normal(target_url)
         return self._graph.inlinks(normal, limit) if normal else ()
 
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
-        """Known addresses with a beginning, held or linked to, evenly out of all there are."""
+        """Known URLs with a prefix, saved or linked to, sampled evenly."""
         return self._graph.addresses(beginning, limit)
 
     def outlinks(self, source_url: str) -> tuple[Link, ...]:
-        """Links of a held page."""
+        """Links of a saved page."""
         normal = _normal(source_url)
         return self._graph.outlinks(normal) if normal else ()
 
     def link_between(self, source_url: str, target_url: str) -> Link | None:
-        """The most telling link from a held page to a URL."""
+        """The most informative link from a saved page to a URL."""
         source, target = _normal(source_url), _normal(target_url)
         return self._graph.link_between(source, target) if source and target else None
 
     def page_count(self) -> int:
-        """How many pages are held; quicker than `stats`, which counts links too."""
+        """How many pages are saved; faster than `stats`, which counts links too."""
         return self._pages.counts()[0]
 
     def stats(self) -> CollectionStats:
-        """How much is held."""
+        """How much is saved."""
         pages, pinned, copies = self._pages.counts()
         return CollectionStats(
             pages=pages,
@@ -305,24 +306,24 @@ class Collection:
         )
 
     def index_some(self, limit: int = _SLICE) -> int:
-        """Index some of the pages that are due, if no other process does; how many were."""
+        """Index some of the pages that are due, if no other process does; returns how many were."""
         return self._indexing.catch_up(limit=limit, now=time.time())
 
     def commit(self) -> None:
-        """Make all that was added findable and safe from a power cut.
+        """Index all that was added and make it safe from a power cut.
 
-        While another process writes the index this leaves the indexing to it: it takes a few seconds more.
+        While another process writes the index, the indexing is left to it, which takes a few seconds more.
         """
         self._indexing.catch_up_all()
         self._database.settle()
 
     def close(self) -> None:
-        """Let go of the folder; what is not indexed yet will be by whoever opens it next."""
+        """Close the folder; the next process that opens it indexes what is still pending."""
         self._indexing.close()
         self._database.close()
 
-    def _add(self, addition: Addition) -> bool:
-        document = _normalised(addition.document, self._settings.max_links)
+    def _add(self, addition: PageAddition) -> bool:
+        document = _normalise(addition.document, self._settings.max_links)
         if document is None:
             return False
         copy = addition.copy if self._settings.keep_copies else None
@@ -336,7 +337,7 @@ class Collection:
         )
         now = time.time()
         self._indexing.pending.add((page,), due_at=now)
-        self._note_linked(self._graph.replace(page, document.links) - {page}, now)
+        self._mark_linked_pending(self._graph.replace(page, document.links) - {page}, now)
         return True
 
     def _remove(self, page: int) -> None:
@@ -344,11 +345,11 @@ class Collection:
         linked = self._graph.remove(page)
         self._pages.remove(page)
         self._indexing.pending.add((page,), due_at=now)
-        self._note_linked(linked - {page}, now)
+        self._mark_linked_pending(linked - {page}, now)
 
-    def _note_linked(self, targets: frozenset[int], now: float) -> None:
-        held = self._pages.briefs(tuple(targets))
-        self._indexing.pending.add(held, due_at=now + NEW_WORDS_WAIT_S)
+    def _mark_linked_pending(self, targets: frozenset[int], now: float) -> None:
+        saved = self._pages.page_summaries(tuple(targets))
+        self._indexing.pending.add(saved, due_at=now + NEW_WORDS_WAIT_S)
 
     def _trim(self) -> None:
         for page in self._pages.beyond(self._settings.max_pages):
@@ -357,23 +358,23 @@ class Collection:
 
 
 def _normal(url: str) -> str | None:
-    """The form under which a URL is held; None when it is not one of the web."""
+    """The normal form of a URL; None when it is no web URL."""
     try:
         return urls.normal(url)
     except ValueError:
         return None
 
 
-def _normalised(document: Document, max_links: int) -> Document | None:
+def _normalise(document: Document, max_links: int) -> Document | None:
     url = _normal(document.url)
     if url is None:
         return None
     links = tuple(
         Link(
             target_url=target,
-            anchor=_sound(link.anchor),
-            before=_sound(link.before),
-            after=_sound(link.after),
+            anchor=_without_surrogates(link.anchor),
+            before=_without_surrogates(link.before),
+            after=_without_surrogates(link.after),
             nav=link.nav,
         )
         for link in document.links[:max_links]
@@ -382,14 +383,14 @@ def _normalised(document: Document, max_links: int) -> Document | None:
     return replace(
         document,
         url=url,
-        title=_sound(document.title),
-        text=_sound(document.text),
-        description=_sound(document.description),
+        title=_without_surrogates(document.title),
+        text=_without_surrogates(document.text),
+        description=_without_surrogates(document.description),
         canonical_url=_normal(document.canonical_url) if document.canonical_url else None,
         links=links,
     )
 
 
-def _sound(text: str) -> str:
-    """The text without halves of surrogate pairs, which no database takes."""
+def _without_surrogates(text: str) -> str:
+    """The text without lone surrogates, which SQLite rejects."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

@@ -15,10 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from repair.errors import CollectionError
+from repair.sqlite import SqliteFile, transaction
 
 VERSION = 2
 _BUSY_TIMEOUT_S = 30.0
-_ZEROED_AT_ONCE = 1_000  # pages in one transaction, so that others can write in between
+_ZEROED_AT_ONCE = 1_000  # pages in one transaction, so that other processes can write in between
 _LOG_TRIES, _LOG_WAIT_S = 50, 0.1
 
 _VERSIONS = """
@@ -30,8 +31,8 @@ CREATE TABLE versions (
     PRIMARY KEY (page, fetched_at)
 );
 """
-# The long columns come last: SQLite reads a row from its start, so titles never cost the text behind them.
-# AUTOINCREMENT: the number of a removed page is never given to another one while the index still knows it.
+# Long columns come last: SQLite reads a row from its start, so reading a title never reads the text.
+# AUTOINCREMENT: a removed page's number is never reused while the index still has it.
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE urls (id INTEGER PRIMARY KEY AUTOINCREMENT, url TEXT NOT NULL UNIQUE);
@@ -73,13 +74,13 @@ CREATE TABLE pending (page INTEGER PRIMARY KEY, change INTEGER NOT NULL, due_at 
 CREATE INDEX pending_due ON pending (due_at);
 INSERT INTO meta VALUES ('changes', '0');
 """
-# What makes this version out of each earlier one, 0 being an empty file. None may rewrite what is held: it may be
-# gigabytes, and readers wait.
+# The migration to this version from each earlier one, 0 being an empty file. None may rewrite stored pages:
+# they may be gigabytes, and users wait.
 _UPGRADES = {0: _SCHEMA + _VERSIONS, 1: _VERSIONS}
 
 
 class Database:
-    """A connection per thread; `write` makes a transaction, and a `write` inside a `write` joins it."""
+    """One connection per thread; `write` is a transaction, and a nested `write` joins it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -87,41 +88,40 @@ class Database:
         self._connections: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
         self._closed = False
-        with self._translated():
-            self._prepare()
+        self._file = SqliteFile(
+            path=path,
+            version=VERSION,
+            upgrades=_UPGRADES,
+            busy_s=_BUSY_TIMEOUT_S,
+            secure_delete="FAST",  # what is removed is overwritten where that is free
+        )
+        try:
+            self._keep(self._file.open())
+        except (OSError, sqlite3.Error) as error:
+            raise CollectionError(f"{path}: {error}") from error
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
         """This thread's connection; each statement sees what was committed when it began."""
-        with self._translated():
+        with self._translate_errors():
             yield self._connection()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is committed at the end of the block, or undone when the block raises."""
-        with self._translated():
-            connection = self._connection()
-            if connection.in_transaction:
-                yield connection
-                return
-            connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield connection
-            except BaseException:
-                connection.execute("ROLLBACK")
-                raise
-            connection.execute("COMMIT")
+        with self._translate_errors(), transaction(self._connection()) as connection:
+            yield connection
 
     def settle(self) -> None:
-        """Put what was committed out of reach of a power cut; does what it can while others read."""
+        """Fsync what was committed; does what it can while other connections read."""
         with self.read() as connection:
             connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
 
     def scrub(self) -> bool:
-        """Overwrite what was deleted, wherever the files still have it; False when others read for too long.
+        """Overwrite deleted content wherever the files still have it; False when other connections read for too long.
 
-        Deleted rows are overwritten as they go, but not the pages they leave free, which would cost every update
-        dearly, nor the log. So the free pages are taken up with zeros here, a piece at a time, and given back.
+        SQLite overwrites deleted rows, but not the pages they free (too costly on every update), nor the log. So
+        the free pages are filled with zeros here, a batch at a time, and released again.
         """
         self._drop_zeros()
         with self.write() as connection:
@@ -129,9 +129,9 @@ class Database:
             size = int(connection.execute("PRAGMA page_size").fetchone()[0])
             free = int(connection.execute("PRAGMA freelist_count").fetchone()[0])
         for start in range(0, free, _ZEROED_AT_ONCE):
-            taken = min(free - start, _ZEROED_AT_ONCE)
+            count = min(free - start, _ZEROED_AT_ONCE)
             with self.write() as connection:
-                connection.execute("INSERT INTO zeros VALUES (zeroblob(?))", (taken * size,))
+                connection.execute("INSERT INTO zeros VALUES (zeroblob(?))", (count * size,))
         self._drop_zeros()
         return self._empty_log()
 
@@ -155,33 +155,16 @@ class Database:
         for connection in connections:
             connection.close()
 
-    def _prepare(self) -> None:
-        connection = self._connection()
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("BEGIN IMMEDIATE")
-        found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found in _UPGRADES:
-            # In the same transaction: who is killed within leaves the collection as it was.
-            for statement in _UPGRADES[found].strip().removesuffix(";").split(";\n"):
-                connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {VERSION}")
-        connection.execute("COMMIT")
-        if found not in (*_UPGRADES, VERSION):
-            self.close()
-            raise CollectionError(f"{self.path}: expected collection version {VERSION}, found {found}")
-
     def _connection(self) -> sqlite3.Connection:
         existing: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if self._closed:
             raise CollectionError(f"{self.path}: the collection is closed")
         if existing is not None:
             return existing
-        # Closed by close() from another thread, hence check_same_thread=False; used by its own thread only.
-        connection = sqlite3.connect(
-            self.path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False
-        )
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA secure_delete = FAST")  # what is removed is overwritten where that is free
+        return self._keep(self._file.connect())
+
+    def _keep(self, connection: sqlite3.Connection) -> sqlite3.Connection:
+        """As this thread's connection; another thread may close it."""
         connection.execute("PRAGMA cache_size = -16384")
         self._local.connection = connection
         with self._lock:
@@ -189,7 +172,7 @@ class Database:
         return connection
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:

@@ -1,6 +1,6 @@
-"""Near-duplicates of a page among the held ones: fingerprints kept in the database, a check by exact measures.
+"""Near-duplicates of a page among the saved ones: fingerprints in the database, verified by exact measures.
 
-Fingerprints are made behind the answer, in slices (`catch_up`), out of the title and the beginning of the text.
+Fingerprints are made in the background, in batches (`catch_up`), from the title and the beginning of the text.
 """
 
 import sqlite3
@@ -9,18 +9,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 
-from repair import words
-from repair.database import Database
-from repair.fingerprints import NEAR, Fingerprints, dice, fingerprint, vector
+from repair.collection.database import Database
+from repair.text import words
+from repair.text.fingerprints import NEAR, Fingerprints, dice, fingerprint, vector
 
 ALIKE = 0.7
-"""Dice's coefficient from which a page is a near-duplicate."""
+"""The least Dice coefficient of a near-duplicate."""
 _CHARACTERS = 20_000
 _SLICE = 200
-_MADE = "fingerprints_made"  # how often there were news, for all processes
-_NONE = 0  # kept for pages too short to have a fingerprint; no text has this one
+_MADE_KEY = "fingerprints_made"  # a counter that tells all processes of new fingerprints
+_NO_FINGERPRINT = 0  # stored for pages too short to have a fingerprint; no text has this one
 
-# Both indexes spare the long rows of `pages`: the one finds what is to be done, the other holds all fingerprints.
+# Both indexes avoid reading the long rows of `pages`: one finds pages without a fingerprint, the other has all
+# fingerprints.
 _SCHEMA = (
     "CREATE INDEX IF NOT EXISTS pages_unprinted ON pages (id) WHERE simhash IS NULL",
     "CREATE INDEX IF NOT EXISTS pages_simhash ON pages (simhash, id) WHERE simhash IS NOT NULL",
@@ -29,7 +30,7 @@ _SCHEMA = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Duplicate:
-    """A held page that says nearly the same; `dice` is 1 for the same words as often."""
+    """A saved page that says nearly the same; `dice` is 1 for identical term counts."""
 
     page: int
     url: str
@@ -37,7 +38,7 @@ class Duplicate:
 
 
 class Duplicates:
-    """Near-duplicates among the pages of a collection; may be asked from any thread."""
+    """Near-duplicates among the pages of a collection; thread-safe."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -49,9 +50,9 @@ class Duplicates:
                 connection.execute(statement)
 
     def catch_up(self, limit: int = _SLICE, *, is_hurried: Callable[[], bool] = lambda: False) -> int:
-        """Make fingerprints of pages that have none; how many were made.
+        """Make fingerprints of pages that have none; returns how many were made.
 
-        When `is_hurried`, asked before each page, there is something better to do: the rest stays to be done.
+        Stops when `is_hurried`, called before each page, says that more urgent work waits.
         """
         with self._database.read() as connection:
             rows = connection.execute(
@@ -59,46 +60,47 @@ class Duplicates:
                 (_CHARACTERS, limit),
             ).fetchall()
         calm = takewhile(lambda row: not is_hurried(), rows)
-        made = [(page, digest, _print(*said)) for page, digest, *said in calm]
+        made = [(page, digest, _fingerprint_of(*content)) for page, digest, *content in calm]
         if made:
-            self._keep(made)
+            self._store(made)
         return len(made)
 
-    def _keep(self, made: Sequence[tuple[int, bytes, int]]) -> None:
-        signed = [(_signed(value), page, digest) for page, digest, value in made]
+    def _store(self, made: Sequence[tuple[int, bytes, int]]) -> None:
+        signed = [(_to_signed(value), page, digest) for page, digest, value in made]
         with self._database.write() as connection:
-            # A page that was stored anew meanwhile says something else by now.
+            # A page saved again meanwhile may say something else by now.
             connection.executemany(
                 "UPDATE pages SET simhash = ? WHERE id = ? AND digest IS ? AND simhash IS NULL", signed
             )
             before = _times_made(connection)
             connection.execute(
-                "INSERT INTO meta VALUES (?, '1') ON CONFLICT (key) DO UPDATE SET value = value + 1", (_MADE,)
+                "INSERT INTO meta VALUES (?, '1') ON CONFLICT (key) DO UPDATE SET value = value + 1",
+                (_MADE_KEY,),
             )
             after = _times_made(connection)
-        news = Fingerprints((page, value) for page, _, value in made if value != _NONE)
+        made_now = Fingerprints((page, value) for page, _, value in made if value != _NO_FINGERPRINT)
         with self._lock:
-            if before == self._known_at:  # nobody else made any: there is no need to read all of them again
-                self._known, self._known_at = self._known.joined(news), after
+            if before == self._known_at:  # no other process made any: no need to read all of them again
+                self._known, self._known_at = self._known.merge(made_now), after
 
     def of(self, title: str, text: str, language: str = "", *, alike: float = ALIKE) -> tuple[Duplicate, ...]:
-        """Held pages that say nearly the same as a text, the likest first."""
+        """Saved pages that say nearly the same as a text, the most similar first."""
         terms = _terms(title, text, language)
         wanted = fingerprint(terms)
         if wanted is None:
             return ()
-        near = self._prints().near(wanted, within=NEAR)
+        near = self._load_fingerprints().near(wanted, within=NEAR)
         mine = vector(terms)
         found = [
-            Duplicate(page=page, url=url, dice=dice(mine, vector(_terms(*said))))
-            for page, url, *said in self._texts([page for page, _ in near])
+            Duplicate(page=page, url=url, dice=dice(mine, vector(_terms(*content))))
+            for page, url, *content in self._texts([page for page, _ in near])
         ]
         return tuple(
             sorted((each for each in found if each.dice >= alike), key=lambda each: (-each.dice, each.url))
         )
 
     def of_page(self, url: str, *, alike: float = ALIKE) -> tuple[Duplicate, ...]:
-        """The near-duplicates of a held page, without itself."""
+        """The near-duplicates of a saved page, without itself."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT title, substr(text, 1, ?), language FROM urls JOIN pages USING (id) WHERE url = ?",
@@ -106,13 +108,15 @@ class Duplicates:
             ).fetchone()
         return tuple(each for each in self.of(*row, alike=alike) if each.url != url) if row else ()
 
-    def _prints(self) -> Fingerprints:
+    def _load_fingerprints(self) -> Fingerprints:
         """All fingerprints, read again when a process has made more."""
         with self._lock, self._database.read() as connection:
             made = _times_made(connection)
             if made != self._known_at:
                 rows = connection.execute("SELECT id, simhash FROM pages WHERE simhash IS NOT NULL")
-                self._known = Fingerprints((page, _unsigned(value)) for page, value in rows if value != _NONE)
+                self._known = Fingerprints(
+                    (page, _to_unsigned(value)) for page, value in rows if value != _NO_FINGERPRINT
+                )
                 self._known_at = made
             return self._known
 
@@ -127,7 +131,7 @@ class Duplicates:
 
 def _times_made(connection: sqlite3.Connection) -> str:
     """How often fingerprints were made; "" for never."""
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_MADE,)).fetchone()
+    row = connection.execute("SELECT value FROM meta WHERE key = ?", (_MADE_KEY,)).fetchone()
     return str(row[0]) if row is not None else ""
 
 
@@ -139,15 +143,15 @@ def _terms(title: str, text: str, language: str) -> list[str]:
     return words.terms(f"{title} \n{text[:_CHARACTERS]}", language)
 
 
-def _print(title: str, text: str, language: str) -> int:
+def _fingerprint_of(title: str, text: str, language: str) -> int:
     found = fingerprint(_terms(title, text, language))
-    return _NONE if found is None else found
+    return _NO_FINGERPRINT if found is None else found
 
 
-def _signed(value: int) -> int:
-    """As SQLite keeps integers."""
+def _to_signed(value: int) -> int:
+    """To the signed integers that SQLite stores."""
     return value - 2**64 if value >= 2**63 else value
 
 
-def _unsigned(value: int) -> int:
+def _to_unsigned(value: int) -> int:
     return value % 2**64

@@ -1,13 +1,13 @@
-"""The link graph: who links where and with which words, in the same database as the pages.
+"""The link graph: which page links where and with which words, in the same database as the pages.
 
-URLs are interned in one table, so that a link costs two numbers and its words. Links lead to any URL, held
-or not: what held pages say of a page that was never held is the best evidence of what it was.
+URLs are interned in one table, so that a link costs two numbers and its words. Links lead to any URL, saved
+or not: what saved pages say of a page that was never saved is the best evidence of what it was.
 """
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 
-from repair.database import Database
+from repair.collection.database import Database
 from repair.model import InLink, Link
 
 _CHUNK = 500  # bound variables in one statement; SQLite's default limit was 999 for long
@@ -16,15 +16,15 @@ _LINK = "links.anchor, links.before, links.after, links.nav"
 
 
 class LinkGraph:
-    """Links of held pages. URLs are in normal form; the caller sees to that."""
+    """Links of saved pages. The caller passes URLs in normal form."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
     def replace(self, source: int, links: Sequence[Link]) -> frozenset[int]:
-        """Let these be the links of a page, in this order; the pages that are now linked with other words."""
+        """Replace the links of a page, in this order; returns the pages that are now linked with other words."""
         with self._database.write() as connection:
-            ids = interned(connection, [link.target_url for link in links])
+            ids = intern_urls(connection, [link.target_url for link in links])
             before = _words(connection, source)
             connection.execute("DELETE FROM links WHERE source = ?", (source,))
             connection.executemany(
@@ -41,11 +41,11 @@ class LinkGraph:
             return changed
 
     def remove(self, source: int) -> frozenset[int]:
-        """Take away the links of a page; the pages it linked to."""
+        """Remove the links of a page; returns the pages it linked to."""
         return self.replace(source, ())
 
     def inlinks(self, target_url: str, limit: int) -> tuple[InLink, ...]:
-        """Links that lead to a URL, those of running text before navigation."""
+        """Links that lead to a URL, those in running text before navigation."""
         with self._database.read() as connection:
             rows = connection.execute(
                 f"SELECT source.url, target.url, {_LINK} FROM urls AS target"  # noqa: S608  (constants)
@@ -56,7 +56,7 @@ class LinkGraph:
         return tuple(InLink(source_url=row[0], link=_link(row[1:])) for row in rows)
 
     def outlinks(self, source_url: str) -> tuple[Link, ...]:
-        """Links of a page in the order in which it has them."""
+        """Links of a page in page order."""
         with self._database.read() as connection:
             rows = connection.execute(
                 f"SELECT target.url, {_LINK} FROM urls AS source"  # noqa: S608
@@ -67,7 +67,7 @@ class LinkGraph:
         return tuple(_link(row) for row in rows)
 
     def link_between(self, source_url: str, target_url: str) -> Link | None:
-        """The link from one page to another that says most: in running text, with words, the first of them."""
+        """The most informative link from one page to another: in running text, with words, the first of them."""
         with self._database.read() as connection:
             row = connection.execute(
                 f"SELECT target.url, {_LINK} FROM urls AS source"  # noqa: S608
@@ -89,7 +89,7 @@ class LinkGraph:
         return tuple(url for (url,) in rows)
 
     def anchors(self, target: int, limit: int) -> tuple[str, ...]:
-        """The words with which running text links to a page, as often as it does."""
+        """The anchor texts of links to a page in running text, with repetitions."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT anchor FROM links WHERE target = ? AND nav = 0 AND anchor != '' AND source != ? LIMIT ?",
@@ -97,8 +97,8 @@ class LinkGraph:
             ).fetchall()
         return tuple(anchor for (anchor,) in rows)
 
-    def linked(self, source: int, limit: int) -> tuple[str, ...]:
-        """The addresses that the running text of a page links to, each once."""
+    def linked_urls(self, source: int, limit: int) -> tuple[str, ...]:
+        """The URLs that the running text of a page links to, each once."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT DISTINCT url FROM links JOIN urls ON urls.id = links.target"
@@ -108,7 +108,7 @@ class LinkGraph:
         return tuple(url for (url,) in rows)
 
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
-        """Known addresses with a beginning, held or linked to, evenly out of all there are."""
+        """Known URLs with a prefix, saved or linked to, sampled evenly."""
         end = beginning[:-1] + chr(ord(beginning[-1]) + 1)
         with self._database.read() as connection:
             where = "FROM urls WHERE url >= ? AND url < ?"
@@ -120,13 +120,13 @@ class LinkGraph:
         return tuple(url for (url,) in rows)
 
     def count(self) -> int:
-        """How many links are known."""
+        """How many links are stored."""
         with self._database.read() as connection:
             return int(connection.execute("SELECT count(*) FROM links").fetchone()[0])
 
 
-def interned(connection: sqlite3.Connection, urls: Iterable[str]) -> dict[str, int]:
-    """The numbers of URLs, given out where there are none yet; part of the caller's transaction."""
+def intern_urls(connection: sqlite3.Connection, urls: Iterable[str]) -> dict[str, int]:
+    """The numbers of URLs, assigned where there are none yet; part of the caller's transaction."""
     wanted = list(dict.fromkeys(urls))
     ids: dict[str, int] = {}
     for chunk in _chunks(wanted):
@@ -139,7 +139,7 @@ def interned(connection: sqlite3.Connection, urls: Iterable[str]) -> dict[str, i
 
 
 def forget_unused(connection: sqlite3.Connection, ids: Iterable[int]) -> None:
-    """Drop those of these URLs that no page has and no link mentions any more."""
+    """Delete those of these URLs that no page has and no link mentions any more."""
     connection.executemany(
         "DELETE FROM urls WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM pages WHERE id = ?1)"
         " AND NOT EXISTS (SELECT 1 FROM links WHERE target = ?1 OR source = ?1)",

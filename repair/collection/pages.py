@@ -1,29 +1,33 @@
-"""The page store: what every held page says, when it was seen, and the copy we kept of it.
+"""The page store: the content of every saved page, when it was seen, and its copy.
 
-It is the source of truth for the full-text index. URLs are in normal form; `repair.collection` sees to that,
-and to links and index following what happens here.
+It is the source of truth for the full-text index. URLs are in normal form; `repair.collection.collection` ensures
+that, and that links and index follow the changes made here.
 """
 
 import hashlib
 import json
 import sqlite3
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from repair.database import Database
-from repair.graph import forget_unused, interned
+from repair.collection.database import Database
+from repair.collection.links import forget_unused, intern_urls
+from repair.collection.versions import VersionPolicy, VersionStore, day_of, shown_time_sql
 from repair.model import Document, HeldCopy, HeldPage
-from repair.versions import VersionPolicy, VersionStore, day_of, told_at
+from repair.text.urls import site_of_host
 
 _CHUNK = 500
-_COPY_LEVEL = 3  # zlib: nearly as small as 6 on HTML, at half the time
+_SITE_SHARE = 4  # when the store is full, one site may have this part of all pages
+_HARVESTED = "SELECT id, url FROM pages JOIN urls USING (id) WHERE pinned = 0 ORDER BY seen_at, id"
+_COMPRESSION_LEVEL = 3  # zlib: nearly as small as 6 on HTML, at half the time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Brief:
-    """The little that ranking needs of many pages at once; `digest` is the same for pages that say the same."""
+class PageSummary:
+    """What ranking needs of many pages at once; `digest` is the same for pages with the same content."""
 
     page: int
     url: str
@@ -36,7 +40,7 @@ class PageStore:
     """Pages by URL, on SQLite."""
 
     def __init__(self, database: Database, policy: VersionPolicy | None = None) -> None:
-        """Without a `policy` no version of a page is kept but the newest."""
+        """Without a `policy` only the newest version of a page is kept."""
         self._database = database
         self.versions = VersionStore(database, policy or VersionPolicy())
 
@@ -50,16 +54,16 @@ class PageStore:
         pinned: bool = False,
         raw_digest: bytes = b"",
     ) -> int:
-        """Hold a page, in the place of an older version of it; its number. A pinned page stays pinned."""
+        """Save a page, replacing an older version of it; returns its number. A pinned page stays pinned."""
         with self._database.write() as connection:
-            page = interned(connection, (document.url,))[document.url]
+            page = intern_urls(connection, (document.url,))[document.url]
             digest = content_digest(document)
-            if self._said_otherwise(connection, page, digest):
+            if self._has_changed(connection, page, digest):
                 self.versions.keep(connection, page)
             if pinned:
                 self._coarsen_before_pinning(connection, page)
             else:
-                # Of what users read, the copy has no time but the day; what is imported or fetched on order has one.
+                # A copy of what users read stores only the day; an imported or scheduled one stores its time.
                 copy = None if copy is None else replace(copy, fetched_at=day_of(copy.fetched_at))
             connection.execute(
                 "INSERT INTO pages (id, title, language, fetched_at, seen_at, pinned, digest, raw_digest,"
@@ -95,7 +99,7 @@ class PageStore:
             self.versions.coarsen(connection, page)
 
     def get(self, url: str) -> HeldPage | None:
-        """What we hold under a URL, without its copy; of when it was fetched, the day."""
+        """The page saved under a URL, without its copy; its fetch time is a day."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT title, text, language, pages.fetched_at, pinned, copies.page IS NOT NULL FROM urls"
@@ -110,13 +114,13 @@ class PageStore:
             title=title,
             text=text,
             language=language,
-            fetched_at=day_of(_moment(fetched_at)),
+            fetched_at=day_of(_to_datetime(fetched_at)),
             pinned=bool(pinned),
             has_copy=bool(has_copy),
         )
 
     def document(self, page: int) -> Document | None:
-        """All that a page says but its links, by its number; None once it is gone."""
+        """The content of a page without its links, by its number; None once it is removed."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT url, title, text, headings, description, keywords, language, canonical_url"
@@ -137,21 +141,21 @@ class PageStore:
         )
 
     def copy(self, url: str) -> HeldCopy | None:
-        """The newest representation we kept under a URL."""
+        """The newest copy saved under a URL."""
         with self._database.read() as connection:
             row = connection.execute(
-                f"SELECT content_type, {told_at('copies.fetched_at')}, body FROM urls"  # noqa: S608
+                f"SELECT content_type, {shown_time_sql('copies.fetched_at')}, body FROM urls"  # noqa: S608
                 " JOIN copies ON copies.page = urls.id JOIN pages ON pages.id = urls.id WHERE url = ?",
                 (url,),
             ).fetchone()
         if row is None:
             return None
         return HeldCopy(
-            url=url, content_type=row[0], body=zlib.decompress(row[2]), fetched_at=_moment(row[1])
+            url=url, content_type=row[0], body=zlib.decompress(row[2]), fetched_at=_to_datetime(row[1])
         )
 
     def number(self, url: str) -> int | None:
-        """The number of a held page."""
+        """The number of a saved page."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT id FROM urls JOIN pages USING (id) WHERE url = ?", (url,)
@@ -159,7 +163,7 @@ class PageStore:
         return int(row[0]) if row else None
 
     def same(self, page: int) -> tuple[str, ...]:
-        """The addresses of all pages with the content of a page."""
+        """The URLs of all pages with the same content as a page."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT url FROM pages JOIN urls USING (id)"
@@ -169,13 +173,13 @@ class PageStore:
         return tuple(url for (url,) in rows)
 
     def numbers(self) -> tuple[int, ...]:
-        """The numbers of all held pages, in order."""
+        """The numbers of all saved pages, in order."""
         with self._database.read() as connection:
             return tuple(page for (page,) in connection.execute("SELECT id FROM pages ORDER BY id"))
 
-    def briefs(self, pages: Sequence[int]) -> dict[int, Brief]:
-        """The little that ranking needs of pages, by number; those no longer held are left out."""
-        found: dict[int, Brief] = {}
+    def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
+        """What ranking needs of pages, by number; pages no longer saved are left out."""
+        found: dict[int, PageSummary] = {}
         with self._database.read() as connection:
             for start in range(0, len(pages), _CHUNK):
                 chunk = pages[start : start + _CHUNK]
@@ -185,13 +189,13 @@ class PageStore:
                     f" WHERE id IN ({marks})",
                     chunk,
                 ):
-                    found[row[0]] = Brief(
+                    found[row[0]] = PageSummary(
                         page=row[0], url=row[1], title=row[2], language=row[3], digest=row[4]
                     )
         return found
 
     def touch(self, url: str, raw_digest: bytes, *, seen_at: datetime) -> bool:
-        """Note that a page was seen again; True when it is held and its bytes have not changed."""
+        """Record that a page was seen again; True when it is saved and its bytes have not changed."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT id, seen_at FROM urls JOIN pages USING (id) WHERE url = ? AND raw_digest = ?",
@@ -204,7 +208,7 @@ class PageStore:
         return True
 
     def remove(self, page: int) -> None:
-        """Forget a page and all its versions; its links are the graph's to remove, before."""
+        """Delete a page and all its versions; the caller removes its links from the graph first."""
         with self._database.write() as connection:
             self.versions.remove(connection, page)
             connection.execute("DELETE FROM copies WHERE page = ?", (page,))
@@ -212,17 +216,31 @@ class PageStore:
             forget_unused(connection, (page,))
 
     def beyond(self, max_pages: int) -> tuple[int, ...]:
-        """The harvested pages to drop, least recently seen first, so that no more than `max_pages` are held."""
+        """The harvested pages to drop, least recently seen first, so that at most `max_pages` remain.
+
+        Pages of a site that exceeds its share go before all others: its owner can create any number of pages.
+        """
         with self._database.read() as connection:
-            rows = connection.execute(
-                "SELECT id FROM pages WHERE pinned = 0 ORDER BY seen_at, id"
-                " LIMIT max(0, (SELECT count(*) FROM pages) - ?)",
-                (max_pages,),
-            ).fetchall()
-        return tuple(page for (page,) in rows)
+            excess = connection.execute("SELECT count(*) FROM pages").fetchone()[0] - max_pages
+            if excess <= 0:
+                return ()
+            rows = connection.execute(_HARVESTED).fetchall()
+        sizes = Counter(_site(url) for _, url in rows)
+        share = max_pages // _SITE_SHARE
+        over = {site: size - share for site, size in sizes.items() if size > share}
+        first: list[int] = []
+        others: list[int] = []
+        for page, url in rows:
+            site = _site(url)
+            is_over = over.get(site, 0) > 0
+            if is_over:
+                over[site] -= 1
+            (first if is_over else others).append(page)
+        # Finding them scans all pages: drop another hundredth, so that this happens seldom.
+        return (*first, *others)[: excess + max_pages // 100]
 
     def counts(self) -> tuple[int, int, int]:
-        """How many pages are held, pinned, and kept as copies."""
+        """How many pages are saved, pinned, and stored with a copy."""
         with self._database.read() as connection:
             pages, pinned = connection.execute(
                 "SELECT count(*), coalesce(sum(pinned), 0) FROM pages"
@@ -230,27 +248,37 @@ class PageStore:
             copies = connection.execute("SELECT count(*) FROM copies").fetchone()[0]
         return pages, pinned, copies
 
-    def _said_otherwise(self, connection: sqlite3.Connection, page: int, digest: bytes) -> bool:
-        """Whether a page is held that says something else than what the digest is of."""
+    def _has_changed(self, connection: sqlite3.Connection, page: int, digest: bytes) -> bool:
+        """Whether a saved page's content differs from the digest's."""
         row = connection.execute("SELECT digest FROM pages WHERE id = ?", (page,)).fetchone()
         return row is not None and row[0] != digest
 
     def _put_copy(self, connection: sqlite3.Connection, page: int, copy: HeldCopy | None) -> None:
         if copy is None:
-            # An older copy would no longer be of the page that we say we hold.
+            # An older copy would no longer match the saved page.
             connection.execute("DELETE FROM copies WHERE page = ?", (page,))
             return
         connection.execute(
             "INSERT OR REPLACE INTO copies (page, content_type, fetched_at, body) VALUES (?, ?, ?, ?)",
-            (page, copy.content_type, copy.fetched_at.timestamp(), zlib.compress(copy.body, _COPY_LEVEL)),
+            (
+                page,
+                copy.content_type,
+                copy.fetched_at.timestamp(),
+                zlib.compress(copy.body, _COMPRESSION_LEVEL),
+            ),
         )
 
 
+def _site(url: str) -> str:
+    """As `urls.site`, for a normal URL."""
+    return site_of_host(url.split("/", 3)[2].partition(":")[0])
+
+
 def content_digest(document: Document) -> bytes:
-    """The same for pages that say the same, whatever their spacing, case and markup."""
+    """The same for pages with the same words, whatever their spacing, case and markup."""
     words = " ".join(f"{document.title}\n{document.text}".casefold().split())
     return hashlib.blake2b(words.encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def _moment(timestamp: float) -> datetime:
+def _to_datetime(timestamp: float) -> datetime:
     return datetime.fromtimestamp(timestamp, UTC)

@@ -1,14 +1,14 @@
-"""Pins: the page that an admin has chosen to stand in for a missing address, kept in the collection's database.
+"""Pins: the page that an admin chose as the replacement of a missing URL, in the collection's database.
 
-A pin holds for every way to write the address that leads to the same page: http or https, with `www.` or without,
-with a slash at its end or without. Its target need not be held, nor reachable: whoever pinned it answers for it.
+A pin applies to every spelling of the URL that leads to the same page: http or https, with `www.` or without,
+with a slash at its end or without. Its target need not be saved, nor reachable: the admin answers for it.
 """
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from repair import urls
-from repair.database import Database
+from repair.collection.database import Database
+from repair.text import urls
 
 REASON = "pinned"
 """The reason code of an alternative that was pinned."""
@@ -23,7 +23,7 @@ _MAX_BY = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pin:
-    """`target` stands in for `url`, both in normal form; `by` is whoever said so."""
+    """`target` replaces `url`, both in normal form; `by` is who pinned it."""
 
     url: str
     target: str
@@ -40,14 +40,14 @@ class Pins:
             connection.execute(_SCHEMA)
 
     def pin(self, url: str, target: str, by: str, at: datetime) -> Pin:
-        """From now on `target` comes first for `url`, in the place of an earlier pin.
+        """Offer `target` first for `url` from now on, replacing an earlier pin.
 
-        ValueError when one of them is no web address, or both are the same.
+        ValueError when one of them is no web URL, or both are the same.
         """
         pin = Pin(url=urls.normal(url), target=urls.normal(target), by=by[:_MAX_BY], at=at)
         key = same_page_key(pin.url)
         if key == same_page_key(pin.target):
-            raise ValueError(f"a page cannot stand in for itself: {pin.url[:200]}")
+            raise ValueError(f"a page cannot replace itself: {pin.url[:200]}")
         with self._database.write() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO pins VALUES (?, ?, ?, ?, ?)",
@@ -56,7 +56,7 @@ class Pins:
         return pin
 
     def of(self, url: str) -> Pin | None:
-        """The pin that holds for an address, however it is written."""
+        """The pin that applies to a URL, however it is written."""
         if not urls.is_web_url(url):
             return None
         with self._database.read() as connection:
@@ -64,7 +64,7 @@ class Pins:
         return _pin(row) if row else None
 
     def forget(self, url: str) -> bool:
-        """Unpin an address; whether it was pinned."""
+        """Unpin a URL; returns whether it was pinned."""
         if not urls.is_web_url(url):
             return False
         with self._database.write() as connection:
@@ -83,7 +83,7 @@ class Pins:
 
 
 def same_page_key(url: str) -> str:
-    """What all the ways to write an address have in common; ValueError when it is no web address.
+    """What all spellings of a URL have in common; ValueError when it is no web URL.
 
     >>> same_page_key("https://www.school.test/lesson/") == same_page_key("http://school.test:80/lesson")
     True

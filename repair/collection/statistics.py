@@ -1,21 +1,21 @@
-"""What a collection is made of, in figures: pages by day and by language, the latest ones, and what is known of one.
+"""Statistics of a collection: pages by day and by language, the latest pages, and the facts of one page.
 
-For people who look after it; nothing here is needed to repair a link. All methods block, from any thread.
+They are for admins; repairing a link needs none of them. All methods block and may be called from any thread.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from repair.database import Database
+from repair.collection.database import Database
 
-# Counting by the pages themselves would read all of their text.
+# Without this index, counting would read the text of every page.
 _SCHEMA = "CREATE INDEX IF NOT EXISTS pages_census ON pages (fetched_at, language, pinned)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
-    """A held page in a list."""
+class ListedPage:
+    """A saved page in a list."""
 
     url: str
     title: str
@@ -25,8 +25,8 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """What is known of one held page besides what it says; sizes are bytes as they are kept, packed or not."""
+class PageFacts:
+    """Facts of one saved page besides its content; sizes are bytes as stored, compressed or not."""
 
     seen_at: datetime
     text_bytes: int
@@ -36,8 +36,8 @@ class Facts:
     links_out: int
 
 
-class Census:
-    """Figures of a collection."""
+class CollectionStatistics:
+    """Statistics of a collection."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -45,7 +45,7 @@ class Census:
             connection.execute(_SCHEMA)
 
     def days(self, offset_s: int, since: datetime) -> tuple[tuple[str, int], ...]:
-        """How many held pages were fetched on which day (YYYY-MM-DD), days `offset_s` east of UTC, oldest first."""
+        """Pages fetched per day (YYYY-MM-DD), oldest first; a day begins `offset_s` seconds east of UTC."""
         with self._database.read() as connection:
             return tuple(
                 connection.execute(
@@ -56,7 +56,7 @@ class Census:
             )
 
     def languages(self) -> tuple[tuple[str, int], ...]:
-        """How many pages are in which language, the most first; "" where that is not known."""
+        """Pages per language, the most common first; "" where the language is unknown."""
         with self._database.read() as connection:
             return tuple(
                 connection.execute(
@@ -65,18 +65,18 @@ class Census:
                 )
             )
 
-    def latest(self, limit: int, *, offset: int = 0, pinned: bool = False) -> tuple[Listed, ...]:
-        """The pages fetched last, the latest first; with `pinned` only those that are kept for good."""
+    def latest(self, limit: int, *, offset: int = 0, pinned: bool = False) -> tuple[ListedPage, ...]:
+        """The pages fetched last, the latest first; with `pinned` only pinned ones."""
         with self._database.read() as connection:
             rows = connection.execute(
                 "SELECT id FROM pages INDEXED BY pages_census WHERE pinned >= ? ORDER BY fetched_at DESC, id DESC"
                 " LIMIT ? OFFSET ?",
                 (int(pinned), limit, offset),
             ).fetchall()
-            return self._listed([number for (number,) in rows])
+            return self._list_pages([number for (number,) in rows])
 
-    def facts(self, url: str) -> Facts | None:
-        """What is known of a page by its URL in normal form; None when it is not held."""
+    def facts(self, url: str) -> PageFacts | None:
+        """The facts of a page by its normal URL; None when it is not saved."""
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT seen_at, length(CAST(text AS BLOB)),"
@@ -88,8 +88,8 @@ class Census:
             ).fetchone()
         if row is None:
             return None
-        return Facts(
-            seen_at=_moment(row[0]),
+        return PageFacts(
+            seen_at=_to_datetime(row[0]),
             text_bytes=row[1],
             copy_bytes=row[2],
             older_bytes=row[3],
@@ -97,7 +97,7 @@ class Census:
             links_out=row[5],
         )
 
-    def _listed(self, pages: Sequence[int]) -> tuple[Listed, ...]:
+    def _list_pages(self, pages: Sequence[int]) -> tuple[ListedPage, ...]:
         found = {}
         with self._database.read() as connection:
             for page in pages:
@@ -106,15 +106,15 @@ class Census:
                     (page,),
                 ).fetchone()
                 if row is not None:
-                    found[page] = Listed(
+                    found[page] = ListedPage(
                         url=row[0],
                         title=row[1],
                         language=row[2],
-                        fetched_at=_moment(row[3]),
+                        fetched_at=_to_datetime(row[3]),
                         pinned=bool(row[4]),
                     )
         return tuple(found.values())
 
 
-def _moment(timestamp: float) -> datetime:
+def _to_datetime(timestamp: float) -> datetime:
     return datetime.fromtimestamp(timestamp, UTC)

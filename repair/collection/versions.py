@@ -1,11 +1,11 @@
-"""Earlier versions of held pages: what a page said before it changed, as it was sent then.
+"""Earlier versions of saved pages: their content before they changed, as it was sent then.
 
-The newest version is the copy that `repair.pages` keeps. When the page says something else, that copy becomes an
-earlier version, unless it is too close to the one before it: a page that changes with every visit must not push out
-all that is older than an hour. So versions are some time apart, and the newest is always what was seen last.
+The newest version is the copy that `repair.collection.pages` stores. When the page's content changes, that copy
+becomes an earlier version, unless it is too close to the one before it: a page that changes with every visit must not
+push out all that is older than an hour. So versions are some time apart, and the newest is always what was seen last.
 
-When a page was read by somebody is nobody's business: of pages that users brought, the day alone is told, as if each
-had been fetched when it began. What an admin imported or had fetched keeps its second.
+When a user read a page is private: of pages that users brought, only the day is shown, as if each had been fetched
+when it began. What an admin imported or had fetched keeps its second.
 """
 
 import sqlite3
@@ -13,15 +13,15 @@ import zlib
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from repair.database import Database
+from repair.collection.database import Database
 from repair.model import HeldCopy
 from repair.settings import CollectionSettings
 
 DAY_S = 86_400
 
 
-def told_at(column: str) -> str:
-    """SQL for the moment that is told of a row of `copies` or `versions`, joined with `pages`; in whole seconds."""
+def shown_time_sql(column: str) -> str:
+    """SQL for the time shown for a row of `copies` or `versions`, joined with `pages`; in whole seconds."""
     second = f"CAST({column} AS INTEGER)"
     return f"CASE WHEN pages.pinned THEN {second} ELSE {second} / {DAY_S} * {DAY_S} END"
 
@@ -33,7 +33,7 @@ def day_of(moment: datetime) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VersionPolicy:
-    """How many versions of a page are kept, the newest among them, and how long they are apart at least."""
+    """How many versions of a page are kept, including the newest, and the least time between them."""
 
     limit: int = 1
     every_s: float = 0.0
@@ -41,28 +41,31 @@ class VersionPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldVersions:
-    """When the versions held of a page were fetched, as it is told, oldest first; `url` is in normal form."""
+    """When the saved versions of a page were fetched, as shown to users, oldest first; `url` is in normal form."""
 
     url: str
     moments: tuple[datetime, ...]
 
 
 def policy_of(settings: CollectionSettings) -> VersionPolicy:
-    """The policy that the settings ask for."""
+    """The policy in the settings."""
     return VersionPolicy(
         limit=settings.versions if settings.keep_copies else 0, every_s=settings.version_every_h * 3600
     )
 
 
 class VersionStore:
-    """Earlier versions by page, on SQLite; the second in which it was fetched tells one version from another."""
+    """Earlier versions by page, on SQLite; a version is identified by the second in which it was fetched."""
 
     def __init__(self, database: Database, policy: VersionPolicy) -> None:
         self._database = database
         self._policy = policy
 
     def keep(self, connection: sqlite3.Connection, page: int) -> None:
-        """Make an earlier version of a page's copy, which is about to be replaced; the oldest too many go."""
+        """Turn a page's copy, which is about to be replaced, into an earlier version.
+
+        Deletes the oldest beyond the limit.
+        """
         values = {"page": page, "every_s": self._policy.every_s, "limit": max(0, self._policy.limit - 1)}
         connection.execute(
             "INSERT OR REPLACE INTO versions (page, fetched_at, content_type, body)"
@@ -82,13 +85,13 @@ class VersionStore:
         connection.execute("DELETE FROM versions WHERE page = ?", (page,))
 
     def coarsen(self, connection: sqlite3.Connection, page: int) -> None:
-        """Keep no more than the day of a page's earlier versions: it is about to be pinned, and they are users'."""
+        """Keep only the day of a page's earlier versions: it is about to be pinned, and users fetched them."""
         connection.execute(
             "UPDATE OR REPLACE versions SET fetched_at = fetched_at / ?1 * ?1 WHERE page = ?2", (DAY_S, page)
         )
 
     def of(self, url: str) -> HeldVersions | None:
-        """When the versions of a page were fetched, the newest too; None when not even one is held."""
+        """When the versions of a page were fetched, including the newest; None when none is saved."""
         with self._database.read() as connection:
             rows = connection.execute(_MOMENTS, {"url": url}).fetchall()
         if not rows:
@@ -96,7 +99,7 @@ class VersionStore:
         return HeldVersions(url=url, moments=tuple(datetime.fromtimestamp(at, UTC) for (at,) in rows))
 
     def at(self, url: str, moment: datetime) -> HeldCopy | None:
-        """The version of which exactly this moment is told; of several of a day the newest."""
+        """The version shown with exactly this time; of several of a day the newest."""
         with self._database.read() as connection:
             row = connection.execute(_VERSION, {"url": url, "second": int(moment.timestamp())}).fetchone()
         if row is None:
@@ -111,7 +114,7 @@ class VersionStore:
 
 _FROM = "FROM {0} JOIN pages ON pages.id = {0}.page JOIN urls ON urls.id = {0}.page WHERE url = :url"
 _COPIES, _VERSIONS = _FROM.format("copies"), _FROM.format("versions")
-_COPY_AT, _VERSION_AT = told_at("copies.fetched_at"), told_at("versions.fetched_at")
+_COPY_AT, _VERSION_AT = shown_time_sql("copies.fetched_at"), shown_time_sql("versions.fetched_at")
 _MOMENTS = f"SELECT {_COPY_AT} {_COPIES} UNION SELECT {_VERSION_AT} {_VERSIONS} ORDER BY 1"
 _VERSION = f"""SELECT content_type, body FROM (
     SELECT content_type, body, copies.fetched_at, 1 AS newest {_COPIES} AND {_COPY_AT} = :second

@@ -1,9 +1,9 @@
 """Measures over many links, and the report of `linkmend evaluate`.
 
-R@k, MRR and nDCG@10 ask where the answer stands; Sim@k how alike what stands there is to it (Bashir section 5.3:
-cosine of the texts; Sim@3 is the mean of the first three). For *gone* there is no answer, and `oracle` says what the
-most similar held page would have given. Calibration asks whether the confidence shown for a first alternative is the
-share of such alternatives that are right.
+R@k, MRR and nDCG@10 measure at which rank the answer is. Sim@k measures how similar the first k pages are to it
+(Bashir section 5.3: cosine of the texts; Sim@3 is the mean of the first three). For *gone* there is no answer, and
+`oracle` is the similarity of the best page in the collection. Calibration compares the confidence shown for first
+alternatives with the share of them that are right.
 """
 
 import math
@@ -12,14 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from repair.evaluate.outcomes import COMBINED, Outcome, Result
-from repair.simulate import Plan, Variant
+from repair.evaluation.outcomes import COMBINED, LinkOutcome, RankingResult
+from repair.simulation.pseudobroken import BreakagePlan, Variant
 
 _BINS = 5
 
 
-def measures(results: Sequence[Result], variant: Variant) -> dict[str, float]:
-    """The figures of DESIGN.md; for *gone* only similarities and latency."""
+def measures(results: Sequence[RankingResult], variant: Variant) -> dict[str, float]:
+    """The measures by name; for *gone* only similarities and latency."""
     ranks = [result.rank for result in results]
     times = [1000 * result.seconds for result in results]
     table: dict[str, float] = {}
@@ -35,8 +35,8 @@ def measures(results: Sequence[Result], variant: Variant) -> dict[str, float]:
     return {name: round(value, 4) for name, value in table.items()}
 
 
-def calibration(found: Sequence[Outcome]) -> dict[str, Any]:
-    """Mean confidence of first alternatives and how often they are right, in five bins; and their mean distance."""
+def calibration(found: Sequence[LinkOutcome]) -> dict[str, Any]:
+    """Mean confidence of first alternatives and the share that is right, in five bins; and the expected error."""
     confidence = np.array([outcome.confidence for outcome in found if outcome.ranked])
     right = np.array([outcome.results[COMBINED].rank == 0 for outcome in found if outcome.ranked])
     places = np.minimum((confidence * _BINS).astype(int), _BINS - 1)
@@ -57,14 +57,16 @@ def calibration(found: Sequence[Outcome]) -> dict[str, Any]:
     return {"bins": bins, "expected_error": round(float(error), 4)}
 
 
-def report(plan: Plan, found: Sequence[Outcome], *, copies: bool = False) -> dict[str, Any]:
-    """The answer of `evaluate --json`; `models` has the papers' beside ours, `copies` is whether older versions of
-    the lost pages were known."""
+def report(plan: BreakagePlan, found: Sequence[LinkOutcome], *, copies: bool = False) -> dict[str, Any]:
+    """The output of `evaluate --json`.
+
+    `models` has the papers' models beside ours; `copies` tells whether older versions of lost pages were known.
+    """
     names = list(found[0].results) if found else [COMBINED]
     models = {name: measures([outcome.results[name] for outcome in found], plan.variant) for name in names}
     if plan.variant is Variant.GONE:
         models[COMBINED]["oracle_Sim@1"] = round(_mean([outcome.oracle for outcome in found]), 4)
-    told: dict[str, Any] = {
+    answer: dict[str, Any] = {
         "collection": plan.folder.name,
         "variant": plan.variant.value,
         "copies": copies,
@@ -73,8 +75,8 @@ def report(plan: Plan, found: Sequence[Outcome], *, copies: bool = False) -> dic
         "models": models,
     }
     if plan.variant is not Variant.GONE:
-        told["calibration"] = calibration(found)
-    return told
+        answer["calibration"] = calibration(found)
+    return answer
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -1,10 +1,10 @@
-"""How well site moves are learnt: some pages of a site known to have moved, the others asked, deleted pages as well.
+"""How well site moves are learnt: from some moved pages of a site, predict where the others and deleted pages went.
 
-The pairs are those of a folder's real moves: of the links' targets, and of the pages that had the links. Every pair
-is asked once while the other four fifths are known. Right answers count against all answers (precision) and all
-questions (recall). A deleted page is answered rightly by silence. Deleted are pages of an older collection whose
-address is gone, which are in no pair, and to which no page of the newer one comes near: none has the same title, none
-a text alike. How near is near is a choice, and silence depends on it: so it is told for several (`CUTS`).
+The pairs are a folder's real moves: of the links' targets and of their source pages. By five-fold cross-validation,
+every pair is asked for once while the other four fifths are known. Right answers are counted against all answers
+(precision) and all questions (recall). For a deleted page, no answer is right. Deleted pages are those of an older
+collection whose address is gone, which are in no pair, and which no newer page resembles: none has the same title or
+a similar text. What counts as similar is a choice, so silence is reported for several thresholds (`CUTS`).
 """
 
 import math
@@ -17,26 +17,26 @@ from typing import Any
 
 import numpy as np
 
-from repair import urls, words
 from repair.errors import EvaluationFailed
-from repair.moves import Move, Moves
-from repair.records import records
+from repair.moves.rules import LearntMoves, Move
+from repair.parse.jsonlines import records
+from repair.text import urls, words
 
 ALIKE = 0.2
-"""Cosine of tf-idf vectors from which two texts may be one page, rewritten; what the figures are for."""
+"""From this cosine of tf-idf vectors on, two texts may be one page, rewritten; the figures are for this value."""
 CUTS = (0.1, 0.2, 0.35, 0.5)
-"""The cosines for which silence is told; the higher, the more pages count as deleted that may only be rewritten."""
+"""Cosines for which silence is reported; the higher, the more pages count as deleted that may only be rewritten."""
 FOLDS = 5
 _CHARACTERS = 20_000
-_SIGNATURE = 40  # terms of a page that are looked up; rare ones, so that this takes seconds
+_SIGNATURE = 40  # rare terms of a page that are looked up, so that this takes seconds
 _SILENCE = ("deleted", "silent", "silence")
 _PAIRED = (("target_url", "truth"), ("source_url", "source_url_now"))
 _LISTS = {"test": "really_moved", "train": "really_moved_train"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Text:
-    """A page as far as it matters here."""
+class PageText:
+    """Address, title and text of a page."""
 
     url: str
     title: str
@@ -45,7 +45,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoveFigures:
-    """What was counted."""
+    """Counts of questions and answers."""
 
     asked: int
     answered: int
@@ -53,8 +53,8 @@ class MoveFigures:
     deleted: int
     silent: int
 
-    def told(self) -> dict[str, float]:
-        """The counts, and what they come to: precision 1 without an answer, silence 1 without a deleted page."""
+    def as_dict(self) -> dict[str, float]:
+        """Counts and rates; precision is 1 without any answer, silence 1 without any deleted page."""
         return {
             "asked": self.asked,
             "answered": self.answered,
@@ -67,10 +67,10 @@ class MoveFigures:
         }
 
 
-def measured(
+def measure_folder(
     folder: Path, older: Path, *, split: str = "test", tell: Callable[[str], Any] = lambda _: None
 ) -> dict[str, Any]:
-    """The answer of `evaluate FOLDER --moves OLDER --json`; `tell` hears what is being done."""
+    """The output of `evaluate FOLDER --moves OLDER --json`; `tell` gets the name of each step."""
     tell("reading pages")
     new = texts(folder)
     held = {page.url for page in new}
@@ -83,19 +83,19 @@ def measured(
         cut: cross_measure(pairs, [url for url, near in nearest.items() if near < cut], held.__contains__)
         for cut in sorted({ALIKE, *CUTS})
     }
-    silence = {str(cut): {key: figures.told()[key] for key in _SILENCE} for cut, figures in by_cut.items()}
+    silence = {str(cut): {key: figures.as_dict()[key] for key in _SILENCE} for cut, figures in by_cut.items()}
     return {
         "collection": folder.name,
         "older": older.name,
         "pairs": len(pairs),
-        **by_cut[ALIKE].told(),
+        **by_cut[ALIKE].as_dict(),
         "alike": ALIKE,
         "silence_by_cut": silence,
     }
 
 
 def moved_pairs(folder: Path, stem: str, held: Collection[str]) -> list[Move]:
-    """Old and new addresses in a list of really moved links, each old one once; the new ones are held."""
+    """Old and new addresses from a list of really moved links, each old one once; only new ones in `held` count."""
     found: dict[str, Move] = {}
     for record in records(folder, stem, needs=("target_url", "truth", "source_url"), optional=True):
         for before, after in _PAIRED:
@@ -105,10 +105,10 @@ def moved_pairs(folder: Path, stem: str, held: Collection[str]) -> list[Move]:
     return list(found.values())
 
 
-def texts(folder: Path) -> list[Text]:
+def texts(folder: Path) -> list[PageText]:
     """The pages of a collection folder."""
     return [
-        Text(url=_normal(record["url"], folder, "pages"), title=record["title"], text=record["text"])
+        PageText(url=_normal(record["url"], folder, "pages"), title=record["title"], text=record["text"])
         for record in records(folder, "pages", needs=("url", "title", "text"))
     ]
 
@@ -116,8 +116,8 @@ def texts(folder: Path) -> list[Text]:
 def measure(
     known: Sequence[Move], asked: Sequence[Move], deleted: Collection[str], holds: Callable[[str], bool]
 ) -> MoveFigures:
-    """Learn from the known, ask the others and the deleted."""
-    moves = Moves.learnt(known, holds)
+    """Learn moves from `known`, then predict those of `asked` and `deleted`."""
+    moves = LearntMoves.learn(known, holds)
     answers = [(moves.answer(move.old, holds), move) for move in asked]
     return MoveFigures(
         asked=len(answers),
@@ -131,7 +131,7 @@ def measure(
 def cross_measure(
     pairs: Sequence[Move], deleted: Collection[str], holds: Callable[[str], bool], *, folds: int = FOLDS
 ) -> MoveFigures:
-    """Every pair asked once while the other folds are known; deleted pages are asked in each fold."""
+    """Cross-validate: each pair is asked once while the other folds are known; deleted pages in every fold."""
     shuffled = list(pairs)
     random.Random(1).shuffle(shuffled)  # noqa: S311  (an experiment, the same every time)
     rounds = [
@@ -152,10 +152,10 @@ def cross_measure(
     )
 
 
-def gone_pages(old: Iterable[Text], new: Sequence[Text], moved: Collection[str]) -> dict[str, float]:
-    """Addresses of old pages that are gone, with how near the likest new page comes to each.
+def gone_pages(old: Iterable[PageText], new: Sequence[PageText], moved: Collection[str]) -> dict[str, float]:
+    """Addresses of old pages that are gone, with the cosine of the most similar new page.
 
-    Those that are known to have moved, or whose title a new page has, are left out.
+    Pages that are known to have moved, or whose title a new page has, are left out.
     """
     kept = {page.url for page in new}
     titles = {_title(page.title) for page in new}
@@ -168,9 +168,9 @@ def gone_pages(old: Iterable[Text], new: Sequence[Text], moved: Collection[str])
 
 
 class _Texts:
-    """Pages by their terms, for cosines of (1 + ln tf) * idf."""
+    """An inverted index of pages, for cosines of (1 + ln tf) * idf."""
 
-    def __init__(self, pages: Sequence[Text]) -> None:
+    def __init__(self, pages: Sequence[PageText]) -> None:
         counts = [_counts(page) for page in pages]
         df = Counter(term for count in counts for term in count)
         self._unseen = math.log(len(pages) + 1.0)
@@ -187,11 +187,11 @@ class _Texts:
             for term, found in postings.items()
         }
 
-    def nearest(self, page: Text) -> float:
-        """The cosine of the likest page, by the page's most telling terms."""
+    def nearest(self, page: PageText) -> float:
+        """The cosine of the most similar page, by the terms of highest weight."""
         weights = self._weights(_counts(page))
         telling = sorted(weights, key=lambda term: -weights[term])[:_SIGNATURE]
-        cosines = np.zeros(self._size + 1)  # one more, so that there is a likest even of none
+        cosines = np.zeros(self._size + 1)  # one more, so that there is a maximum even without pages
         for term in telling:
             if term in self._postings:
                 pages, shares = self._postings[term]
@@ -204,8 +204,8 @@ class _Texts:
         }
 
 
-def _counts(page: Text) -> Counter[str]:
-    # Unstemmed: the same texts are alike either way, in a third of the time.
+def _counts(page: PageText) -> Counter[str]:
+    # Unstemmed: finds the same texts similar in a third of the time.
     return Counter(words.segments(f"{page.title} {page.text[:_CHARACTERS]}".lower()))
 
 

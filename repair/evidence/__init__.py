@@ -1,6 +1,7 @@
-"""Sources of evidence: each looks at a broken link its own way and says in words what the lost page was about.
+"""Evidence sources: each derives from a broken link, in its own way, words about the lost page.
 
-Every source can be absent, late or wrong; `repair.gather` sees that this costs its own evidence and nothing else.
+A source can be absent, late or wrong; `repair.evidence.gather` ensures that this costs its own evidence and nothing
+else. Read `anchor` first, the simplest source.
 """
 
 from typing import Protocol
@@ -9,7 +10,7 @@ from repair.model import BrokenLink, Evidence
 
 
 class Source(Protocol):
-    """What `repair.gather` asks."""
+    """A source that `repair.evidence.gather` calls."""
 
     name: str
 

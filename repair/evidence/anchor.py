@@ -1,18 +1,18 @@
-"""Anchor texts: what the author called the lost page on the link clicked, and what other pages call it."""
+"""Anchor texts: what the author called the lost page on the clicked link, and what other pages call it."""
 
 from collections import Counter
 from collections.abc import Callable
 from typing import Protocol
 
-from repair import urls, words
 from repair.model import BrokenLink, Evidence, InLink
+from repair.text import urls, words
 
 _INLINKS = 100
 _TERMS = 12
 
 
-class Inlinks(Protocol):
-    """Who knows which held pages link to a URL."""
+class AnchorLookup(Protocol):
+    """Knows which saved pages link to a URL."""
 
     def inlinks(self, target_url: str, limit: int = 100) -> tuple[InLink, ...]:
         """Links that lead to a URL."""
@@ -27,7 +27,7 @@ class ClickedAnchor:
         self._is_stop_anchor = is_stop_anchor
 
     def find(self, link: BrokenLink) -> Evidence | None:
-        """The anchor's terms, each as heavy; None for anchors that say nothing ("click here")."""
+        """The anchor's terms, equally weighted; None for anchors that say nothing ("click here")."""
         terms = () if self._is_stop_anchor(link.anchor) else dict.fromkeys(words.terms(link.anchor))
         if not terms:
             return None
@@ -36,18 +36,18 @@ class ClickedAnchor:
 
 
 class OtherAnchors:
-    """The words with which other held pages link to the same URL: the link neighbourhood."""
+    """The words with which other saved pages link to the same URL: the link neighbourhood."""
 
     name = "inlinks"
 
     def __init__(
-        self, collection: Inlinks, is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor
+        self, collection: AnchorLookup, is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor
     ) -> None:
         self._collection = collection
         self._is_stop_anchor = is_stop_anchor
 
     def find(self, link: BrokenLink) -> Evidence | None:
-        """Terms weighed by how many of the anchors have them; the text is the anchor used most."""
+        """Terms weighted by how many of the anchors have them; the text is the most used anchor."""
         source_url = urls.resolve(link.url, link.source_url) if link.source_url else None
         anchors = [
             " ".join(inlink.link.anchor.split())
@@ -60,7 +60,7 @@ class OtherAnchors:
             return None
         counts = Counter(term for anchor in anchors for term in set(words.terms(anchor)))
         terms = tuple((term, count / len(anchors)) for term, count in _commonest(counts))
-        # The shortest of the most used: no longer than what everybody says.
+        # The shortest of the most used ones.
         text = min(Counter(anchors).items(), key=lambda pair: (-pair[1], len(pair[0]), pair[0]))[0]
         return Evidence(source=self.name, terms=terms, text=text)
 

@@ -1,25 +1,21 @@
-"""Shared experience: what earlier users, of this school or of others, chose instead of a URL that was missing.
+"""Users' choices: what earlier users, of this school or of others, chose instead of a URL that was missing.
 
-A choice is a click on a repair page. It counts per network and day, however many addresses, windows or clicks there
-are: anybody can have many of those, and an IPv6 device has any number of addresses. Networks come as codes that
-change every day, and are forgotten with the day. What stays is a count per page: nobody who chose.
+A choice is a click on a repair page. It counts once per network and day, however many addresses, windows or clicks
+there are: anybody can have many of those, and an IPv6 device has any number of addresses. Networks come as codes
+that change every day, and are deleted with the day. What stays is a count per page, and nothing about the users.
 
-Choices are opinions that anybody can have. They order pages that the text supports equally, and no more: they find no
-page, raise no confidence and teach nothing. A choice counts half as much for every half year since the last time.
+Choices are opinions that anybody can have. They order pages that the text supports equally, and no more: they find
+no page, raise no confidence and teach nothing. A choice loses half its weight with every half year.
 """
 
-import math
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
 
-from repair import urls
-from repair.database import Database
-from repair.pointers import Kind
-from repair.rank import Ranked
+from repair.collection.database import Database
+from repair.text import urls
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS choices (url TEXT NOT NULL, chosen TEXT NOT NULL, school TEXT NOT NULL,"
@@ -31,15 +27,14 @@ _SCHEMA = (
 )
 _NETWORKS = "ALTER TABLE choices ADD COLUMN networks INTEGER NOT NULL DEFAULT 0"
 _HALF_LIFE_S = 183 * 86_400.0
-_ELSEWHERE = 0.5  # what a choice at another school counts
-_DOUBT = 1.0  # choices, as if nobody had chosen anything so often: one click is not yet an answer
+_OTHER_SCHOOL_WEIGHT = 0.5  # weight of a choice at another school
+_PSEUDO_CHOICES = 1.0  # pseudo-count of other choices: one click is not yet an answer
 _LIMIT = 5
 _MAX_TIMES = 1_000_000
-_LEAST_NETWORKS = 3  # on one day; one device at home has two, of IPv4 and of IPv6
-_VOTES_OF_NETWORK = 300  # a day; a class that follows one list of dead links stays below
+_LEAST_NETWORKS = 3  # on one day; one device at home has two, IPv4 and IPv6
+_VOTES_OF_NETWORK = 300  # a day; a class that works through one list of dead links stays below
 _VOTES = 50_000  # a day, of all networks
 _MAX_CHOICES = 200_000
-_EQUAL = 0.01  # support by the text that differs by less is the same: it says no more than that
 _NAME_KEY = "school"
 _ADD = (
     "INSERT INTO choices VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (url, chosen, school) DO UPDATE SET"
@@ -64,8 +59,8 @@ Row = tuple[str, str, str, int, int, float, int]
 class Choice:
     """What was chosen for a URL; `school` is "" for our own.
 
-    `times` counts each network once a day; `networks` is how many there were on the day with the most, 0 for what
-    other schools told.
+    `times` counts each network once a day; `networks` is the number of networks on the busiest day, 0 for what
+    other schools report.
     """
 
     url: str
@@ -78,8 +73,8 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Favourite:
-    """A page chosen before; `share` is how much of the users' weight it has, below 1, more with more of them."""
+class PreferredPage:
+    """A page chosen before; `share` is its part of the users' weight: below 1, and larger with more users."""
 
     url: str
     share: float
@@ -99,9 +94,9 @@ class ChoiceStore:
     def vote(
         self, url: str, chosen: str, *, network: str, at: datetime, instead_of: str | None = None
     ) -> bool:
-        """Count a click of somebody in a network; whether it counted.
+        """Count a user's click; returns whether it counted.
 
-        A network has one vote for a URL and day. It can be moved from `instead_of`, which the user came back from.
+        A network has one vote per URL and day. The user can move it from `instead_of`, a page they came back from.
         """
         if not network or not (urls.is_web_url(url) and urls.is_web_url(chosen)):
             return False
@@ -123,7 +118,7 @@ class ChoiceStore:
                     "UPDATE choices SET times = max(0, times - 1) WHERE url = ? AND chosen = ? AND school = ''",
                     (url, left),
                 )
-            elif _is_full(connection.execute, day, network):
+            elif _has_used_votes(connection.execute, day, network):
                 return False
             connection.execute("INSERT OR REPLACE INTO votes VALUES (?, ?, ?, ?)", (*key, chosen))
             (networks,) = connection.execute(
@@ -132,21 +127,21 @@ class ChoiceStore:
             connection.execute(_ADD, (url, chosen, "", 1, 0, at.timestamp(), networks))
         return True
 
-    def take_over(self, choices: Iterable[Choice]) -> int:
-        """Put what schools say now in the place of what they said before; how many were news, or as new as before.
+    def replace_reported(self, choices: Iterable[Choice]) -> int:
+        """Replace what other schools reported before; returns how many choices are new or unchanged.
 
-        Schools tell all their choices of a page at once, so that telling them twice changes nothing. When `choices`
-        raises, nothing of them is kept.
+        A school reports all its choices of a page at once, so that reporting twice changes nothing. When `choices`
+        raises, none of them is stored.
         """
         with self._database.write() as connection:
             count = sum(connection.execute(_REPLACE, row).rowcount for row in _rows(choices))
             connection.execute(_BOUND, (_MAX_CHOICES,))
         return count
 
-    def confirmed(self, is_confirmed: Callable[[str, str], bool]) -> Iterator[Choice]:
-        """What our own users chose and an admin confirmed, less what they refused as often; by address.
+    def confirmed_choices(self, is_confirmed: Callable[[str, str], bool]) -> Iterator[Choice]:
+        """What our own users chose and an admin confirmed, less what they rejected as often; by URL.
 
-        `is_confirmed` is asked about the missing URL and the page chosen.
+        `is_confirmed` gets the missing URL and the chosen page.
         """
         with self._database.read() as connection:
             rows = connection.execute(_SELECT + "WHERE school = '' AND times > refused ORDER BY url, chosen")
@@ -155,7 +150,7 @@ class ChoiceStore:
                     yield choice
 
     def of(self, url: str, limit: int = 20) -> tuple[Choice, ...]:
-        """What was chosen for a URL, here and elsewhere, by most networks first."""
+        """What was chosen for a URL, here and elsewhere, the choices of most networks first."""
         if not urls.is_web_url(url):
             return ()
         with self._database.read() as connection:
@@ -166,13 +161,13 @@ class ChoiceStore:
             return tuple(map(_choice, rows))
 
     def latest(self, limit: int) -> tuple[Choice, ...]:
-        """What was chosen last, here and elsewhere, the latest first."""
+        """The latest choices, here and elsewhere, the latest first."""
         with self._database.read() as connection:
             rows = connection.execute(_SELECT + "ORDER BY last_at DESC, url, chosen LIMIT ?", (limit,))
             return tuple(map(_choice, rows))
 
     def school(self) -> str:
-        """A name for this school that no other has and that says nothing of it; always the same."""
+        """A random name for this school, unique and stable; it reveals nothing about the school."""
         with self._database.write() as connection:
             connection.execute(
                 "INSERT OR IGNORE INTO meta VALUES (?, ?)", (_NAME_KEY, f"school-{secrets.token_hex(8)}")
@@ -180,9 +175,11 @@ class ChoiceStore:
             row = connection.execute("SELECT value FROM meta WHERE key = ?", (_NAME_KEY,)).fetchone()
         return str(row[0])
 
-    def favourites(self, url: str, *, now: datetime) -> tuple[Favourite, ...]:
-        """Pages chosen for a URL by several networks or at other schools, the most chosen first; those refused as
-        often as chosen are left out."""
+    def favourites(self, url: str, *, now: datetime) -> tuple[PreferredPage, ...]:
+        """Pages chosen for a URL by several networks or at other schools, the most chosen first.
+
+        Pages rejected as often as chosen are left out.
+        """
         if not urls.is_web_url(url):
             return ()
         with self._database.read() as connection:
@@ -194,22 +191,24 @@ class ChoiceStore:
         weights: dict[str, float] = {}
         for chosen, school, times, last_at in rows:
             age = max(0.0, now.timestamp() - last_at)
-            weight = times * 0.5 ** (age / _HALF_LIFE_S) * (_ELSEWHERE if school else 1.0)
+            weight = times * 0.5 ** (age / _HALF_LIFE_S) * (_OTHER_SCHOOL_WEIGHT if school else 1.0)
             weights[chosen] = weights.get(chosen, 0.0) + weight
-        total = sum(weight for weight in weights.values() if weight > 0) + _DOUBT
-        liked = [Favourite(url=page, share=weight / total) for page, weight in weights.items() if weight > 0]
+        total = sum(weight for weight in weights.values() if weight > 0) + _PSEUDO_CHOICES
+        liked = [
+            PreferredPage(url=page, share=weight / total) for page, weight in weights.items() if weight > 0
+        ]
         return tuple(sorted(liked, key=lambda each: (-each.share, each.url))[:_LIMIT])
 
     def forget(self, url: str) -> None:
-        """Forget what was chosen for an address, and that it was chosen."""
+        """Forget what was chosen for a URL, and where it was itself chosen."""
         with self._database.write() as connection:
             for table in ("choices", "votes"):
                 connection.execute(f"DELETE FROM {table} WHERE url = ?1 OR chosen = ?1", (url,))  # noqa: S608
 
     def forget_choice(self, url: str, chosen: str) -> int:
-        """Forget that a page was chosen for an address, here and elsewhere; how many said so.
+        """Forget that a page was chosen for a URL, here and elsewhere; returns how many choices were deleted.
 
-        Today's votes stay, without the page: whoever gave them has no other for the address today.
+        Today's votes stay, without the page, so that the same networks cannot vote for the URL again today.
         """
         if not (urls.is_web_url(url) and urls.is_web_url(chosen)):
             return 0
@@ -219,7 +218,7 @@ class ChoiceStore:
             return connection.execute("DELETE FROM choices WHERE url = ? AND chosen = ?", key).rowcount
 
     def forget_school(self, school: str) -> int:
-        """Forget all that another school told; how many choices that were."""
+        """Forget all choices of another school; returns how many there were."""
         with self._database.write() as connection:
             return connection.execute(
                 "DELETE FROM choices WHERE school = ? AND school != ''", (school,)
@@ -249,48 +248,10 @@ def _choice(row: Row) -> Choice:
     )
 
 
-def _is_full(execute: Callable[[str, tuple[str, ...]], sqlite3.Cursor], day: str, network: str) -> bool:
-    """Whether a network, or all of them together, have had their votes of a day."""
+def _has_used_votes(
+    execute: Callable[[str, tuple[str, ...]], sqlite3.Cursor], day: str, network: str
+) -> bool:
+    """Whether a network, or all of them together, have used up a day's votes."""
     (own,) = execute("SELECT count(*) FROM votes WHERE day = ? AND network = ?", (day, network)).fetchone()
     (all_,) = execute("SELECT count(*) FROM votes WHERE day = ?", (day,)).fetchone()
     return bool(own >= _VOTES_OF_NETWORK or all_ >= _VOTES)
-
-
-def prefer(ranked: Sequence[Ranked], favourites: Iterable[Favourite]) -> list[Ranked]:
-    """Ranked pages with those that were chosen before in front of those that the text supports as much.
-
-    No page is put before one that the text supports more, and scores and confidences stay as they are.
-    """
-    shares = {favourite.url: favourite.share for favourite in favourites}
-    if not shares.keys() & {each.page.url for each in ranked}:
-        return list(ranked)
-    ordered: list[Ranked] = []
-    rest = list(ranked)
-    while rest:
-        first = rest[0]
-        count = next((at for at, each in enumerate(rest) if not is_as_good(each, first)), len(rest))
-        equal, rest = rest[:count], rest[count:]
-        equal.sort(key=lambda each: -shares.get(each.page.url, 0.0))  # stable: others keep their order
-        ordered += (_with_reason(each) if each.page.url in shares else each for each in equal)
-    return ordered
-
-
-class Scored(Protocol):
-    """A page with what the text says of it."""
-
-    @property
-    def score(self) -> float: ...
-
-    @property
-    def confidence(self) -> float: ...
-
-
-def is_as_good(one: Scored, other: Scored) -> bool:
-    """Whether the text supports two pages as much."""
-    return abs(one.confidence - other.confidence) < _EQUAL and math.isclose(
-        one.score, other.score, rel_tol=_EQUAL, abs_tol=_EQUAL
-    )
-
-
-def _with_reason(ranked: Ranked) -> Ranked:
-    return replace(ranked, reasons=(*ranked.reasons, Kind.SHARED.value))

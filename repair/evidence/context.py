@@ -1,9 +1,9 @@
-"""Link context: the words around the link, the nearer the heavier."""
+"""Link context: the words around the link; nearer words weigh more."""
 
 from collections.abc import Iterable
 
-from repair import words
 from repair.model import BrokenLink, Evidence
+from repair.text import words
 
 _HALF_AT = 5.0  # terms from the link at which a word weighs half
 _TERMS = 20
@@ -15,7 +15,7 @@ class LinkContext:
     name = "context"
 
     def find(self, link: BrokenLink) -> Evidence | None:
-        """Terms of both sides, weighed by nearness."""
+        """Terms of both sides, weighted by nearness."""
         weights: dict[str, float] = {}
         for side in (reversed(words.terms(link.before)), words.terms(link.after)):
             _weigh(weights, side)

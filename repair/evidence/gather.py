@@ -1,18 +1,18 @@
-"""Ask all sources of evidence, distant ones at once and local ones in turn, and wait for none beyond the deadline."""
+"""Collect evidence from all sources until the deadline: remote ones concurrently, local ones one after another."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Sequence
 
+from repair.evidence import LocalSource, Source
 from repair.model import BrokenLink, Evidence
-from repair.sources import LocalSource, Source
 
 log = logging.getLogger(__name__)
 
 
 async def gather(link: BrokenLink, sources: Sequence[Source], *, deadline_s: float) -> tuple[Evidence, ...]:
-    """What the sources know, in their order; one that fails or is late costs its evidence and one logged line."""
+    """The evidence in the order of the sources; one that fails or is late costs its evidence and one logged line."""
     tasks = [asyncio.ensure_future(source.evidence(link)) for source in sources]
     if not tasks:
         return ()
@@ -30,20 +30,28 @@ async def gather(link: BrokenLink, sources: Sequence[Source], *, deadline_s: flo
 def gather_local(
     link: BrokenLink, sources: Sequence[LocalSource], *, deadline_s: float
 ) -> tuple[Evidence, ...]:
-    """The same of sources that need nothing but the collection, one after the other in the thread that asks.
+    """The evidence of sources that need only the collection, one after the other in the calling thread.
 
-    Each is a matter of a millisecond or less: to hand them to threads one by one costs more than it gains.
+    Each takes a millisecond or less: a thread for each would cost more than it gains.
     """
     until = time.monotonic() + deadline_s
     found = []
     for source in sources:
         if time.monotonic() > until:
-            log.warning("source %s: not asked within %.1f s for %s", source.name, deadline_s, link.url)
+            log.warning(
+                "evidence source %s: not started within %.1f s for %s", source.name, deadline_s, link.url
+            )
             continue
         try:
             found.append(source.find(link))
         except Exception as error:  # noqa: BLE001 (whatever it was costs this source's evidence, no other's)
-            log.warning("source %s failed for %s: %s: %s", source.name, link.url, type(error).__name__, error)
+            log.warning(
+                "evidence source %s: failed for %s: %s: %s",
+                source.name,
+                link.url,
+                type(error).__name__,
+                error,
+            )
     return tuple(evidence for evidence in found if evidence is not None)
 
 
@@ -51,10 +59,10 @@ def _result(
     name: str, task: "asyncio.Future[Evidence | None]", link: BrokenLink, deadline_s: float
 ) -> Evidence | None:
     if not task.done():
-        log.warning("source %s: nothing within %.1f s for %s", name, deadline_s, link.url)
+        log.warning("evidence source %s: timed out after %.1f s for %s", name, deadline_s, link.url)
         return None
     error = None if task.cancelled() else task.exception()
     if task.cancelled() or error is not None:
-        log.warning("source %s failed for %s: %s: %s", name, link.url, type(error).__name__, error)
+        log.warning("evidence source %s: failed for %s: %s: %s", name, link.url, type(error).__name__, error)
         return None
     return task.result()

@@ -1,7 +1,7 @@
-"""Hints: what is known beside words: moves of sites, users' choices, tags, empty anchors, pages that say the same.
+"""Hints: knowledge besides words: moves of sites, users' choices, tags, stop anchors, near-duplicates.
 
-One door to them for repairing and for all who meet something worth noting. Pages of a site that say nearly the same
-never teach a move: mirrors, print versions and translated shells do so as well, and lead the other way as often. All
+The one interface to them, for repairs and for all code that records something. Near-duplicates on one site never
+teach a move: mirrors, print versions and translated shells look the same and lead the other way as often. All
 methods block and may be called from any thread; any number of processes may have the collection open.
 """
 
@@ -9,28 +9,28 @@ import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 
-from repair import urls, words
-from repair.collection import Collection
-from repair.duplicates import Duplicates
-from repair.experience import ChoiceStore, Favourite
+from repair.collection.collection import Collection
+from repair.collection.duplicates import Duplicates
+from repair.collection.pins import Pins, same_page_key
+from repair.collection.stopanchors import LearntStopAnchors
+from repair.collection.tags import TagStore
+from repair.evidence.choices import ChoiceStore, PreferredPage
+from repair.knowntargets import KnownTarget, TargetKind
 from repair.model import BrokenLink
-from repair.moves import Move
-from repair.movestore import REPAIR, MoveFinder, MoveStore
-from repair.pins import Pins, same_page_key
-from repair.pointers import Kind, Pointer
+from repair.moves.movestore import REPAIR, MoveFinder, MoveStore
+from repair.moves.rules import Move
 from repair.settings import RepairSettings
-from repair.stopanchors import LearntStopAnchors
-from repair.tags import TagStore
+from repair.text import urls, words
 
 _GUESSES = 5
-_PRINTED_AT_ONCE = 40  # fingerprints made in one go: a fraction of a second
-_ALIKE_POWER = 4  # how quickly trust in a near-duplicate falls with its likeness
+_PRINTED_AT_ONCE = 40  # fingerprints made in one batch: a fraction of a second
+_ALIKE_POWER = 4  # how quickly trust in a near-duplicate falls with its similarity
 _ALIKE_MOST = 0.95
 _MAX_ANCHOR = 200
 
 
 class Hints:
-    """What a collection knows beside words."""
+    """What a collection knows besides words."""
 
     def __init__(self, collection: Collection, settings: RepairSettings) -> None:
         database = collection.database
@@ -46,23 +46,23 @@ class Hints:
         self._named = frozenset(map(_plain, settings.stop_anchors))
         self._load_stop_anchors()
 
-    def pointers(self, link: BrokenLink) -> tuple[Pointer, ...]:
-        """Held pages that the lost one may have become, the most trusted first; one for each who says so.
+    def known_targets(self, link: BrokenLink) -> tuple[KnownTarget, ...]:
+        """Saved pages that the lost one may have become, the most trusted first; one for each kind of evidence.
 
-        What users chose is not among them: anybody can click.
+        Users' choices are not among them: anybody can click.
         """
         if not urls.is_web_url(link.url):
             return ()
         url = urls.normal(link.url)
-        found = (*self._moved(url), *self._alike(url))
-        return tuple(sorted(found, key=lambda pointer: (-pointer.confidence, pointer.url, pointer.kind)))
+        found = (*self._move_targets(url), *self._duplicate_targets(url))
+        return tuple(sorted(found, key=lambda target: (-target.confidence, target.url, target.kind)))
 
-    def favourites(self, url: str) -> tuple[Favourite, ...]:
-        """Pages that several networks, or other schools, chose in the place of a URL; to order equals by."""
+    def favourites(self, url: str) -> tuple[PreferredPage, ...]:
+        """Pages that several networks, or other schools, chose instead of a URL; they order equally ranked pages."""
         return self.choices.favourites(url, now=datetime.now(UTC))
 
     def directories(self, url: str) -> dict[str, float]:
-        """Directories to which pages of a missing page's directory went, with their shares."""
+        """Directories to which pages of a missing page's directory moved, with their shares."""
         return self._finder.directories(url)
 
     def is_stop_anchor(self, anchor: str) -> bool:
@@ -70,19 +70,19 @@ class Hints:
         return words.is_stop_anchor(anchor) or _plain(anchor) in self._stop_anchors
 
     def note_redirect(self, old: str, new: str) -> None:
-        """A site says that a page has moved for good."""
+        """Record a permanent redirect of a site."""
         self._moves.note(Move(old=old, new=new))
 
     def note_choice(
         self, url: str, chosen: str, at: datetime, *, network: str, unfit: str | None = None
     ) -> None:
-        """A user in a network clicked on a page that was offered for a missing one.
+        """Record a user's click on a page offered for a missing one.
 
         It teaches how the site has moved only where an admin has pinned the same page: clicks alone teach nothing.
-        `unfit` is what they had opened before and came back from: that was not it. Going up to a directory of the
-        site is no choice: it is what is left to do without one.
+        `unfit` is a page that the user opened before and came back from. Going up to a directory of the site is no
+        choice: it is what is left to do without one.
         """
-        if chosen in urls.shortened(url):
+        if chosen in urls.shorter_urls(url):
             return
         if not self.choices.vote(url, chosen, network=network, at=at, instead_of=unfit):
             return
@@ -91,19 +91,22 @@ class Hints:
             self._moves.note(Move(old=url, new=chosen, origin=REPAIR))
 
     def is_confirmed(self, url: str, chosen: str) -> bool:
-        """Whether an admin has pinned this page for this address."""
+        """Whether an admin has pinned this page for this URL."""
         pin = self._pins.of(url)
         return pin is not None and same_page_key(pin.target) == same_page_key(chosen)
 
     def forget_choice(self, url: str, chosen: str) -> int:
-        """Forget that a page was chosen for an address, and a move that this taught; how many choices that were."""
+        """Forget that a page was chosen for a URL, and a move learnt from it.
+
+        Returns how many choices were deleted.
+        """
         if not (urls.is_web_url(url) and urls.is_web_url(chosen)):
             return 0
         self._moves.forget_repair(urls.normal(url), urls.normal(chosen))
         return self.choices.forget_choice(url, chosen)
 
     def forget(self, url: str) -> None:
-        """Forget what was noted about an address: choices, moves and tags."""
+        """Forget what was recorded about a URL: choices, moves and tags."""
         if urls.is_web_url(url):
             normal = urls.normal(url)
             self.choices.forget(normal)
@@ -111,7 +114,10 @@ class Hints:
             self.tags.forget(normal)
 
     def catch_up(self, is_hurried: Callable[[], bool] = lambda: False) -> bool:
-        """Do a slice of what is behind; whether anything was to do. Cheap when nothing is, or when `is_hurried`."""
+        """Do a batch of overdue work; returns whether there was any.
+
+        Cheap when there is none, or when `is_hurried`.
+        """
         if is_hurried():
             return False
         printed = self._duplicates.catch_up(_PRINTED_AT_ONCE, is_hurried=is_hurried)
@@ -123,14 +129,16 @@ class Hints:
             self._load_stop_anchors()
         return bool(printed) or moved or outgrown
 
-    def _moved(self, url: str) -> Iterator[Pointer]:
+    def _move_targets(self, url: str) -> Iterator[KnownTarget]:
         for guess in self._finder.guesses(url)[:_GUESSES]:
-            yield Pointer(url=guess.url, kind=Kind.MOVE, confidence=guess.confidence, support=guess.support)
+            yield KnownTarget(
+                url=guess.url, kind=TargetKind.MOVE, confidence=guess.confidence, support=guess.support
+            )
 
-    def _alike(self, url: str) -> Iterator[Pointer]:
+    def _duplicate_targets(self, url: str) -> Iterator[KnownTarget]:
         for other in self._duplicates.of_page(url):
             trusted = _ALIKE_MOST * other.dice**_ALIKE_POWER
-            yield Pointer(url=other.url, kind=Kind.DUPLICATE, confidence=trusted)
+            yield KnownTarget(url=other.url, kind=TargetKind.DUPLICATE, confidence=trusted)
 
     def _load_stop_anchors(self) -> None:
         with self._learning:

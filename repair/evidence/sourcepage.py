@@ -3,30 +3,30 @@
 from collections import Counter
 from typing import Protocol
 
-from repair import words
 from repair.model import BrokenLink, Evidence, HeldPage
+from repair.text import words
 
 _TERMS = 15
 _CHARACTERS = 8_000  # enough to know what a page is about
 
 
-class Pages(Protocol):
-    """Who holds pages."""
+class SourcePageLookup(Protocol):
+    """Has the saved pages."""
 
     def get(self, url: str) -> HeldPage | None:
-        """What is held under a URL."""
+        """The page saved under a URL."""
 
 
 class SourcePage:
-    """The page the click came from, when it is held."""
+    """The page the click came from, when it is saved."""
 
     name = "source"
 
-    def __init__(self, collection: Pages) -> None:
+    def __init__(self, collection: SourcePageLookup) -> None:
         self._collection = collection
 
     def find(self, link: BrokenLink) -> Evidence | None:
-        """The terms the source page uses most, weighed by how often."""
+        """The most used terms of the source page, weighted by frequency."""
         page = self._collection.get(link.source_url) if link.source_url else None
         if page is None:
             return None

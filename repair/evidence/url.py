@@ -1,25 +1,25 @@
-"""URL words: what the address itself says of the lost page.
+"""URL words: what the URL itself says of the lost page.
 
-The last part of the path names the page; directories name its shelf, the host only the library. And a word that
-many held addresses share ("wiki", "docs") tells little, however rare it is in texts.
+The last part of the path names the page; directories name its section, the host only the site. And a word that
+many saved URLs share ("wiki", "docs") says little, however rare it is in texts.
 """
 
 import math
 from typing import Protocol
 
-from repair import urls, words
 from repair.model import BrokenLink, Evidence
+from repair.text import urls, words
 
 _DIRECTORY_WEIGHT = 0.4
 _HOST_WEIGHT = 0.15
 _TERMS = 16
 
 
-class Frequencies(Protocol):
-    """Who knows how common a term is in a field."""
+class UrlTermFrequencies(Protocol):
+    """Knows how common a term is in a field."""
 
     def document_frequency(self, term: str, name: str = "body") -> int:
-        """In how many pages a field has a term."""
+        """How many pages have a term in a field."""
 
 
 class UrlWords:
@@ -27,11 +27,11 @@ class UrlWords:
 
     name = "url"
 
-    def __init__(self, collection: Frequencies) -> None:
+    def __init__(self, collection: UrlTermFrequencies) -> None:
         self._collection = collection
 
     def find(self, link: BrokenLink) -> Evidence | None:
-        """Terms of the URL by where they stand and how common they are in held addresses."""
+        """Terms of the URL, weighted by position and by how common they are in saved URLs."""
         weights: dict[str, float] = {}
         shown: list[str] = []
         for part, weight in _parts(link.url):
@@ -49,12 +49,12 @@ class UrlWords:
 
 
 def _parts(url: str) -> list[tuple[str, float]]:
-    """The URL cut into page, directories and host, each an address by itself, and what their words weigh."""
+    """The URL split into page, directories and host, each as a URL by itself, with the weight of its words."""
     try:
         parts = urls.parse(url)
     except ValueError:
         return []
-    # A host without words of its own, so that only the part's words count.
+    # This host has no words, so only the words of the part count.
     empty = f"{parts.scheme}://127.0.0.1"
     directory, _, name = parts.path.rstrip("/").rpartition("/")
     query = f"?{parts.query}" if parts.query else ""

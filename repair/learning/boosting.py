@@ -1,8 +1,8 @@
-"""Gradient boosting by LightGBM, out as plain trees.
+"""Gradient boosting with LightGBM; the result is saved as plain trees.
 
-LightGBM, not scikit-learn: a tenth of the time on the same rows, and ranking objectives. On links of sites that the
-model had not seen, a ranking objective put one or two answers in a hundred more first than log-odds of each candidate
-by itself (docs/evaluation.md).
+LightGBM takes a tenth of scikit-learn's time on the same rows, and has ranking objectives. On sites that the model
+had not seen, a ranking objective ranked one or two answers in a hundred more first than log-odds for each candidate
+alone (docs/evaluation.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,8 @@ from typing import Any
 import lightgbm
 import numpy as np
 
-from repair.features import Matrix
-from repair.rankmodel import SavedForest
+from repair.ranking.features import Matrix
+from repair.ranking.rankmodel import SavedForest
 
 _SETTINGS: Mapping[str, Any] = {
     "learning_rate": 0.08,
@@ -20,7 +20,7 @@ _SETTINGS: Mapping[str, Any] = {
     "min_data_in_leaf": 30,
     "lambda_l2": 1.0,
     "max_bin": 63,
-    # Few features at a time: no tree may lean on the one that happens to tell most on the sites learnt from.
+    # Few features at a time: no tree may depend on the one that happens to be strongest on the training sites.
     "feature_fraction": 0.2,
     "bagging_fraction": 0.8,
     "bagging_freq": 1,
@@ -32,26 +32,26 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-def ranked(rows: Matrix, answers: Any, sizes: Sequence[int], *, trees: int) -> SavedForest:
-    """Trees whose sum puts the answer first among the candidates of its link; `sizes` counts those of each link."""
+def fit_ranking(rows: Matrix, answers: Any, sizes: Sequence[int], *, trees: int) -> SavedForest:
+    """Fit trees whose sum ranks the answer first among the candidates of its link; `sizes` counts those per link."""
     data = lightgbm.Dataset(rows, answers.astype(np.int32), group=list(sizes))
     wanted = {"objective": "lambdarank", "lambdarank_truncation_level": 10}
-    return _saved(lightgbm.train({**_SETTINGS, **wanted}, data, trees))
+    return _saved_forest(lightgbm.train({**_SETTINGS, **wanted}, data, trees))
 
 
-def regressed(rows: Matrix, values: Matrix, *, trees: int) -> SavedForest:
-    """Trees whose sum is the value expected."""
+def fit_regression(rows: Matrix, values: Matrix, *, trees: int) -> SavedForest:
+    """Fit trees whose sum predicts the value."""
     data = lightgbm.Dataset(rows, values)
-    return _saved(lightgbm.train({**_SETTINGS, "objective": "l2", "num_leaves": 10}, data, trees))
+    return _saved_forest(lightgbm.train({**_SETTINGS, "objective": "l2", "num_leaves": 10}, data, trees))
 
 
-def _saved(booster: lightgbm.Booster) -> SavedForest:
+def _saved_forest(booster: lightgbm.Booster) -> SavedForest:
     grown = booster.dump_model()["tree_info"]
     return SavedForest(base=0.0, trees=[_tree(each["tree_structure"]) for each in grown])
 
 
 def _tree(root: Mapping[str, Any]) -> dict[str, list[float]]:
-    """A tree as `repair.trees` reads it: parents before their children, a leaf leads to itself."""
+    """A tree as `repair.ranking.trees` reads it: parents come before their children, and a leaf points to itself."""
     nodes: list[list[float]] = []
 
     def put(node: Mapping[str, Any]) -> int:

@@ -1,4 +1,4 @@
-"""Examples to learn from: the candidates of many broken links with their features, and which one is the answer."""
+"""Training examples: the candidates of many broken links, their features, and which candidate is the answer."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from repair.errors import EvaluationFailed
-from repair.evaluate.bench import bench
-from repair.features import FEATURES, RAW, Matrix, completed
-from repair.simulate import Plan
+from repair.ranking.features import FEATURES, RAW, Matrix, complete_features
+from repair.simulation.pseudobroken import BreakagePlan
+from repair.simulation.testbed import build_testbed
 
 _COUNTS_AT = [
     FEATURES.index(f"known.{name}") for name in ("inlinks", "anchor_terms", "slug_terms", "copy_terms")
@@ -27,8 +27,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examples:
-    """Candidates of links, those of one link together: `link` is its place in the file, the same in every variant;
-    `similarity` is to the lost page."""
+    """Candidates of links, grouped by link.
+
+    `link` is the link's place in the file, the same in every variant; `similarity` is the cosine to the lost page.
+    """
 
     name: str
     rows: Matrix
@@ -48,8 +50,8 @@ class Examples:
         flags: Flags = found[self.link]
         return flags
 
-    def taken(self, kept: Flags) -> "Examples":
-        """Some of the candidates, links numbered as before."""
+    def subset(self, kept: Flags) -> "Examples":
+        """Only the candidates in `kept`; links keep their numbers."""
         return Examples(
             name=self.name,
             rows=self.rows[kept],
@@ -59,15 +61,15 @@ class Examples:
         )
 
 
-def gathered(
-    plan: Plan, cache: Path, *, copied: bool = False, tell: Callable[[int], Any] = lambda _: None
+def gather_examples(
+    plan: BreakagePlan, cache: Path, *, copied: bool = False, tell: Callable[[int], Any] = lambda _: None
 ) -> Examples:
     """The examples of a plan; with `copied` an older version of every lost page is known.
 
-    What is not a candidate of its link is not learnt from. Where the lost page is gone, there is no answer.
+    Links whose answer is no candidate still count, without an answer; so do links whose page is gone.
     """
     rows, answers, similar, numbers = [], [], [], []
-    with bench(plan, cache, None, copied=copied) as opened:
+    with build_testbed(plan, cache, None, copied=copied) as opened:
         ranker = opened.ranker()
         for done, case in enumerate(opened.cases(), start=1):
             truth = opened.collection.page_number(case.truth)
@@ -81,7 +83,9 @@ def gathered(
             similar.append(opened.likeness.to_all(truth)[places])
             numbers.append(np.full(len(pages), case.number))
     if not rows:
-        raise EvaluationFailed(f"{plan.folder}: no link of {plan.variant} has any candidate to learn from")
+        raise EvaluationFailed(
+            f"{plan.folder}: no training examples: no link of variant {plan.variant} has candidates"
+        )
     return Examples(
         name=f"{plan.folder.name} {plan.variant}{' copied' if copied else ''}",
         rows=np.concatenate(rows),
@@ -91,17 +95,17 @@ def gathered(
     )
 
 
-def gone(examples: Examples, *, unlike: float = 1.0) -> Examples:
-    """The same links with their answers not held, nor pages as similar to them as `unlike`.
+def gone_examples(examples: Examples, *, unlike: float = 1.0) -> Examples:
+    """The same links without their answers, and without pages at least as similar to the answer as `unlike`.
 
-    What depends on the other candidates is made anew: else the hole would tell what was taken out of it.
+    Features that depend on the other candidates are computed again: else they would betray what was removed.
     """
     kept = ~examples.answer & (examples.similarity < unlike)
-    left = examples.taken(kept)
+    left = examples.subset(kept)
     rows = left.rows.copy()
     for of_link in groups(left.link):
         counts = rows[of_link.start, _COUNTS_AT]
-        rows[of_link] = completed(rows[of_link, : len(RAW)], counts.tolist())
+        rows[of_link] = complete_features(rows[of_link, : len(RAW)], counts.tolist())
     return Examples(
         name=f"{examples.name} gone",
         rows=rows,
@@ -119,8 +123,8 @@ def groups(link: Rows) -> Iterable[slice]:
     return [slice(int(start), int(end)) for start, end in pairwise(edges)]
 
 
-def hard(examples: Examples, scores: Matrix, *, keep: int, share: float, seed: int) -> Flags:
-    """The candidates worth learning from: answers, those scored best, and a share of the others by lot."""
+def hard_candidates(examples: Examples, scores: Matrix, *, keep: int, share: float, seed: int) -> Flags:
+    """The candidates worth training on: answers, those scored best, and a random share of the others."""
     order = np.lexsort((-scores, examples.link))
     rank = np.empty(len(order), np.int64)
     for of_link in groups(examples.link):
@@ -130,7 +134,7 @@ def hard(examples: Examples, scores: Matrix, *, keep: int, share: float, seed: i
     return flags
 
 
-# Kinds of evidence by the names of their features; other sites lack now the one, now the other.
+# Kinds of evidence by the names of their features; each site lacks some of them.
 _KINDS: tuple[re.Pattern[str], ...] = tuple(
     map(
         re.compile,
@@ -154,10 +158,10 @@ _KINDS: tuple[re.Pattern[str], ...] = tuple(
 _COLUMNS = [[at for at, name in enumerate(FEATURES) if kind.match(name)] for kind in _KINDS]
 
 
-def poorer(examples: Examples, seed: int) -> Examples:
-    """The same links with one to three kinds of evidence missing, by lot, for all candidates of a link alike.
+def drop_evidence(examples: Examples, seed: int) -> Examples:
+    """The same links without one to three random kinds of evidence, the same ones for all candidates of a link.
 
-    One link in five has but a few candidates, as in a small collection.
+    One link in five keeps only a few candidates, as in a small collection.
     """
     lots = np.random.default_rng(seed)
     rows = examples.rows.copy()
@@ -170,7 +174,9 @@ def poorer(examples: Examples, seed: int) -> Examples:
             kept[of_link] = few | examples.answer[of_link]
             chosen = np.flatnonzero(kept[of_link]) + of_link.start
             if len(chosen):
-                rows[chosen] = completed(rows[chosen, : len(RAW)], rows[of_link.start, _COUNTS_AT].tolist())
+                rows[chosen] = complete_features(
+                    rows[chosen, : len(RAW)], rows[of_link.start, _COUNTS_AT].tolist()
+                )
         for kind in lots.choice(len(_COLUMNS), lots.integers(1, 4), replace=False):
             rows[of_link, _COLUMNS[kind]] = 0.0
-    return replace(examples, name=f"{examples.name} poorer", rows=rows).taken(kept)
+    return replace(examples, name=f"{examples.name} poorer", rows=rows).subset(kept)

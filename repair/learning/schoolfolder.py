@@ -1,9 +1,9 @@
-"""The school's own collection as a collection folder to learn from: its pages, its links, some of them to be broken.
+"""Writes the school's own collection as a collection folder to train on: its pages, its links, the links to break.
 
-Which links are broken is by lot, the same every time, and so is which of them are kept for validation: a link once
-kept for it is never learnt from. Everything is read in small pieces, so that nobody else waits for the database and
-memory does not grow with the collection. The collection itself is not opened, its database is: whoever opens the
-collection may become the one who writes its index, and that is the proxy's work.
+A hash chooses which links are broken and which of them are kept for validation, so a validation link is never trained
+on. Rows are read in small batches: the proxy does not wait for the database, and memory does not grow with the
+collection. Only the database is opened, not the collection: a process that opens the collection may become the
+writer of its index, and that is the proxy's work.
 """
 
 import gzip
@@ -17,25 +17,25 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from repair import words
-from repair.collection import DATABASE
-from repair.database import Database
+from repair.collection.collection import DATABASE
+from repair.collection.database import Database
+from repair.collection.stopanchors import LearntStopAnchors
 from repair.errors import CollectionError, EvaluationFailed
-from repair.stopanchors import LearntStopAnchors
+from repair.text import words
 
 LEAST_LINKS = 100
-"""A collection with fewer links to break is not worth learning from."""
+"""A collection with fewer links to break is not worth training on."""
 MAX_PAGES = 8_000
-"""Of a larger collection so many pages are taken by lot, beside those of the chosen links."""
+"""From a larger collection so many pages are sampled, besides the pages of the chosen links."""
 _BATCH = 200
-_INLINKS = 50  # of one page that are looked at for a telling one
+_INLINKS = 50  # of one page that are searched for a telling anchor
 _ONE_IN = 5
 _LOT = "* 2654435761 % 4294967296"  # Knuth's multiplicative hash: spreads consecutive numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """How much a folder was given."""
+class FolderSummary:
+    """What was written to a folder."""
 
     pages: int
     train: int
@@ -43,8 +43,8 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen:
-    """A link to be pretended broken; pages by number."""
+class _ChosenLink:
+    """A link to pretend broken; `source` and `target` are page numbers."""
 
     source: int
     target: int
@@ -57,47 +57,47 @@ class _Chosen:
 
 
 @contextmanager
-def held(place: Path) -> Iterator[Database]:
-    """The database of the collection in a folder; CollectionError when there is none, or it cannot be read."""
+def open_database(place: Path) -> Iterator[Database]:
+    """Open the database of the collection in a folder; CollectionError when it is missing or cannot be read."""
     path = place / DATABASE
     if not path.is_file():
-        raise CollectionError(f"{place}: no pages are held there")
+        raise CollectionError(f"{place}: no saved pages found")
     with closing(Database(path)) as database:
         yield database
 
 
-def write(database: Database, folder: Path, *, limit: int) -> Written:
-    """Fill an empty folder; at most `limit` links are broken. EvaluationFailed when there are too few."""
-    chosen = _chosen(database, limit)
+def write(database: Database, folder: Path, *, limit: int) -> FolderSummary:
+    """Fill an empty folder; at most `limit` links are broken. EvaluationFailed when the collection has too few."""
+    chosen = _choose_links(database, limit)
     if len(chosen) < LEAST_LINKS:
         raise EvaluationFailed(
-            f"expected at least {LEAST_LINKS} telling links between held pages to learn from, found {len(chosen)}"
+            f"expected at least {LEAST_LINKS} usable links between saved pages to train on, found {len(chosen)}"
         )
     ends = {page for link in chosen for page in (link.source, link.target)}
     pages = sorted(ends.union(_some_pages(database)))
-    with _lines(folder, "pages") as file:
-        _put(file, _pages(database, pages))
-    with _lines(folder, "links") as file:
-        _put(file, _links(database, pages))
+    with _open_lines(folder, "pages") as file:
+        _write_records(file, _pages(database, pages))
+    with _open_lines(folder, "links") as file:
+        _write_records(file, _links(database, pages))
     split: dict[str, list[dict[str, Any]]] = {"test": [], "train": []}
     for link in chosen:
         split["test" if link.is_for_validation else "train"].append(link.record)
     for stem, records in split.items():
-        with _lines(folder, stem) as file:
-            _put(file, iter(records))
-    return Written(pages=len(pages), train=len(split["train"]), test=len(split["test"]))
+        with _open_lines(folder, stem) as file:
+            _write_records(file, iter(records))
+    return FolderSummary(pages=len(pages), train=len(split["train"]), test=len(split["test"]))
 
 
-def _chosen(database: Database, limit: int) -> list[_Chosen]:
-    """Links in running text with telling words, to as many different pages; of pages that say the same, none."""
+def _choose_links(database: Database, limit: int) -> list[_ChosenLink]:
+    """Links in running text with telling anchors, one per target page; pages with duplicates are left out."""
     empty = LearntStopAnchors(database).load()
     with database.read() as connection:
         targets = connection.execute(
             f"SELECT min(id) FROM pages GROUP BY digest HAVING count(*) = 1 ORDER BY min(id) {_LOT}"  # noqa: S608
         ).fetchall()
-        found: list[_Chosen] = []
+        found: list[_ChosenLink] = []
         for (target,) in targets:
-            link = _telling(connection, target, empty)
+            link = _find_telling_link(connection, target, empty)
             if link is not None:
                 found.append(link)
             if len(found) == limit:
@@ -105,7 +105,9 @@ def _chosen(database: Database, limit: int) -> list[_Chosen]:
     return found
 
 
-def _telling(connection: sqlite3.Connection, target: int, empty: Sequence[str]) -> _Chosen | None:
+def _find_telling_link(
+    connection: sqlite3.Connection, target: int, empty: Sequence[str]
+) -> _ChosenLink | None:
     rows = connection.execute(
         "SELECT links.source, source.url, target.url, anchor, before, after FROM links"  # noqa: S608
         " JOIN pages ON pages.id = links.source JOIN urls AS source ON source.id = links.source"
@@ -117,7 +119,7 @@ def _telling(connection: sqlite3.Connection, target: int, empty: Sequence[str]) 
     for source, source_url, target_url, anchor, before, after in rows:
         if not words.is_stop_anchor(anchor, empty):
             record = _record(source_url, target_url, anchor, before, after)
-            return _Chosen(source=source, target=target, record={"id": f"own{target}", **record})
+            return _ChosenLink(source=source, target=target, record={"id": f"own{target}", **record})
     return None
 
 
@@ -139,14 +141,14 @@ def _links(database: Database, pages: Sequence[int]) -> Iterator[dict[str, Any]]
         " JOIN urls AS source ON source.id = links.source JOIN urls AS target ON target.id = links.target"
         " WHERE links.source IN"
     )
-    for *told, nav in _batches(database, pages, columns, "ORDER BY links.source, position"):
-        yield {**_record(*told), "nav": bool(nav)}
+    for *columns_of_link, nav in _batches(database, pages, columns, "ORDER BY links.source, position"):
+        yield {**_record(*columns_of_link), "nav": bool(nav)}
 
 
 def _batches(
     database: Database, pages: Sequence[int], columns: str, order: str = "ORDER BY id"
 ) -> Iterator[tuple[Any, ...]]:
-    """The rows of pages, a statement for some of them at a time: a long one would keep the log from being emptied."""
+    """The rows of pages, in batches: a long statement would keep the write-ahead log from being emptied."""
     for start in range(0, len(pages), _BATCH):
         batch = pages[start : start + _BATCH]
         marks = ",".join("?" * len(batch))
@@ -164,10 +166,10 @@ def _record(source: str, target: str, anchor: str, before: str, after: str) -> d
     }
 
 
-def _lines(folder: Path, stem: str) -> BinaryIO:
+def _open_lines(folder: Path, stem: str) -> BinaryIO:
     return gzip.open(folder / f"{stem}.jsonl.gz", "wb", compresslevel=1)  # type: ignore[return-value]
 
 
-def _put(file: BinaryIO, records: Iterator[dict[str, Any]]) -> None:
+def _write_records(file: BinaryIO, records: Iterator[dict[str, Any]]) -> None:
     for record in records:
         file.write(msgspec.json.encode(record) + b"\n")

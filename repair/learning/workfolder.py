@@ -1,4 +1,4 @@
-"""Where learning from the school's own pages works: a folder for the time of one learning, one learning at a time."""
+"""The temporary folder for training on the school's own pages; only one training may run at a time."""
 
 import fcntl
 import os
@@ -14,14 +14,14 @@ NAME = "training"
 
 
 @contextmanager
-def scratch(data: Path) -> Iterator[Path]:
-    """A new folder in the data folder, for its owner alone; it goes at the end, whatever happened.
+def work_folder(data: Path) -> Iterator[Path]:
+    """A new folder in the data folder, readable by its owner alone; it is removed at the end in any case.
 
-    What a killed learning left is removed. EvaluationFailed while another one is under way. Temporary files of the
-    whole program go there as well: they hold the school's pages, and nobody else would clear them away.
+    The remains of a killed training are removed first. EvaluationFailed while another training runs. All temporary
+    files of the program go there too: they contain the school's pages, and nothing else would delete them.
     """
     folder = data / NAME
-    with _alone(data):
+    with _lock(data):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(mode=0o700)
         before, tempfile.tempdir = tempfile.tempdir, str(folder)
@@ -33,14 +33,14 @@ def scratch(data: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _alone(data: Path) -> Iterator[None]:
-    """A lock that ends with the process, however it ends."""
+def _lock(data: Path) -> Iterator[None]:
+    """Hold a lock that the system releases when the process ends, however it ends."""
     handle = os.open(data, os.O_RDONLY | os.O_DIRECTORY)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise EvaluationFailed(f"{data}: another learning is under way") from error
+            raise EvaluationFailed(f"{data}: another training run is active") from error
         yield
     finally:
         os.close(handle)

@@ -1,1 +1,1 @@
-"""A client of web archives (Memento, RFC 7089): what they hold of a lost page, and which of it to take."""
+"""A client of web archives (Memento, RFC 7089): finds copies of a lost page and chooses one. Start with client."""

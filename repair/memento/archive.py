@@ -1,12 +1,12 @@
-"""An archive as the admin describes it in one line: what to ask it, where its mementos are, whom it may point to.
+"""An archive as the admin configures it in one line: its endpoints, its memento addresses, its hosts.
 
     NAME [private] KIND=TEMPLATE ... [hosts=HOST,HOST]
 
-In a template, `{url}` is the address looked for as it is, `{quoted}` the same percent-encoded, `{timestamp}` fourteen
-digits. `wayback=BASE` stands for what pywb and Wayback machines offer under one address, `memgator=BASE` for a
-MemGator aggregator. What is asked comes in the order written: when one question fails, the next is tried.
+In a template, `{url}` is the address to look up, `{quoted}` the same percent-encoded, `{timestamp}` fourteen digits.
+`wayback=BASE` stands for the endpoints that pywb and Wayback machines have under one address, `memgator=BASE` for a
+MemGator aggregator. The endpoints are queried in the order written: when one fails, the next is tried.
 
-An archive's answers may point anywhere, so only addresses on its own hosts and their subdomains count. Those are
+An archive's answers may point anywhere, so only addresses on its own hosts and their subdomains are used. Those are
 the hosts of its templates and of `hosts=`; an aggregator may also point to the hosts of all other archives.
 """
 
@@ -16,13 +16,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from urllib.parse import quote
 
-from repair import urls
 from repair.memento.datetimes import as_timestamp, timestamp
 from repair.memento.model import Memento
+from repair.memento.reach import is_public_host
 from repair.memento.timemaps import Capture
+from repair.text import urls
 
 QUESTIONS = ("cdx", "timemap", "available", "timegate")
-"""What an archive can be asked; the answers to the first three may have any form that `timemaps` knows."""
+"""The kinds of endpoints; the first three may answer in any form that `timemaps` can parse."""
 _PLACES = ("memento", "raw")
 _SHORTHANDS = {
     "wayback": {
@@ -34,9 +35,8 @@ _SHORTHANDS = {
 }
 _NAME = re.compile(r"[\w.\-]{1,40}\Z")
 _FIELD = re.compile(r"\{(\w*)\}")
-_PRINTABLE = re.compile(r"[!-~]+\Z")
 _FIELDS = frozenset(("url", "quoted", "timestamp"))
-# .../20060620180259id_/http://school.test/page, the modifier being there or not.
+# .../20060620180259id_/http://school.test/page, with or without the modifier.
 _WAYBACK = re.compile(
     r"(https?://[^/?#]++/(?:[^/?#]++/){0,8}?)([0-9]{14})(?:[a-z]{2}_)?/(https?:/{1,2}.+)\Z", re.I
 )
@@ -44,9 +44,9 @@ _WAYBACK = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """What one archive offers; `memento` and `raw` are "" where its answers tell all addresses.
+    """One archive; `memento` and `raw` are "" where its answers give all addresses.
 
-    One that is reached by https alone is `secure`: its answers may still list http addresses, which nobody need read.
+    An archive with only https templates is `secure`: http addresses in its answers are then fetched by https.
     """
 
     name: str
@@ -66,37 +66,45 @@ class Archive:
             return False
         return any(authority == host or authority.endswith(f".{host}") for host in self.hosts)
 
-    def asked(self, template: str, url: str, at: datetime | None = None) -> str:
-        """A template filled in."""
+    def private_places(self) -> frozenset[tuple[str, int]]:
+        """Its hosts and ports in a private network: the admin said so, or the address shows it."""
+        templates = (*(template for _, template in self.questions), self.memento, self.raw)
+        places = {urls.host_and_port(template.partition("{")[0]) for template in templates if template}
+        return frozenset(place for place in places if self.private or not is_public_host(place[0]))
+
+    def fill_template(self, template: str, url: str, at: datetime | None = None) -> str:
+        """The address to request for a template."""
         values = {"url": url, "quoted": quote(url, safe=""), "timestamp": as_timestamp(at) if at else ""}
         return _FIELD.sub(lambda found: values[found[1]], template)
 
     def mementos(self, url: str, captures: Iterable[Capture]) -> tuple[Memento, ...]:
-        """Captures as mementos; those that lie on foreign hosts, or whose address cannot be told, are left out."""
+        """Captures as mementos; those on foreign hosts or without a known address are left out."""
         found = (self._memento(url, capture) for capture in captures)
         return tuple(memento for memento in found if memento is not None)
 
     def memento_of(self, original: str, at: datetime, near: str) -> str | None:
-        """Where the archive has another address at a time; `near` is a memento of it, for the form."""
+        """The memento address of `original` at a time; `near` is another memento, which shows the form."""
         if self.memento:
-            return self.asked(self.memento, original, at)
+            return self.fill_template(self.memento, original, at)
         found = _WAYBACK.match(near)
         return f"{found[1]}{as_timestamp(at)}/{original}" if found else None
 
     def raw_url(self, memento: Memento) -> str | None:
-        """Where the bytes are as they were archived, nothing rewritten or added; None when the archive has no way."""
+        """The address of the unmodified archived bytes; None when the archive does not offer them."""
         if self.raw and not self.aggregator:
-            return self.asked(self.raw, memento.original, memento.at)
+            return self.fill_template(self.raw, memento.original, memento.at)
         found = _WAYBACK.match(memento.url)
         return f"{found[1]}{found[2]}id_/{found[3]}" if found else None
 
     def _memento(self, url: str, capture: Capture) -> Memento | None:
-        split = archived(capture.url) if capture.url else None
+        split = split_memento_url(capture.url) if capture.url else None
         original = _normal(capture.original or (split[1] if split else url))
-        where = capture.url or (self.asked(self.memento, original, capture.at) if self.memento else "")
+        where = capture.url or (
+            self.fill_template(self.memento, original, capture.at) if self.memento else ""
+        )
         if self.secure:
             where = re.sub(r"^http://(?=[^/:]+/)", "https://", where)
-        if not original or not self.owns(where) or not is_printable(where):
+        if not original or not self.owns(where) or not urls.is_printable(where):
             return None
         return Memento(
             url=where,
@@ -109,32 +117,27 @@ class Archive:
         )
 
 
-def is_printable(url: str) -> bool:
-    """Whether an address can stand in a request as it is: a line break in it would begin a header of its own."""
-    return _PRINTABLE.match(url) is not None
-
-
-def archived(url: str) -> tuple[datetime, str] | None:
-    """When and what: taken out of the address of a memento of a Wayback-style archive; None for others."""
+def split_memento_url(url: str) -> tuple[datetime, str] | None:
+    """The time and the original URL in the address of a Wayback-style memento; None for other addresses."""
     found = _WAYBACK.match(url)
     at = timestamp(found[2]) if found else None
     if found is None or at is None:
         return None
-    # Some servers make one slash of two.
+    # Some servers collapse the two slashes into one.
     return at, re.sub(r"(?i)^(https?):/+", r"\1://", found[3])
 
 
 def _normal(url: str) -> str:
-    """An address as it may be put into another one; "" when it is none."""
+    """An address in normal form, fit for use in a template; "" when it is invalid."""
     try:
         normal = urls.normal(url)
     except ValueError:
         return ""
-    return normal if is_printable(normal) else ""
+    return normal if urls.is_printable(normal) else ""
 
 
 def parse_archive(line: str) -> Archive:
-    """The archive that a line describes; ValueError says what is wrong with it."""
+    """Parse one line of the settings; ValueError says what is wrong with it."""
     name, *words = line.split()[:16] or [""]
     if not _NAME.match(name):
         raise ValueError(f"expected NAME KIND=TEMPLATE ..., got {line!r}")
@@ -163,7 +166,7 @@ def _archive(name: str, parts: dict[str, str], hosts: list[str]) -> Archive:
     questions = tuple((kind, template) for kind, template in parts.items() if kind in QUESTIONS)
     if not questions:
         raise ValueError(
-            f"{name}: nothing to ask it; expected one of {', '.join(f'{kind}=' for kind in QUESTIONS)}"
+            f"{name}: no query template; expected one of {', '.join(f'{kind}=' for kind in QUESTIONS)}"
         )
     templates = [*questions, *((kind, parts[kind]) for kind in _PLACES if kind in parts)]
     return Archive(
@@ -179,7 +182,7 @@ def _archive(name: str, parts: dict[str, str], hosts: list[str]) -> Archive:
 
 
 def _host(name: str, kind: str, template: str) -> str:
-    """The host of a template, with its port; it may not depend on the address looked for."""
+    """The host and port of a template; they may not depend on the address looked up."""
     fields = set(_FIELD.findall(template))
     if (
         not fields & {"url", "quoted"}
@@ -201,7 +204,7 @@ def _host(name: str, kind: str, template: str) -> str:
 
 
 def parse_archives(lines: Iterable[str]) -> tuple[Archive, ...]:
-    """The archives of the settings, in order; ValueError for a wrong line or two of the same name."""
+    """Parse the archives of the settings, in order; ValueError for a wrong line or a repeated name."""
     found = [parse_archive(line) for line in lines]
     names = [archive.name for archive in found]
     twice = next((name for name in names if names.count(name) > 1), None)

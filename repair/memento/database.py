@@ -4,17 +4,15 @@ WAL and short transactions: readers never wait, and `kill -9` loses at most the 
 store, so a damaged file is set aside and a new one begun.
 """
 
-import logging
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from repair.errors import ArchiveMemoryError
-from repair.files import is_damage, set_aside
-
-log = logging.getLogger(__name__)
+from repair.files import is_damage
+from repair.sqlite import SqliteFile, transaction
 
 _VERSION = 1
 _BUSY_TIMEOUT_S = 5.0
@@ -40,87 +38,39 @@ CREATE TABLE healths (
 """
 
 
-class Notebook:
+class ArchiveDatabase:
     """One connection, for one thread at a time; ArchiveMemoryError when the file cannot be used."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = SqliteFile(path=path, version=_VERSION, upgrades={0: _SCHEMA}, busy_s=_BUSY_TIMEOUT_S)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = self._begun()
-        except OSError as error:
-            raise ArchiveMemoryError(f"{path}: {error.strerror}") from error
-        except sqlite3.Error as error:
+            self._connection = self._file.open_or_replace()
+        except (OSError, sqlite3.Error) as error:
             raise ArchiveMemoryError(f"{path}: {error}") from error
-
-    def _begun(self) -> sqlite3.Connection:
-        try:
-            return _connected(self.path)
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise
-            return self._anew(error)
-
-    def _anew(self, error: sqlite3.Error) -> sqlite3.Connection:
-        log.warning("%s is damaged and kept as %s: %s", self.path, set_aside(self.path), error)
-        return _connected(self.path)
 
     def read(self, statement: str, *values: Any) -> list[Any]:
         """The rows that a statement finds."""
-        with self._translated():
+        with self._translate_errors():
             return self._connection.execute(statement, values).fetchall()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is committed at the end of the block, or undone when the block raises."""
-        with self._translated():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-            except BaseException:
-                with suppress(sqlite3.Error):  # a damaged file may have been rolled back already
-                    self._connection.execute("ROLLBACK")
-                raise
-            self._connection.execute("COMMIT")
+        with self._translate_errors(), transaction(self._connection) as connection:
+            yield connection
 
     def close(self) -> None:
         self._connection.close()
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """Damage may show only when a page of the file is read: then the next question meets a new file."""
         try:
             yield
         except sqlite3.Error as error:
             if is_damage(error):
-                self._renew(error)
+                self._connection.close()
+                with suppress(OSError, sqlite3.Error):
+                    self._connection = self._file.replace(error)
             raise ArchiveMemoryError(f"{self.path}: {error}") from error
-
-    def _renew(self, error: sqlite3.Error) -> None:
-        self._connection.close()
-        with suppress(OSError, sqlite3.Error):
-            self._connection = self._anew(error)
-
-
-def _connected(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False)
-    try:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = NORMAL")
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("BEGIN IMMEDIATE")
-        found = connection.execute("PRAGMA user_version").fetchone()[0]
-        if found not in (0, _VERSION):
-            raise sqlite3.OperationalError(f"expected version {_VERSION}, found {found}")
-        for statement in _statements() if found == 0 else ():
-            connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
-
-
-def _statements() -> Sequence[str]:
-    return [statement for statement in _SCHEMA.split(";\n") if statement.strip()]

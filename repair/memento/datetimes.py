@@ -1,4 +1,4 @@
-"""Moments as archives write them: HTTP dates, fourteen digits, ISO 8601. What is none gives None, never an error."""
+"""Parses times as archives write them: HTTP dates, fourteen digits, ISO 8601. Other text gives None, no error."""
 
 import re
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from email.utils import format_datetime, parsedate_to_datetime
 
 _LONGEST = 64
 _DIGITS = re.compile(r"[0-9]{4,14}\Z")
-_EARLIEST = "00000101000000"  # fills up a timestamp that leaves out its end
+_EARLIEST = "00000101000000"  # completes a shortened timestamp
 
 
 def http_date(text: str) -> datetime | None:
@@ -21,7 +21,7 @@ def http_date(text: str) -> datetime | None:
 
 
 def timestamp(text: str) -> datetime | None:
-    """`20060620180259`, or a beginning of it that has the year at least.
+    """`20060620180259`, or a prefix of it with at least the year.
 
     >>> timestamp("200606")
     datetime.datetime(2006, 6, 1, 0, 0, tzinfo=datetime.timezone.utc)
@@ -43,7 +43,7 @@ def iso_date(text: str) -> datetime | None:
 
 
 def any_date(text: str) -> datetime | None:
-    """A moment in any of the forms."""
+    """A time in any of these forms."""
     text = text[: _LONGEST + 1].strip()
     if not text:
         return None

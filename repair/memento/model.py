@@ -1,4 +1,4 @@
-"""The words of time travel: mementos, the time map of a URL, and what each archive had to say."""
+"""The types of Memento: mementos, the TimeMap of a URL, and the answer of each archive."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -9,8 +9,8 @@ from enum import StrEnum
 from repair.model import Document, Page
 
 
-class Outcome(StrEnum):
-    """What became of the question to one archive."""
+class ArchiveOutcome(StrEnum):
+    """How the question to one archive ended."""
 
     ANSWERED = "answered"
     NOTHING = "nothing"
@@ -18,12 +18,26 @@ class Outcome(StrEnum):
     BROKEN = "broken"
     LIMITED = "limited"
 
+    @property
+    def words(self) -> str:
+        """The outcome in words that people read, in logs and on the terminal."""
+        return _IN_WORDS[self]
+
+
+_IN_WORDS = {
+    ArchiveOutcome.ANSWERED: "answered",
+    ArchiveOutcome.NOTHING: "no versions",
+    ArchiveOutcome.LATE: "request timed out",
+    ArchiveOutcome.BROKEN: "request failed",
+    ArchiveOutcome.LIMITED: "rate limit",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memento:
-    """A page as an archive saw it. `status` is None and `media_type` and `digest` are "" where it does not tell.
+    """An archived page. `status` is None and `media_type` and `digest` are "" where the archive does not give them.
 
-    `original` is the address that was archived, which may differ a little from the one asked for.
+    `original` is the address that was archived, which may differ slightly from the one asked for.
     """
 
     url: str
@@ -36,11 +50,11 @@ class Memento:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What one archive said of a URL, when it said so, and, when it did not, a few words why."""
+class ArchiveAnswer:
+    """The answer of one archive for a URL, and when it came; `note` says why there are no mementos."""
 
     archive: str
-    outcome: Outcome
+    outcome: ArchiveOutcome
     said_at: datetime
     mementos: tuple[Memento, ...] = ()
     note: str = ""
@@ -48,23 +62,23 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeMap:
-    """All mementos known of a URL, the oldest first, and the answers they come from."""
+    """All known mementos of a URL, oldest first, and the answers they come from."""
 
     url: str
     mementos: tuple[Memento, ...] = ()
-    answers: tuple[Answer, ...] = ()
+    answers: tuple[ArchiveAnswer, ...] = ()
 
     def per_year(self, archive: str | None = None) -> dict[int, int]:
-        """How many mementos there are of each year, of all archives or of one; years without any are left out."""
+        """Mementos per year, of all archives or of one; years without any are left out."""
         chosen = (each for each in self.mementos if archive in (None, each.archive))
         return dict(sorted(Counter(each.at.year for each in chosen).items()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
-    """A memento that was looked into: the page as it was archived, and what it says (None when that is no text).
+class MementoCopy:
+    """A fetched memento: the archived page, and its parsed document (None when it has no text).
 
-    The page's URL is the one it was archived under in the end, behind archived redirects.
+    The page's URL is its original address after archived redirects.
     """
 
     memento: Memento
@@ -72,10 +86,10 @@ class Copy:
     document: Document | None = None
 
 
-def merged(url: str, answers: Iterable[Answer]) -> TimeMap:
-    """One time map out of answers; what an aggregator and an archive both list is listed once.
+def merge_answers(url: str, answers: Iterable[ArchiveAnswer]) -> TimeMap:
+    """One TimeMap from several answers; a memento that two archives list appears once.
 
-    Of two listings of the same memento the one that knows its status counts.
+    Of two entries for the same memento, the one with a status counts.
     """
     kept = tuple(answers)
     found: dict[str, Memento] = {}

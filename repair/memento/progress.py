@@ -1,7 +1,7 @@
-"""One question to all archives, followed while the answers come: what is known so far, and a way to wait for more.
+"""Progress of one question to all archives: what is known so far, and a way to wait for more.
 
-The last good copy is looked for as soon as one archive has answered, and again when others know more; a slow archive
-holds up nobody but itself.
+The search for the last good copy starts when the first archive has answered, and again when others list more
+mementos; a slow archive delays only its own answer.
 """
 
 import asyncio
@@ -9,38 +9,38 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from repair.memento.client import MementoClient
-from repair.memento.model import Answer, Copy, TimeMap, merged
+from repair.memento.model import ArchiveAnswer, MementoCopy, TimeMap, merge_answers
 
 
-class Following:
-    """What archives say of a URL. `version` grows with everything new; `finished` when nothing more will come."""
+class ArchiveProgress:
+    """What archives list for a URL. `version` grows with each change; `finished` means that no more will come."""
 
     def __init__(self, client: MementoClient, url: str) -> None:
         self.found = TimeMap(url=url)
-        self.best: Copy | None = None
+        self.best: MementoCopy | None = None
         self.version = 0
         self.finished = False
         self._client = client
-        self._answers: list[Answer] = []
+        self._answers: list[ArchiveAnswer] = []
         self._answered = False
-        self._news = asyncio.Condition()
+        self._changed = asyncio.Condition()
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to ask."""
+        """Start asking the archives."""
         self._task = asyncio.ensure_future(self._follow())
 
     async def stop(self) -> None:
-        """Wait for nobody any more."""
+        """Cancel what is still under way."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
 
     async def wait(self, until: Callable[[], bool], *, wait_s: float) -> None:
-        """Return when something is so, when all is known, or after a while."""
+        """Wait until `until()` is true, all is known, or `wait_s` have passed."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(wait_s), self._news:
-                await self._news.wait_for(lambda: self.finished or until())
+            async with asyncio.timeout(wait_s), self._changed:
+                await self._changed.wait_for(lambda: self.finished or until())
 
     async def _follow(self) -> None:
         try:
@@ -48,29 +48,29 @@ class Following:
                 both.create_task(self._look())
                 async for answer in self._client.events(self.found.url):
                     self._answers.append(answer)
-                    self.found = merged(self.found.url, self._answers)
-                    await self._tell()
+                    self.found = merge_answers(self.found.url, self._answers)
+                    await self._notify()
                 self._answered = True
-                await self._tell()
+                await self._notify()
         finally:
             self.finished = True
-            await self._tell()
+            await self._notify()
 
     async def _look(self) -> None:
-        """Find the last good copy among what is known, as often as more is known."""
+        """Search for the last good copy, again each time more mementos are known."""
         looked = 0
         while True:
-            async with self._news:
-                await self._news.wait_for(lambda: self._answered or len(self.found.mementos) > looked)  # noqa: B023
+            async with self._changed:
+                await self._changed.wait_for(lambda: self._answered or len(self.found.mementos) > looked)  # noqa: B023
             if len(self.found.mementos) == looked:
                 return
             looked = len(self.found.mementos)
             best = await self._client.best_of(self.found)
             if best is not None:
                 self.best = best
-                await self._tell()
+                await self._notify()
 
-    async def _tell(self) -> None:
+    async def _notify(self) -> None:
         self.version += 1
-        async with self._news:
-            self._news.notify_all()
+        async with self._changed:
+            self._changed.notify_all()

@@ -1,18 +1,24 @@
-"""Which hosts may be reached on behalf of an archive: public addresses, and those where the admin put an archive.
+"""Which hosts and addresses are of the public internet, and which of this machine or a private network (pure).
 
 An archive's answers and its names in the DNS are not ours, so a request must not end up on this machine or in the
-school's network by either. Names are checked when they are resolved, and connections go to the addresses checked.
+school's network by either. `proxy.http.guard` asks these functions about names, and about each address connected to.
 """
 
-import socket
-from collections.abc import Iterable
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 
-from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.resolver import ThreadedResolver
-
-from repair.guard import carried
-
+_IN_THE_LAST_32_BITS = tuple(
+    map(
+        IPv6Network,
+        (
+            "::/96",  # IPv4-compatible
+            "::ffff:0:0/96",  # IPv4-mapped
+            "::ffff:0:0:0/96",  # translated (RFC 2765)
+            "64:ff9b::/96",  # NAT64
+            "64:ff9b:1::/48",  # NAT64 within a network (RFC 8215), of which /96 is the usual form
+        ),
+    )
+)
+_ISATAP = (0x00005EFE, 0x02005EFE)
 _AZURE = IPv4Address("168.63.129.16")  # a public address, but within Azure its machines' own
 # Names of local networks (RFC 6762, RFC 8375, ICANN's .internal, and what routers hand out).
 _LOCAL_ENDINGS = (".local", ".localhost", ".internal", ".lan", ".home", ".home.arpa", ".corp", ".intranet")
@@ -39,30 +45,21 @@ def is_public_host(host: str) -> bool:
     return is_public_address(bare)
 
 
-class GuardedResolver(AbstractResolver):
-    """Resolves names to public addresses only; `private` are hosts and ports that may be anywhere."""
+def carried(address: IPv4Address | IPv6Address) -> tuple[IPv4Address, ...]:
+    """The IPv4 addresses that packets to an IPv6 address may end up at."""
+    if isinstance(address, IPv4Address):
+        return ()
+    found = [IPv4Address(int(address) & 0xFFFFFFFF)] if _ends_in_ipv4(address) else []
+    if address.sixtofour:
+        found.append(address.sixtofour)
+    if address.teredo:
+        found.extend(address.teredo)
+    return tuple(found)
 
-    def __init__(
-        self, private: Iterable[tuple[str, int]] = (), inner: AbstractResolver | None = None
-    ) -> None:
-        self._private = frozenset(private)
-        self._inner = inner or ThreadedResolver()
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
-    ) -> list[ResolveResult]:
-        """The addresses of a host that may be reached; OSError when there is none."""
-        found = await self._inner.resolve(host, port, family)
-        if (host.lower(), port) in self._private:
-            return found
-        public = [result for result in found if is_public_address(result["host"])]
-        if not public:
-            raise OSError(None, f"{host} has no public address")
-        return public
-
-    async def close(self) -> None:
-        """Let go of what the inner resolver holds."""
-        await self._inner.close()
+def _ends_in_ipv4(address: IPv6Address) -> bool:
+    in_network = any(address in network for network in _IN_THE_LAST_32_BITS)
+    return in_network or (int(address) >> 32) & 0xFFFFFFFF in _ISATAP
 
 
 def _is_public(address: IPv4Address | IPv6Address) -> bool:

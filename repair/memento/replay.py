@@ -1,6 +1,6 @@
-"""Look into a memento: the page as it was archived, archived redirects followed inside the archive.
+"""Fetches the page of a memento as it was archived, following archived redirects within the archive.
 
-A memento is proven by Memento-Datetime alone (RFC 7089, 2.1.1): an archived 404 has it, "not archived" has not.
+Only Memento-Datetime proves a memento (RFC 7089, 2.1.1): an archived 404 has it, the answer "not archived" has not.
 """
 
 import asyncio
@@ -8,58 +8,58 @@ import logging
 from datetime import datetime
 from functools import partial
 
-from repair import urls
-from repair.memento.archives import Archive, archived
-from repair.memento.asking import Asker, Limited, Question
+from repair.fetch import FetchError, TooLarge
+from repair.memento.archive import Archive, split_memento_url
+from repair.memento.archivequery import ArchiveQuerier, ArchiveRateLimited, ArchiveRequest
+from repair.memento.asyncstore import AsyncArchiveStore
 from repair.memento.datetimes import http_date
-from repair.memento.door import NoAnswer, TooLarge
-from repair.memento.memory import Memory
-from repair.memento.model import Memento, Outcome
-from repair.memento.remembered import Seen
+from repair.memento.model import ArchiveOutcome, Memento
+from repair.memento.store import ReplayedPage
 from repair.model import Page
 from repair.settings import ArchivesSettings
+from repair.text import urls
 
 log = logging.getLogger(__name__)
 
-_TOLD = frozenset(("content-type", "content-encoding", "content-language"))
+_KEPT_HEADERS = frozenset(("content-type", "content-encoding", "content-language"))
 
 
-class Looker:
+class MementoReplay:
     """Fetches the pages of mementos, each once."""
 
-    def __init__(self, settings: ArchivesSettings, asker: Asker, memory: Memory) -> None:
+    def __init__(self, settings: ArchivesSettings, asker: ArchiveQuerier, memory: AsyncArchiveStore) -> None:
         self._settings = settings
         self._asker = asker
         self._memory = memory
 
-    async def remembered(self, memento: Memento) -> Seen | None:
-        """What a memento led to when somebody looked before."""
+    async def stored_page(self, memento: Memento) -> ReplayedPage | None:
+        """The stored page of a memento; None when it was never fetched."""
         return await self._memory.ask(partial(self._memory.remembered.page, memento.url), None)
 
-    async def look(self, archive: Archive, memento: Memento) -> Seen | None:
-        """What a memento leads to; None when the archive does not show it. It never raises."""
-        seen = await self.remembered(memento)
+    async def look(self, archive: Archive, memento: Memento) -> ReplayedPage | None:
+        """The page of a memento, stored or fetched; None when the archive does not show it. Never raises."""
+        seen = await self.stored_page(memento)
         if seen is not None:
             return seen
         question = self._asker.question(archive)
         try:
             async with asyncio.timeout_at(question.until):
-                seen = await self._followed(question, memento)
+                seen = await self._follow_redirects(question, memento)
         except TimeoutError:
-            await self._asker.note(archive, Outcome.LATE)
+            await self._asker.note(archive, ArchiveOutcome.LATE)
         except TooLarge:
-            log.debug("too large to look into: %s", memento.url)
-        except NoAnswer:
-            await self._asker.note(archive, Outcome.BROKEN)
-        except Limited as error:
-            log.debug("not looked into: %s: %s", memento.url, error)
+            log.debug("memento too large to inspect: %s", memento.url)
+        except FetchError:
+            await self._asker.note(archive, ArchiveOutcome.BROKEN)
+        except ArchiveRateLimited as error:
+            log.debug("memento not inspected: %s: %s", memento.url, error)
         else:
-            await self._asker.note(archive, Outcome.ANSWERED)
+            await self._asker.note(archive, ArchiveOutcome.ANSWERED)
             if seen is not None:
                 await self._memory.ask(partial(self._memory.remembered.keep_page, memento.url, seen), None)
         return seen
 
-    async def _followed(self, question: Question, memento: Memento) -> Seen | None:
+    async def _follow_redirects(self, question: ArchiveRequest, memento: Memento) -> ReplayedPage | None:
         archive = question.archive
         where, original = archive.raw_url(memento) or memento.url, memento.original
         moves: list[tuple[str, str]] = []
@@ -73,24 +73,24 @@ class Looker:
             location = (page.header("location") or "") if 300 <= page.status <= 399 else ""
             target = urls.resolve(where, location) if location else None
             if at is not None and target is not None:
-                new = _redirected(archive, target, original, location)
+                new = _redirect_target(archive, target, original, location)
                 step = archive.memento_of(new, at, memento.url) if new else None
                 if new is None or step is None:
                     return None
                 moves += [(original, new)] if new != original else []
                 where, original = _raw(archive, memento, step, new), new
             elif at is not None:
-                return Seen(page=_as_archived(page, original, at), moves=tuple(moves))
+                return ReplayedPage(page=_as_archived(page, original, at), moves=tuple(moves))
             elif target is not None and archive.owns(target):
-                where = target  # the archive leads to the capture nearest to the moment asked for
+                where = target  # the archive redirects to the capture nearest in time
             else:
-                where = memento.url  # it knows no raw pages: as it shows them
+                where = memento.url  # no raw pages here: take the page as the archive shows it
         return None
 
 
-def _redirected(archive: Archive, target: str, original: str, location: str) -> str | None:
-    """Where an archived redirect led; archives keep the address as it was, or rewrite it to one of their own."""
-    inside = archived(target) if archive.owns(target) else None
+def _redirect_target(archive: Archive, target: str, original: str, location: str) -> str | None:
+    """The target of an archived redirect; archives keep the original address or rewrite it to one of their own."""
+    inside = split_memento_url(target) if archive.owns(target) else None
     new = inside[1] if inside else urls.resolve(original, location)
     try:
         return urls.normal(new) if new else None
@@ -99,7 +99,7 @@ def _redirected(archive: Archive, target: str, original: str, location: str) -> 
 
 
 def _raw(archive: Archive, memento: Memento, where: str, original: str) -> str:
-    split = archived(where)
+    split = split_memento_url(where)
     step = Memento(
         url=where, at=split[0] if split else memento.at, archive=memento.archive, original=original
     )
@@ -107,6 +107,6 @@ def _raw(archive: Archive, memento: Memento, where: str, original: str) -> str:
 
 
 def _as_archived(page: Page, original: str, at: datetime) -> Page:
-    """The page as if it had been fetched then, so that nothing takes it for a page of the archive."""
-    told = tuple((name, value) for name, value in page.headers if name.lower() in _TOLD)
-    return Page(url=original, status=page.status, headers=told, body=page.body, fetched_at=at)
+    """The page as if fetched from its own site at that time, so that it is not taken for a page of the archive."""
+    headers = tuple((name, value) for name, value in page.headers if name.lower() in _KEPT_HEADERS)
+    return Page(url=original, status=page.status, headers=headers, body=page.body, fetched_at=at)

@@ -1,9 +1,9 @@
-"""What archives said and the pages that were looked into, kept for the next reader and for times without a line.
+"""Stores answers of archives and fetched mementos, for the next user and for times without a connection.
 
-A good answer is kept for long, "nothing" for a while, anything else not at all. What is oldest goes when it grows
-too large, or older than it may be. Beside it stands how often which archive knew something of which host: the order
-in which to ask.
-Every method blocks for a moment; the client calls them in a thread of its own.
+A good answer is stored for long, "nothing" for a while, failures not at all. The oldest rows are deleted when the
+file grows too large or they grow too old. The profile of a host counts how often each archive had something of it;
+it gives the order in which to ask.
+Every method blocks briefly; the client calls them in a thread of its own.
 """
 
 import zlib
@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from repair.memento.database import Notebook
-from repair.memento.model import Answer, Memento, Outcome
+from repair.memento.database import ArchiveDatabase
+from repair.memento.model import ArchiveAnswer, ArchiveOutcome, Memento
 from repair.model import Page
 
 T = TypeVar("T")
@@ -25,19 +25,19 @@ _MAX_HOSTS = 50_000
 _MAX_UNPACKED = 64 * 1024**2
 
 
-class Seen(msgspec.Struct, kw_only=True, frozen=True):
-    """What a memento led to: the page, when it was archived, and archived redirects on the way (old, new)."""
+class ReplayedPage(msgspec.Struct, kw_only=True, frozen=True):
+    """The page of a memento, and the archived redirects (old, new) that led to it."""
 
     page: Page
     moves: tuple[tuple[str, str], ...] = ()
 
 
-class Remembered:
-    """Answers and pages, no more than `max_bytes` of them, none older than `keep_s`, and the profile of hosts."""
+class ArchiveStore:
+    """Answers and pages, at most `max_bytes` and none older than `keep_s`, and the profiles of hosts."""
 
     def __init__(
         self,
-        notebook: Notebook,
+        notebook: ArchiveDatabase,
         *,
         max_bytes: int,
         clock: Callable[[], float],
@@ -49,45 +49,45 @@ class Remembered:
         self._keep_s = keep_s
         self._writes = self._written = 0
 
-    def answers(self, url: str, *, stale: bool = False) -> tuple[Answer, ...]:
-        """What archives said of a URL; with `stale` also what should by now be asked again."""
+    def answers(self, url: str, *, stale: bool = False) -> tuple[ArchiveAnswer, ...]:
+        """The stored answers for a URL; with `stale` also expired ones."""
         rows = self._notebook.read(
             "SELECT archive, outcome, said_at, body FROM answers WHERE url = ? AND (? OR expires_at > ?)",
             *(url, stale, self._clock()),
         )
         return tuple(
-            Answer(
+            ArchiveAnswer(
                 archive=archive,
-                outcome=Outcome(outcome),
+                outcome=ArchiveOutcome(outcome),
                 said_at=datetime.fromtimestamp(said_at, UTC),
                 mementos=mementos,
             )
             for archive, outcome, said_at, body in rows
-            if (mementos := _unpacked(body, tuple[Memento, ...])) is not None
+            if (mementos := _unpack(body, tuple[Memento, ...])) is not None
         )
 
-    def keep_answer(self, url: str, host: str, answer: Answer, *, for_s: float) -> None:
-        """Remember an answer, and in the profile of the host whether the archive knew anything."""
+    def keep_answer(self, url: str, host: str, answer: ArchiveAnswer, *, for_s: float) -> None:
+        """Store an answer, and count in the host's profile whether the archive had anything."""
         now = self._clock()
         row = (url, answer.archive, answer.outcome.value, answer.said_at.timestamp(), now + for_s)
-        body = _packed(answer.mementos)
+        body = _pack(answer.mementos)
         with self._notebook.write() as connection:
             connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)", (*row, body))
             connection.execute(
                 "INSERT INTO hosts VALUES (?, ?, 1, ?, ?) ON CONFLICT DO UPDATE SET asked = asked + 1,"
                 " answered = answered + excluded.answered, at = excluded.at",
-                (host, answer.archive, answer.outcome is Outcome.ANSWERED, now),
+                (host, answer.archive, answer.outcome is ArchiveOutcome.ANSWERED, now),
             )
         self._prune(len(body))
 
-    def page(self, memento_url: str) -> Seen | None:
-        """What a memento led to when it was looked into."""
+    def page(self, memento_url: str) -> ReplayedPage | None:
+        """The stored page of a memento; None when there is none."""
         rows = self._notebook.read("SELECT body FROM pages WHERE memento = ?", memento_url)
-        return _unpacked(rows[0][0], Seen) if rows else None
+        return _unpack(rows[0][0], ReplayedPage) if rows else None
 
-    def keep_page(self, memento_url: str, seen: Seen) -> None:
-        """Remember what a memento led to; what was archived never changes."""
-        body = _packed(seen)
+    def keep_page(self, memento_url: str, seen: ReplayedPage) -> None:
+        """Store the page of a memento, without expiry: archived pages never change."""
+        body = _pack(seen)
         with self._notebook.write() as connection:
             connection.execute(
                 "INSERT OR REPLACE INTO pages VALUES (?, ?, ?)", (memento_url, self._clock(), body)
@@ -95,15 +95,17 @@ class Remembered:
         self._prune(len(body))
 
     def forget(self, url: str) -> None:
-        """Forget what archives said of a URL, and the archived pages of it."""
+        """Delete the answers for a URL, and its archived pages."""
         mementos = [memento.url for answer in self.answers(url, stale=True) for memento in answer.mementos]
         with self._notebook.write() as connection:
             connection.execute("DELETE FROM answers WHERE url = ?", (url,))
             connection.executemany("DELETE FROM pages WHERE memento = ?", [(each,) for each in mementos])
-        self._notebook.read("PRAGMA wal_checkpoint(TRUNCATE)")  # or it would linger in the write-ahead log
+        self._notebook.read(
+            "PRAGMA wal_checkpoint(TRUNCATE)"
+        )  # else the rows would stay in the write-ahead log
 
     def forget_old(self) -> None:
-        """Forget what is older than it may be."""
+        """Delete rows that are older than `keep_s`."""
         oldest = self._clock() - self._keep_s
         with self._notebook.write() as connection:
             connection.execute("DELETE FROM answers WHERE said_at < ?", (oldest,))
@@ -111,9 +113,9 @@ class Remembered:
             connection.execute("DELETE FROM hosts WHERE at < ?", (oldest,))
 
     def profile(self, host: str) -> dict[str, float]:
-        """How likely each archive knows something of a host, between 0 and 1; those never asked are left out.
+        """The probability that each archive has something of a host; archives never asked are left out.
 
-        Where little is known of the host, what the archive knew of all hosts speaks for it.
+        Where little is known of the host, the archive's share over all hosts counts.
         """
         shares: dict[str, float] = {}
         for archive, asked, answered in self._notebook.read(
@@ -127,7 +129,7 @@ class Remembered:
         return shares
 
     def _prune(self, written: int) -> None:
-        """Now and then drop what is oldest, until answers and pages take half of the room each."""
+        """From time to time, delete the oldest rows until answers and pages each take half of `max_bytes`."""
         self._writes += 1
         self._written += written
         if self._writes % _PRUNE_EVERY != 1 and self._written < self._max_bytes * _PRUNE_SHARE:
@@ -149,12 +151,12 @@ class Remembered:
             )
 
 
-def _packed(value: Any) -> bytes:
+def _pack(value: Any) -> bytes:
     return zlib.compress(msgspec.msgpack.encode(value), 1)
 
 
-def _unpacked(body: bytes, kind: type[T]) -> T | None:
-    """None when it was written by another version of linkmend, or is damaged: then it is asked for again."""
+def _unpack(body: bytes, kind: type[T]) -> T | None:
+    """Decode a stored value; None when it is damaged or from another version: then it is fetched again."""
     try:
         return msgspec.msgpack.decode(zlib.decompressobj().decompress(body, _MAX_UNPACKED), type=kind)
     except (zlib.error, msgspec.DecodeError):

@@ -1,12 +1,12 @@
-"""Lists of captures as archives send them, in any form, as one kind of value. Garbage gives None, never an error.
+"""Parses lists of captures, in any form that archives send, into one type. Garbage gives None, never an error.
 
     link-format      RFC 7089 section 5, also paged and as index of further TimeMaps
     JSON             MemGator's {"mementos": {"list": ...}}, the availability API's {"archived_snapshots": ...},
                      the CDX API's [[header], [row], ...], lists of objects
     lines            one JSON object a line (pywb), CDXJ (a key, a timestamp, an object), plain CDX
 
-Labels lie, so the form is told by how the text begins. Everything is bounded by the size of the text, which
-the caller bounds, and by `limit`; of more captures than that the latest are kept.
+Content types are often wrong, so the start of the text decides the form. The work is bounded by the size of the text,
+which the caller bounds, and by `limit`; of more captures than that the latest are kept.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,11 +18,11 @@ from typing import Any
 import msgspec
 
 from repair.memento.datetimes import any_date
-from repair.memento.links import WebLink, weblinks
+from repair.memento.weblinks import WebLink, weblinks
 
 _NO_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, ValueError)
 _MAX_PAGES = 64
-_MAX_ENTRIES = 50_000  # looked at; a second of work
+_MAX_ENTRIES = 50_000  # parsed at most; a second of work
 _LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
 # The columns of CDX files and of the CDX API when no header names them.
 _COLUMNS = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest")
@@ -30,7 +30,7 @@ _COLUMNS = ("urlkey", "timestamp", "original", "mimetype", "statuscode", "digest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """One line of a list. Either `url`, where the memento is, or `original`, from which its address can be made."""
+    """One entry of a list: `url` is the memento, or `original` the archived address, from which to make it."""
 
     at: datetime
     url: str = ""
@@ -41,18 +41,18 @@ class Capture:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """The captures of one document, the latest first, and where further ones are listed, the latest first too."""
+class CaptureList:
+    """The captures of one document, and the addresses of further parts, both latest first."""
 
     captures: tuple[Capture, ...] = ()
     pages: tuple[str, ...] = ()
 
 
-def listing(text: str, *, limit: int) -> Listing | None:
-    """What a TimeMap or an answer of an archive's index lists; None when it is none of the forms known."""
+def listing(text: str, *, limit: int) -> CaptureList | None:
+    """Parse a TimeMap or the answer of an archive's index; None when the form is unknown."""
     start = text.lstrip("\ufeff \t\r\n")
     if not start:
-        return Listing()  # the CDX API's way to say that there is nothing
+        return CaptureList()  # how the CDX API says that there is nothing
     if start[0] == "<":
         return _from_links(start, limit)
     if start[0] in "[{":
@@ -60,7 +60,7 @@ def listing(text: str, *, limit: int) -> Listing | None:
     return _from_lines(start, limit)
 
 
-def _from_links(text: str, limit: int) -> Listing | None:
+def _from_links(text: str, limit: int) -> CaptureList | None:
     captures: list[Capture] = []
     pages: list[WebLink] = []
     known = False
@@ -75,11 +75,11 @@ def _from_links(text: str, limit: int) -> Listing | None:
             pages.append(link)
     if not known:
         return None  # an HTML page begins with < as well
-    return Listing(captures=_latest(captures, limit), pages=tuple(_pages(pages, alone=not captures)))
+    return CaptureList(captures=_latest(captures, limit), pages=tuple(_pages(pages, alone=not captures)))
 
 
 def _pages(links: Iterable[WebLink], *, alone: bool) -> Iterator[str]:
-    """The other parts of a paged TimeMap, not its other forms: they name the time they are about, or stand alone."""
+    """The other parts of a paged TimeMap, but not its other formats: parts give a time range, or are all there is."""
     parts = []
     for link in links:
         since, until = (any_date(link.parameters.get(name, "")) for name in ("from", "until"))
@@ -89,20 +89,20 @@ def _pages(links: Iterable[WebLink], *, alone: bool) -> Iterator[str]:
     yield from (target for _, target in sorted(parts, key=lambda part: part[0], reverse=True))
 
 
-def _from_json(text: str, limit: int) -> Listing | None:
+def _from_json(text: str, limit: int) -> CaptureList | None:
     try:
         found = msgspec.json.decode(text)
     except _NO_JSON:
         return _from_lines(text, limit)
     if isinstance(found, list):
-        return Listing(captures=_latest(_from_rows(found), limit)) if _are_rows(found) else None
+        return CaptureList(captures=_latest(_from_rows(found), limit)) if _are_rows(found) else None
     if not isinstance(found, dict):
         return None
     for name, read in _OBJECTS.items():
         if name in found:
-            return Listing(captures=_latest(read(found[name]), limit))
+            return CaptureList(captures=_latest(read(found[name]), limit))
     capture = _from_object(found)
-    return Listing(captures=(capture,)) if capture else None
+    return CaptureList(captures=(capture,)) if capture else None
 
 
 def _from_memgator(found: Any) -> Iterator[Capture]:
@@ -147,21 +147,21 @@ def _from_rows(rows: list[Any]) -> Iterator[Capture]:
             yield capture
 
 
-def _from_lines(text: str, limit: int) -> Listing | None:
+def _from_lines(text: str, limit: int) -> CaptureList | None:
     captures, lines, read = [], 0, 0
     for line in text.splitlines()[-_MAX_ENTRIES:]:
         line = line.strip()
-        if not line or line[0] in "!@":  # what CDXJ says of itself
+        if not line or line[0] in "!@":  # CDXJ metadata
             read += bool(line)
             continue
         lines += 1
         capture = _from_line(line)
         if capture is not None:
             captures.append(capture)
-    # A list may have a broken line; a text in which the odd line looks like a capture is no list.
+    # A list may have some broken lines; a text with only some lines like captures is no list.
     if 2 * len(captures) < lines or not (captures or read):
         return None
-    return Listing(captures=_latest(captures, limit))
+    return CaptureList(captures=_latest(captures, limit))
 
 
 def _from_line(line: str) -> Capture | None:
@@ -180,7 +180,7 @@ def _from_line(line: str) -> Capture | None:
 
 
 def _from_object(found: Any) -> Capture | None:
-    """A capture out of the names that pywb, MemGator, OutbackCDX and the Internet Archive use."""
+    """A capture from the field names that pywb, MemGator, OutbackCDX and the Internet Archive use."""
     if not isinstance(found, Mapping):
         return None
     at = any_date(_text(found, "datetime", "timestamp"))
@@ -202,7 +202,7 @@ def _from_object(found: Any) -> Capture | None:
 
 
 def _text(found: Mapping[str, Any], *names: str) -> str:
-    """The first of the named values that is there, as text; "-" is how CDX writes that there is none."""
+    """The first of the named values that exists, as text; CDX writes "-" for none."""
     for name in names:
         value = found.get(name)
         if isinstance(value, str | int) and not isinstance(value, bool) and value != "-":

@@ -1,20 +1,20 @@
-"""Web links (RFC 8288) out of Link headers and application/link-format (RFC 6690), in time linear in the text.
+"""Parses web links (RFC 8288) from Link headers and application/link-format (RFC 6690) in linear time.
 
-Archives write commas and semicolons into addresses, forget commas between links and break lines anywhere, so a link
-is what stands between `<` and `>`, and its parameters are what follows until the next `<`. Every step starts where
-the last one stopped; nothing is looked at twice.
+Archives write commas and semicolons into addresses, forget commas between links and break lines anywhere. So a link
+is the text between `<` and `>`, and its parameters are the text up to the next `<`. Each step starts where the last
+one ended; no character is read twice.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from repair.urls import MAX_URL
+from repair.text.urls import MAX_URL
 
 MAX_PARAMETERS = 32
 MAX_VALUE = 1_000
 
-# Possessive, so that nothing is tried again: `; name = "value"`, or a bare value, or none.
+# Possessive, so that there is no backtracking: `; name = "value"`, or a bare value, or none.
 _PARAMETER = re.compile(
     r"[\s;,]*+([^\s=;,<>\"]++)[^\S\n]*+"
     r"(?:=[^\S\n]*+(?:\"((?:[^\"\\]|\\.)*+)(?:\"|\\?\Z)|([^\s;,<>\"]*+)))?",
@@ -26,7 +26,7 @@ _NEITHER = re.compile(r"[\s;,=>\"]++")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebLink:
-    """A link target as written, and its parameters by lower-case name; of two of a name the first counts."""
+    """A link target as written, and its parameters by lower-case name; the first of a name counts."""
 
     target: str
     parameters: dict[str, str]
@@ -38,13 +38,13 @@ class WebLink:
 
 
 def weblinks(text: str) -> Iterator[WebLink]:
-    """The links of a text in order; what is no link is passed over."""
+    """The links of a text in order; other text is skipped."""
     at = 0
     while (start := text.find("<", at)) >= 0:
         end = text.find(">", start)
         if end < 0:
             return
-        # A bracket that was never closed: the link is what follows the last one.
+        # An earlier bracket was never closed: the link starts at the last one.
         target = text[text.rfind("<", start, end) + 1 : end].strip()
         parameters, at = _parameters(text, end + 1)
         if 0 < len(target) <= MAX_URL:
@@ -52,7 +52,7 @@ def weblinks(text: str) -> Iterator[WebLink]:
 
 
 def _parameters(text: str, at: int) -> tuple[dict[str, str], int]:
-    """The parameters that stand at a place, and where they end: at the next link or the end of the text."""
+    """The parameters that start at a position, and where they end: at the next link or the end of the text."""
     found: dict[str, str] = {}
     while at < len(text):
         parameter = _PARAMETER.match(text, at)

@@ -1,7 +1,7 @@
 """A collection folder: `pages.jsonl.gz` and `links.jsonl.gz`, as DESIGN.md describes them.
 
-Links may come in any order and be many times larger than memory, so they wait in a temporary database until
-the page that has them is read.
+Links come in any order and may be many times larger than memory, so a temporary database stores them until their
+page is read.
 """
 
 import gzip
@@ -17,11 +17,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from repair import urls, words
-from repair.formats.problems import Problems
 from repair.model import Document, Link, Page
+from repair.parse.problems import ImportProblems
+from repair.text import urls, words
 
-_MAX_LINE_BYTES = 8 * 1024**2  # what JSON makes of a line may take twenty times its bytes
+_MAX_LINE_BYTES = 8 * 1024**2  # parsed JSON may take twenty times the bytes of its line
 _LANGUAGE_CHARACTERS = 2_000
 
 
@@ -30,7 +30,7 @@ def is_collection_folder(path: Path) -> bool:
     return _file(path, "pages") is not None
 
 
-def collection_folder(path: Path, problems: Problems) -> Iterator[Page | Document]:
+def collection_folder(path: Path, problems: ImportProblems) -> Iterator[Page | Document]:
     """The pages of a collection folder: documents with their links, or pages where the HTML is given."""
     pages = _file(path, "pages")
     if pages is None:
@@ -48,7 +48,7 @@ def collection_folder(path: Path, problems: Problems) -> Iterator[Page | Documen
                 yield item
 
 
-def _gather_links(path: Path, waiting: sqlite3.Connection, problems: Problems) -> None:
+def _gather_links(path: Path, waiting: sqlite3.Connection, problems: ImportProblems) -> None:
     waiting.execute("PRAGMA journal_mode = OFF")
     waiting.execute(
         "CREATE TABLE links (source TEXT, target TEXT, anchor TEXT, before TEXT, after TEXT, nav INT)"
@@ -61,11 +61,11 @@ def _gather_links(path: Path, waiting: sqlite3.Connection, problems: Problems) -
     waiting.execute("CREATE INDEX by_source ON links (source)")
 
 
-def _link_rows(links: Path, problems: Problems) -> Iterator[tuple[str, str, str, str, str, bool]]:
+def _link_rows(links: Path, problems: ImportProblems) -> Iterator[tuple[str, str, str, str, str, bool]]:
     for number, record in _records(links, problems):
         source, target = _normal(record.get("source_url")), _normal(record.get("target_url"))
         if source is None or target is None:
-            problems.tell(
+            problems.add(
                 links.name, f"line {number}", "expected source_url and target_url to be http(s) URLs"
             )
             continue
@@ -87,58 +87,58 @@ def _with_links(document: Document, waiting: sqlite3.Connection) -> Document:
     return replace(document, links=links)
 
 
-def _item(record: dict[str, Any], file: str, number: int, problems: Problems) -> Page | Document | None:
+def _item(record: dict[str, Any], file: str, number: int, problems: ImportProblems) -> Page | Document | None:
     url, html = _normal(record.get("url")), record.get("html")
     title, text = record.get("title"), record.get("text")
     if url is None:
         found = str(record.get("url"))[:80]
-        problems.tell(file, f"line {number}", f"expected url to be an http(s) URL, got {found!r}")
+        problems.add(file, f"line {number}", f"expected url to be an http(s) URL, got {found!r}")
         return None
     if isinstance(html, str):
         headers = (("Content-Type", "text/html; charset=utf-8"),)
         body = html.encode("utf-8", "replace")
         return Page(url=url, status=200, headers=headers, body=body, fetched_at=_fetched_at(record))
     if not (isinstance(title, str) and isinstance(text, str)):
-        problems.tell(file, f"line {number}", "expected title and text to be strings")
+        problems.add(file, f"line {number}", "expected title and text to be strings")
         return None
     title, text = _text(title), _text(text)
     language = words.language_of(f"{title}\n{text[:_LANGUAGE_CHARACTERS]}")
     return Document(url=url, title=title, text=text, language=language)
 
 
-def _records(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a file with their line numbers; what is none is told and passed over."""
+def _records(path: Path, problems: ImportProblems) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The JSON objects of a file with their line numbers; other lines are reported and skipped."""
     for number, line in _lines(path, problems):
         if not line.strip():
             continue
         try:
             record = json.loads(line)
         except (ValueError, RecursionError) as error:  # also bytes that are not UTF-8, and numbers too long
-            problems.tell(
+            problems.add(
                 path.name,
                 f"line {number}",
                 f"expected a JSON object, got {type(error).__name__}: {error}"[:200],
             )
             continue
         if not isinstance(record, dict):
-            problems.tell(path.name, f"line {number}", f"expected a JSON object, got {type(record).__name__}")
+            problems.add(path.name, f"line {number}", f"expected a JSON object, got {type(record).__name__}")
             continue
         yield number, record
 
 
-def _lines(path: Path, problems: Problems) -> Iterator[tuple[int, bytes]]:
+def _lines(path: Path, problems: ImportProblems) -> Iterator[tuple[int, bytes]]:
     number = 0
     try:
-        with _opened(path) as stream:
+        with _open_file(path) as stream:
             while line := stream.readline(_MAX_LINE_BYTES + 1):
                 number += 1
                 if len(line) > _MAX_LINE_BYTES:
-                    problems.tell(path.name, f"line {number}", f"expected at most {_MAX_LINE_BYTES} bytes")
+                    problems.add(path.name, f"line {number}", f"expected at most {_MAX_LINE_BYTES} bytes")
                     _skip_line(stream)
                     continue
                 yield number, line
     except (OSError, EOFError, zlib.error) as error:
-        problems.tell(path.name, f"line {number + 1}", f"cannot be read on: {error}")
+        problems.add(path.name, f"line {number + 1}", f"unreadable; stopped here: {error}")
 
 
 def _skip_line(stream: BinaryIO) -> None:
@@ -146,7 +146,7 @@ def _skip_line(stream: BinaryIO) -> None:
         pass
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_file(path: Path) -> BinaryIO:
     return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
 
 
@@ -170,7 +170,7 @@ def _normal_url(url: str) -> str | None:
 
 
 def _text(value: object) -> str:
-    """A string that any store takes, out of what JSON may hold."""
+    """A string that any store accepts, from any JSON value."""
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else ""
 
 

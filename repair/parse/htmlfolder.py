@@ -1,6 +1,6 @@
-"""A folder of HTML files, as wget leaves it or as someone's web space looks on disk.
+"""A folder of HTML files, as wget or a web server's document root has it.
 
-Which URL a file had is told by `base_url`, or by folders that bear the names of hosts (`host.name/path`, also below
+The URL of a file comes from `base_url`, or from folders named after hosts (`host.name/path`, also below
 `http` or `https`). An `index.html` is yielded under its own name and under that of its folder. Symbolic links
 are never followed: they may lead anywhere.
 """
@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote, urljoin
 
-from repair.decode import MAX_IMPORTED_BYTES
 from repair.errors import ImportFailed
-from repair.formats.problems import Problems
 from repair.model import Page
+from repair.parse.decode import MAX_IMPORTED_BYTES
+from repair.parse.problems import ImportProblems
 
 _MAX_FILE_BYTES = MAX_IMPORTED_BYTES
 _INDEX_NAMES = frozenset({"index.html", "index.htm", "index.xhtml"})
@@ -29,8 +29,8 @@ _LOOKS_LIKE_HTML = re.compile(
 )
 
 
-def html_folder(path: Path, base_url: str | None, problems: Problems) -> Iterator[Page]:
-    """The files of a folder as pages, in a stable order; raises ImportFailed when their URLs cannot be told."""
+def html_folder(path: Path, base_url: str | None, problems: ImportProblems) -> Iterator[Page]:
+    """The files of a folder as pages, in a stable order; raises ImportFailed when their URLs are unknown."""
     bases = {Path(): base_url} if base_url else _host_folders(path)
     if not bases:
         raise ImportFailed(
@@ -43,7 +43,7 @@ def html_folder(path: Path, base_url: str | None, problems: Problems) -> Iterato
 
 
 def is_host(name: str) -> bool:
-    """Whether a folder bears the name of a host, with a port perhaps; `notes.txt` does too, files are not asked."""
+    """Whether a folder's name is a host, perhaps with a port; `notes.txt` passes too, so this is for folders only."""
     return len(name) <= 260 and _HOST.fullmatch(name) is not None
 
 
@@ -69,15 +69,15 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield file
 
 
-def _pages(file: Path, relative: str, base: str, problems: Problems) -> Iterator[Page]:
+def _pages(file: Path, relative: str, base: str, problems: ImportProblems) -> Iterator[Page]:
     try:
         status = file.stat()
         if status.st_size > _MAX_FILE_BYTES:
-            problems.tell(str(file), "", f"expected at most {_MAX_FILE_BYTES} bytes, got {status.st_size}")
+            problems.add(str(file), "", f"expected at most {_MAX_FILE_BYTES} bytes, got {status.st_size}")
             return
         body = file.read_bytes()
     except OSError as error:
-        problems.tell(str(file), "", f"cannot be read: {error.strerror}")
+        problems.add(str(file), "", f"cannot read the file: {error.strerror}")
         return
     fetched_at = datetime.fromtimestamp(status.st_mtime, UTC)
     headers = (("Content-Type", _content_type(file.name, body)), ("Content-Length", str(len(body))))
@@ -87,8 +87,8 @@ def _pages(file: Path, relative: str, base: str, problems: Problems) -> Iterator
 
 
 def _addresses(relative: str) -> Iterator[str]:
-    """The relative URLs of a file; a `?` in its name is wget's way to keep a query."""
-    # Names that are not UTF-8 come as surrogates; their bytes are what the URL had.
+    """The relative URLs of a file; wget writes the query into the name, behind a `?`."""
+    # Names that are not UTF-8 come as surrogates; their bytes are those of the URL.
     path, mark, query = relative.partition("?")
     address = quote(path, safe=_SAFE, errors="surrogateescape")
     tail = f"?{quote(query, safe=_SAFE + '?', errors='surrogateescape')}" if mark else ""

@@ -1,9 +1,9 @@
-"""A Page's title, text and links out of its bytes: a Document, whatever the bytes are.
+"""Parse a Page's title, text and links into a Document, whatever its bytes are.
 
-Markup is hostile input. The parser (lexbor) builds the tree that browsers build, and three constructs cost it the
-square of their number: deep nesting, many attributes on one tag, and unclosed formatting elements, which are opened
-again in every paragraph (16 KB of them became 335 MB). So a page is read up to `MAX_TAGS` tags and
-`MAX_ATTRIBUTES` attributes on one tag, and formatting elements, which say nothing here, are renamed before parsing.
+Markup is hostile input. The parser (lexbor) builds the tree that browsers build, and three constructs take it
+quadratic time: deep nesting, many attributes on one tag, and unclosed formatting elements, which are reopened
+in every paragraph (16 KB of them became 335 MB). So a page is read up to `MAX_TAGS` tags and `MAX_ATTRIBUTES`
+attributes on one tag, and formatting elements, which mean nothing here, are renamed before parsing.
 """
 
 import re
@@ -11,11 +11,11 @@ from collections.abc import Iterator
 
 from selectolax.lexbor import LexborHTMLParser
 
-from repair.decode import body_text
 from repair.model import Document, Link, Page
-from repair.urls import normal, resolve, site
-from repair.walk import MAX_TEXT, Block, FoundLink, Walk
-from repair.words import language_of, segments
+from repair.parse.decode import body_text
+from repair.parse.traversal import MAX_TEXT, FoundLink, HtmlTraversal, TextBlock
+from repair.text.urls import normal, resolve, site
+from repair.text.words import language_of, segments
 
 MAX_TAGS = 20_000
 MAX_ATTRIBUTES = 400
@@ -25,9 +25,9 @@ MAX_DESCRIPTION = 500
 MAX_CONTEXT = 300
 CONTEXT_TERMS = 20
 OUR_NAMES = frozenset(("robots", "*", "linkmend"))
-"""Whom a robots directive must address to bind us."""
+"""The robot names that a directive must address to apply to us."""
 
-# The first letter is looked at by itself: most tags are told from these by it, in a fifth of the time.
+# The first letter is tested by itself: it excludes most tags, in a fifth of the time.
 _FORMATTING = re.compile(
     r"(?i)<(/?)(?=[bcefinstu])(?:b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s/>])"
 )
@@ -37,9 +37,9 @@ _ATTRIBUTE = (
     r"[ \t\n\r\f/]*+[^ \t\n\r\f/>][^ \t\n\r\f/>=]*+"
     r"(?:[ \t\n\r\f]*+=[ \t\n\r\f]*+(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z)|[^ \t\n\r\f>\"'][^ \t\n\r\f>]*+)?)?"
 )
-_ONE_MORE_ATTRIBUTE = re.compile(_ATTRIBUTE)
+_SKIP_ATTRIBUTE = re.compile(_ATTRIBUTE)
 _TAG_AND_ATTRIBUTES = re.compile(rf"<[A-Za-z][^ \t\n\r\f/>]*+(?:{_ATTRIBUTE}){{0,{MAX_ATTRIBUTES}}}+")
-_TRUSTED_SIZE = 64_000  # too small for the attributes of one tag to take more than a blink
+_TRUSTED_SIZE = 64_000  # too small for the attributes of one tag to take noticeable time
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
 _HTML_START = re.compile(
     r"(?i)\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body|title)\b", re.DOTALL
@@ -49,7 +49,7 @@ _VALUED_DIRECTIVES = ("unavailable_after", "max-snippet", "max-image-preview", "
 
 
 def document(page: Page, *, max_bytes: int, max_links: int) -> Document | None:
-    """What the page says; None when it is not HTML or plain text, too large, or unreadable. Never raises."""
+    """The content of a page; None when it is not HTML or plain text, too large, or unreadable. Never raises."""
     kind = _media_type(page)
     if kind not in ("text/html", "application/xhtml+xml", "text/plain", ""):
         return None
@@ -66,17 +66,19 @@ def document(page: Page, *, max_bytes: int, max_links: int) -> Document | None:
 def robots(page: Page, metas: list[tuple[str, str]]) -> tuple[bool, bool]:
     """Whether the page asks us not to index it, and not to follow its links: meta elements and X-Robots-Tag.
 
-    Directives that name another robot do not bind us.
+    Directives for another robot do not apply to us.
     """
-    said = {directive for name, content in metas if name in OUR_NAMES for directive in _directives(content)}
+    directives = {
+        directive for name, content in metas if name in OUR_NAMES for directive in _directives(content)
+    }
     for name, line in page.headers:
         if name.lower() == "x-robots-tag":
-            said.update(_directives(line))
-    return bool(said & {"noindex", "none"}), bool(said & {"nofollow", "none"})
+            directives.update(_directives(line))
+    return bool(directives & {"noindex", "none"}), bool(directives & {"nofollow", "none"})
 
 
 def _directives(line: str) -> Iterator[str]:
-    """Directives of one line that are for us; `bot: x, y` addresses what follows it to that bot."""
+    """The directives of one line that apply to us; `bot: x, y` addresses what follows to that bot."""
     for_us = True
     for part in line[:2000].lower().split(","):
         name, colon, rest = part.partition(":")
@@ -105,7 +107,7 @@ def _plain(page: Page, url: str, text: str) -> Document:
 
 
 def _html(page: Page, url: str, html: str, max_links: int) -> Document:
-    walk = Walk(max_links)
+    walk = HtmlTraversal(max_links)
     root = tree(html).root
     if root is not None:
         walk.through(root)
@@ -130,11 +132,14 @@ def _html(page: Page, url: str, html: str, max_links: int) -> Document:
 
 def tree(html: str) -> LexborHTMLParser:
     """The page parsed as far as it is safe; formatting elements are renamed to `x`."""
-    return LexborHTMLParser(_FORMATTING.sub(r"<\1x", _bounded(html)).encode("utf-8", "replace"))
+    html = _cut_to_limits(
+        html.replace("\0", "")
+    )  # the parser drops or replaces these one by one, ten times as slowly
+    return LexborHTMLParser(_FORMATTING.sub(r"<\1x", html).encode("utf-8", "replace"))
 
 
-def _bounded(html: str) -> str:
-    """The page up to where it is too much for the parser; nearly always all of it."""
+def _cut_to_limits(html: str) -> str:
+    """The page up to where it becomes too much for the parser; nearly always all of it."""
     if html.count("<") > MAX_TAGS:
         at = -1
         for _ in range(MAX_TAGS):
@@ -142,18 +147,19 @@ def _bounded(html: str) -> str:
         html = html[:at]
     if len(html) <= _TRUSTED_SIZE:
         return html
-    # From every place that may start a tag, so that no quote or comment can hide one; the budget keeps it linear.
+    # Count from every place that may start a tag, so that no quote or comment can hide one; the budget keeps it
+    # linear.
     budget = 4 * len(html) + 1_000_000
     for start in _TAG_START.finditer(html):
         tag = _TAG_AND_ATTRIBUTES.match(html, start.start())
         end = tag.end() if tag else start.end()
         budget -= end - start.start()
-        if budget < 0 or _ONE_MORE_ATTRIBUTE.match(html, end):
+        if budget < 0 or _SKIP_ATTRIBUTE.match(html, end):
             return html[: start.start()]
     return html
 
 
-def _main_text(blocks: list[Block]) -> str:
+def _main_text(blocks: list[TextBlock]) -> str:
     """The text of the main element if it holds enough, else all but boilerplate if that does, else everything."""
     everything = "\n".join(block.text for block in blocks)
     content = "\n".join(block.text for block in blocks if not block.boilerplate)
@@ -167,7 +173,7 @@ def _main_text(blocks: list[Block]) -> str:
     return _CONTROLS.sub("", chosen)[:MAX_TEXT]
 
 
-def _links(url: str, walk: Walk) -> tuple[Link, ...]:
+def _links(url: str, walk: HtmlTraversal) -> tuple[Link, ...]:
     """Links that lead to another page, each with the words around it; the same link twice counts once."""
     base = (resolve(url, walk.base_href) if walk.base_href else None) or url
     found: dict[tuple[str, str, bool], Link] = {}
@@ -184,10 +190,10 @@ def _links(url: str, walk: Walk) -> tuple[Link, ...]:
 
 
 def _context(link: FoundLink, words: list[str]) -> tuple[str, str]:
-    """Up to twenty words before and after, of running text only: a menu entry's neighbours say nothing of it."""
+    """Up to twenty words before and after, of running text only: the neighbours of a menu entry say nothing of it."""
     if link.nav:
         return "", ""
-    # Twice as many, since some "words" are but punctuation, and bounded, since some scripts have no spaces.
+    # Twice as many, since some "words" are only punctuation, and bounded, since some scripts have no spaces.
     before = " ".join(words[max(0, link.first - 2 * CONTEXT_TERMS) : link.first])[-2 * MAX_CONTEXT :]
     after = " ".join(words[link.last : link.last + 2 * CONTEXT_TERMS])[: 2 * MAX_CONTEXT]
     return (
@@ -196,8 +202,8 @@ def _context(link: FoundLink, words: list[str]) -> tuple[str, str]:
     )
 
 
-def _canonical(url: str, walk: Walk) -> str | None:
-    """The address the page gives as its own; not one on another site, or any page could take over any other."""
+def _canonical(url: str, walk: HtmlTraversal) -> str | None:
+    """The page's canonical URL; not one on another site, or any page could take over any other."""
     for rel, href in walk.link_rels:
         if "canonical" in rel.split():
             found = resolve(url, href) if href else None

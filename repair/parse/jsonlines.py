@@ -1,4 +1,4 @@
-"""Lists of a collection folder that have to be right: a wrong line is told by file and number, not passed over."""
+"""Lists of a collection folder that must be correct: a wrong line is an error with file and number, not skipped."""
 
 import gzip
 import json
@@ -30,7 +30,7 @@ def records(
                 if line.strip():
                     yield _record(line, needs, f"{path}: line {number}")
     except (OSError, EOFError, zlib.error) as error:
-        raise EvaluationFailed(f"{path}: line {number + 1}: cannot be read on: {error}") from error
+        raise EvaluationFailed(f"{path}: line {number + 1}: unreadable; stopped here: {error}") from error
 
 
 def _record(line: bytes, needs: Sequence[str], where: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Importing: pages out of files and folders, whatever their format, one at a time.
+"""Importing: pages from files and folders, whatever their format, one at a time.
 
-What cannot be used is passed over and told in `problems`, by file and line or record; only when nothing at all
-can be used is ImportFailed raised. Sizes are bounded, and nothing is ever unpacked to a path that a file names.
+What cannot be used is skipped and reported in `problems`, by file and line or record; ImportFailed is raised only
+when nothing at all can be used. Sizes are bounded, and nothing is ever unpacked to a path that a file names.
 """
 
 from collections.abc import Iterator
@@ -9,18 +9,18 @@ from pathlib import Path
 from typing import Self
 
 from repair.errors import ImportFailed
-from repair.formats.folder import collection_folder, is_collection_folder
-from repair.formats.html import html_folder
-from repair.formats.problems import Problems
-from repair.formats.warc import SUFFIXES, wacz, warc
-from repair.formats.zim import zim
 from repair.model import Document, Page
+from repair.parse.collectionfolder import collection_folder, is_collection_folder
+from repair.parse.htmlfolder import html_folder
+from repair.parse.problems import ImportProblems
+from repair.parse.warc import SUFFIXES, wacz, warc
+from repair.parse.zim import zim
 
 
-class Load(Iterator[Page | Document]):
+class ImportFormat(Iterator[Page | Document]):
     """The pages of an import, each once; `problems` grows while they are read."""
 
-    def __init__(self, items: Iterator[Page | Document], problems: Problems) -> None:
+    def __init__(self, items: Iterator[Page | Document], problems: ImportProblems) -> None:
         self._items = items
         self._problems = problems
         self._found = False
@@ -32,36 +32,38 @@ class Load(Iterator[Page | Document]):
         try:
             item = next(self._items)
         except StopIteration:
-            if not self._found and self._problems.told:
-                raise ImportFailed(self._problems.told[0]) from None
+            if not self._found and self._problems.lines:
+                raise ImportFailed(self._problems.lines[0]) from None
             raise
         except OSError as error:
-            raise ImportFailed(f"{error.filename or 'import'}: cannot be read: {error.strerror}") from error
+            raise ImportFailed(
+                f"{error.filename or 'import'}: cannot read the file: {error.strerror}"
+            ) from error
         self._found = True
         return item
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What was passed over so far, one line each; the first thousand."""
-        return tuple(self._problems.told)
+        """What was skipped so far, one line each; the first thousand."""
+        return tuple(self._problems.lines)
 
     @property
     def problem_count(self) -> int:
-        """How much was passed over so far."""
+        """How much was skipped so far."""
         return self._problems.count
 
 
-def load(path: Path, *, base_url: str | None = None) -> Load:
-    """The pages of a file or folder; a Page where there are bytes to be read, a Document where there is only text.
+def load(path: Path, *, base_url: str | None = None) -> ImportFormat:
+    """The pages of a file or folder; a Page where there are bytes to parse, a Document where there is only text.
 
-    `base_url` says where the files of a folder belong when their names do not. Raises ImportFailed, at once or
+    `base_url` is the base of a folder's files when their names do not give it. Raises ImportFailed, at once or
     from the iterator, when the path is not what its name claims.
     """
-    problems = Problems()
-    return Load(_items(path, base_url, problems), problems)
+    problems = ImportProblems()
+    return ImportFormat(_items(path, base_url, problems), problems)
 
 
-def _items(path: Path, base_url: str | None, problems: Problems) -> Iterator[Page | Document]:
+def _items(path: Path, base_url: str | None, problems: ImportProblems) -> Iterator[Page | Document]:
     name = path.name.lower()
     if path.is_dir():
         return (

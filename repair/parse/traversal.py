@@ -1,8 +1,9 @@
-"""One pass over an HTML tree that notes what stands where; `repair.markup` makes a Document of the notes.
+"""One pass over an HTML tree that records text, links and metadata; `repair.parse.htmlpage` turns them into a
+Document.
 
-Boilerplate (menus, site headers, footers, sidebars) is told by element, role and the usual class names, and its text
-is kept apart, so that neither the running text nor the words around a link cross into it. Every character and every
-node is looked at a fixed number of times, and lists are bounded by the limits below.
+Boilerplate (menus, site headers, footers, sidebars) is recognised by element, role and the usual class names, and
+its text is kept apart, so that neither the running text nor the words around a link cross into it. Every character
+and every node is visited a fixed number of times, and lists are bounded by the limits below.
 """
 
 import re
@@ -13,29 +14,29 @@ from typing import NamedTuple
 from selectolax.lexbor import LexborNode
 
 MAX_TEXT = 200_000
-"""Characters of text kept of a page; the walk ends there."""
+"""Characters of text kept of a page; the traversal ends there."""
 MAX_HEADINGS = 64
 MAX_METAS = 256
 
 
-def _names(listed: str) -> frozenset[str]:
+def _name_set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-_SKIPPED = _names(
+_SKIPPED = _name_set(
     "script style noscript template svg iframe object embed canvas audio video select option textarea datalist label "
     "legend input applet frame"
 )
-_TEXT = "-text"  # lexbor's names of what is no element begin with a dash
-_HEADINGS = _names("h1 h2 h3 h4 h5 h6")
-_BLOCKS = _HEADINGS | _names(
+_TEXT = "-text"  # lexbor's names of nodes that are no elements begin with a dash
+_HEADINGS = _name_set("h1 h2 h3 h4 h5 h6")
+_BLOCKS = _HEADINGS | _name_set(
     "address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure "
     "footer form header hgroup hr li main menu nav ol p pre search section summary table tbody td tfoot th thead tr "
     "ul"
 )
-_CONTAINERS = _names("div section ul ol dl table td form p span header main article")
-_BOILERPLATE = _names("nav footer aside menu dialog search")
-_BOILERPLATE_ROLES = _names(
+_CONTAINERS = _name_set("div section ul ol dl table td form p span header main article")
+_BOILERPLATE = _name_set("nav footer aside menu dialog search")
+_BOILERPLATE_ROLES = _name_set(
     "navigation banner contentinfo complementary search menu menubar toolbar dialog alertdialog tablist"
 )
 _BOILERPLATE_NAME = re.compile(
@@ -45,12 +46,12 @@ _BOILERPLATE_NAME = re.compile(
     r"|(?:site|global|top|main)[-_]?header|header"
 )
 
-# What has to be undone when an element is left.
+# What to undo when an element is left.
 _PLAIN, _BLOCK, _BOILER, _MAIN, _LINK, _HEADING = 0, 1, 2, 4, 8, 16
 
 
-class Block(NamedTuple):
-    """Text between two block boundaries, white space collapsed. A page has hundreds: a tuple is made in no time."""
+class TextBlock(NamedTuple):
+    """Text between two block boundaries, white space collapsed. A tuple: a page has hundreds, and tuples are fast."""
 
     text: str
     boilerplate: bool
@@ -59,7 +60,7 @@ class Block(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class FoundLink:
-    """A link as met: `first` and `last` tell where among the words of the running text its own words stand."""
+    """A link in the tree: `first` and `last` are the positions of its words in the running text."""
 
     href: str
     fallback: str
@@ -70,8 +71,8 @@ class FoundLink:
     length: int = 0
 
 
-class Walk:
-    """What was met on the way through one tree. Read after `through`."""
+class HtmlTraversal:
+    """What was found in one tree. Read after `through`."""
 
     def __init__(self, max_links: int) -> None:
         self.language = ""
@@ -79,7 +80,7 @@ class Walk:
         self.base_href = ""
         self.metas: list[tuple[str, str]] = []
         self.link_rels: list[tuple[str, str]] = []
-        self.blocks: list[Block] = []
+        self.blocks: list[TextBlock] = []
         self.headings: list[tuple[str, str]] = []
         self.links: list[FoundLink] = []
         self.words: list[str] = []
@@ -95,9 +96,9 @@ class Walk:
         self._has_ended = False
 
     def through(self, root: LexborNode, *, words: int = MAX_TEXT) -> None:
-        """Walk the tree in document order, without recursion: hostile trees are deep.
+        """Traverse the tree in document order, without recursion: hostile trees are deep.
 
-        It stops at so many words of running text, within a block as may be; the next call goes on from there.
+        It stops at `words` words of running text, perhaps within a block; the next call continues from there.
         """
         if self._has_ended:
             return
@@ -129,7 +130,7 @@ class Walk:
         self._has_ended = True
 
     def _enter(self, node: LexborNode) -> int | None:
-        """Note a node; what to undo when it is left, or None when there is nothing to see inside."""
+        """Record a node; returns what to undo when it is left, or None when its content is skipped."""
         tag = node.tag
         if tag == _TEXT:
             self._note_text(node.text_content or "")
@@ -167,7 +168,7 @@ class Walk:
         return undo
 
     def _is_boilerplate(self, tag: str, role: str, attributes: dict[str, str | None]) -> bool:
-        if tag == "header":  # of the site; the header of an article holds its title
+        if tag == "header":  # of the site; the header of an article has its title
             return not self._main and role in ("", "banner")
         if tag in _BOILERPLATE or role in _BOILERPLATE_ROLES:
             return True
@@ -214,7 +215,7 @@ class Walk:
         text = " ".join("".join(self._pieces).split())
         self._pieces = []
         if text:
-            self.blocks.append(Block(text, self._boilerplate > 0, self._main > 0))
+            self.blocks.append(TextBlock(text, self._boilerplate > 0, self._main > 0))
 
     def _see_html(self, node: LexborNode) -> int | None:
         self.language = node.attributes.get("lang") or node.attributes.get("xml:lang") or ""
@@ -263,16 +264,16 @@ class Walk:
 
 
 _SPECIAL = {
-    "html": Walk._see_html,
-    "title": Walk._see_title,
-    "base": Walk._see_base,
-    "meta": Walk._see_meta,
-    "link": Walk._see_link_element,
-    "a": Walk._see_anchor,
-    "area": Walk._see_anchor,
-    "img": Walk._see_image,
-    "br": Walk._see_break,
-    "wbr": Walk._see_break,
+    "html": HtmlTraversal._see_html,
+    "title": HtmlTraversal._see_title,
+    "base": HtmlTraversal._see_base,
+    "meta": HtmlTraversal._see_meta,
+    "link": HtmlTraversal._see_link_element,
+    "a": HtmlTraversal._see_anchor,
+    "area": HtmlTraversal._see_anchor,
+    "img": HtmlTraversal._see_image,
+    "br": HtmlTraversal._see_break,
+    "wbr": HtmlTraversal._see_break,
 }
 
 
@@ -284,6 +285,6 @@ def _hidden(attributes: dict[str, str | None]) -> bool:
 
 @lru_cache(maxsize=4096)
 def _named_boilerplate(names: str, in_main: bool) -> bool:
-    """Whether one of the class names or the id is one that menus, footers and the like go by."""
+    """Whether a class name or the id is one that menus, footers and the like have."""
     found = [name for name in names.lower().split() if _BOILERPLATE_NAME.fullmatch(name)]
     return any(not (in_main and name.endswith("header")) for name in found)

@@ -1,7 +1,7 @@
-"""WARC and ARC files, and WACZ, which is a zip of them: every http response as a page.
+"""WARC and ARC files, and WACZ, which is a zip of them: every HTTP response as a page.
 
-All content types are yielded: who imports may want the pictures too. Bodies are as sent, without chunking; a
-*revisit* (the same bytes fetched again) gets the bytes of the record it repeats, when the file has that.
+All content types are yielded: an importer may want pictures too. Bodies are as sent, without chunking; a *revisit*
+(the same bytes fetched again) gets the bytes of the record it repeats, when the file has that.
 """
 
 import zipfile
@@ -16,41 +16,41 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.bufferedreaders import ChunkedDataReader
 from warcio.exceptions import ArchiveLoadFailed
 
-from repair import urls
-from repair.decode import MAX_IMPORTED_BYTES
 from repair.errors import ImportFailed
-from repair.formats.problems import Problems
 from repair.model import Page
+from repair.parse.decode import MAX_IMPORTED_BYTES
+from repair.parse.problems import ImportProblems
+from repair.text import urls
 
 SUFFIXES = (".warc", ".warc.gz", ".arc", ".arc.gz")
 
 _MAX_BODY_BYTES = MAX_IMPORTED_BYTES
-_MAX_HEAD_BYTES = 256 * 1024  # the lines before a body: of a record, and of the response in it
-_MAX_REMEMBERED = 1_000_000  # responses that a revisit may refer to
+_MAX_HEAD_BYTES = 256 * 1024  # the header lines of a record, and of the response in it
+_MAX_OFFSETS = 1_000_000  # responses that a revisit may refer to
 _MAX_RATIO = 1_000  # deflate cannot do much better on honest data, and a WARC is compressed already
 _HOP_BY_HOP = frozenset({"transfer-encoding", "connection", "keep-alive", "content-length", "trailer"})
 _MAGIC = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
-# What warcio and the readers under it raise on broken input.
+# The exceptions of warcio and the libraries under it on broken input.
 _BROKEN = (ArchiveLoadFailed, OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile)
 
 
 @dataclass(slots=True)
 class _File:
-    """One WARC being read, and where in it each response body was, by its digest."""
+    """One open WARC, and the offset of each response body by its digest."""
 
     name: str
     stream: IO[bytes]
-    problems: Problems
+    problems: ImportProblems
     offsets: dict[str, int] = field(default_factory=dict)
 
 
-def warc(path: Path, problems: Problems) -> Iterator[Page]:
+def warc(path: Path, problems: ImportProblems) -> Iterator[Page]:
     """The responses of a WARC or ARC file."""
     with path.open("rb") as stream:
         yield from _pages(_File(path.name, stream, problems))
 
 
-def wacz(path: Path, problems: Problems) -> Iterator[Page]:
+def wacz(path: Path, problems: ImportProblems) -> Iterator[Page]:
     """The responses of all WARC files in a WACZ; raises ImportFailed when it is no zip file."""
     try:
         archive = zipfile.ZipFile(path)
@@ -63,20 +63,20 @@ def wacz(path: Path, problems: Problems) -> Iterator[Page]:
         for info in members:
             name = f"{path.name}: {info.filename}"
             if info.file_size > _MAX_RATIO * max(info.compress_size, 1):
-                problems.tell(name, "", f"expected less than {_MAX_RATIO} times its compressed size")
+                problems.add(name, "", f"expected less than {_MAX_RATIO} times its compressed size")
                 continue
             try:
                 with archive.open(info) as stream:
                     yield from _pages(_File(name, stream, problems))
             except (*_BROKEN, NotImplementedError, RuntimeError) as error:  # the last two: coding, encryption
-                problems.tell(name, "", f"cannot be read: {error}")
+                problems.add(name, "", f"unreadable: {error}")
 
 
 def _pages(file: _File) -> Iterator[Page]:
     number = found = 0
     try:
-        # ARC records are turned into WARC ones by warcio; `number` counts all records, as other tools do.
-        records = _bounded(ArchiveIterator(file.stream, arc2warc=True))
+        # warcio turns ARC records into WARC ones; `number` counts all records, as other tools do.
+        records = _limit_headers(ArchiveIterator(file.stream, arc2warc=True))
         for number, record in enumerate(records, 1):
             page = _page(file, number, record, records)
             if page is not None:
@@ -84,14 +84,14 @@ def _pages(file: _File) -> Iterator[Page]:
                 yield page
     except _BROKEN as error:
         what = " ".join(str(error).split())[:200]
-        file.problems.tell(file.name, f"record {number + 1}", f"cannot be read on: {what}")
+        file.problems.add(file.name, f"record {number + 1}", f"unreadable; stopped here: {what}")
         return
     if not found:
-        file.problems.tell(file.name, "", f"expected http responses, found none in {number} records")
+        file.problems.add(file.name, "", f"expected http responses, found none in {number} records")
 
 
-def _bounded(records: Any) -> Any:
-    """The same records; one whose headers have no end is an error, not read until memory is full."""
+def _limit_headers(records: Any) -> Any:
+    """The same records; endless headers raise an error before they fill the memory."""
     reader, spent = records.reader, 0
     read, readline = reader.read, reader.readline
 
@@ -115,34 +115,34 @@ def _bounded(records: Any) -> Any:
 
 def _page(file: _File, number: int, record: Any, records: Any) -> Page | None:
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
-    url = url.strip("<>")  # some writers follow the letter of WARC 1.0
+    url = url.strip("<>")  # some writers take WARC 1.0 literally
     if record.rec_type not in ("response", "revisit") or not urls.is_web_url(url):
         return None
     place = f"record {number}"
     if record.http_headers is None and record.rec_type == "response":
-        file.problems.tell(file.name, place, "expected an http response")
+        file.problems.add(file.name, place, "expected an http response")
         return None
     if record.rec_type == "revisit":
-        return _revisited(file, place, url, record)
+        return _resolve_revisit(file, place, url, record)
     digest = record.rec_headers.get_header("WARC-Payload-Digest")
-    if digest and len(file.offsets) < _MAX_REMEMBERED:
+    if digest and len(file.offsets) < _MAX_OFFSETS:
         # Not get_record_offset(), which reads the record to its end first.
         file.offsets.setdefault(digest, records.offset)
     return _response(file, place, url, record, record)
 
 
-def _revisited(file: _File, place: str, url: str, record: Any) -> Page | None:
+def _resolve_revisit(file: _File, place: str, url: str, record: Any) -> Page | None:
     offset = file.offsets.get(record.rec_headers.get_header("WARC-Payload-Digest") or "")
     if offset is None:
-        file.problems.tell(file.name, place, "repeats a record that is not in this file")
+        file.problems.add(file.name, place, "refers to a record that is not in this file")
         return None
-    here = file.stream.tell()
+    position = file.stream.tell()
     try:
         file.stream.seek(offset)
-        original = next(iter(_bounded(ArchiveIterator(file.stream, arc2warc=True))))
+        original = next(iter(_limit_headers(ArchiveIterator(file.stream, arc2warc=True))))
         return _response(file, place, url, record, original)
     finally:
-        file.stream.seek(here)
+        file.stream.seek(position)
 
 
 def _response(file: _File, place: str, url: str, record: Any, original: Any) -> Page | None:
@@ -151,17 +151,18 @@ def _response(file: _File, place: str, url: str, record: Any, original: Any) -> 
     status = str(original.http_headers.get_statuscode())
     if body is None or not (status.isascii() and status.isdigit() and len(status) == 3):
         what = f"more than {_MAX_BODY_BYTES} bytes" if body is None else f"status {status[:20]!r}"
-        file.problems.tell(file.name, place, f"passed over: {what}")
+        file.problems.add(file.name, place, what)
         return None
     headers = _headers(original.http_headers.headers, body)
-    fetched_at = _moment(record.rec_headers.get_header("WARC-Date") or "")
+    fetched_at = _parse_date(record.rec_headers.get_header("WARC-Date") or "")
     return Page(url=url, status=int(status), headers=headers, body=body, fetched_at=fetched_at)
 
 
 def _body(record: Any) -> bytes | None:
     """The body as sent, without chunking; None when it is too large."""
     coding = (record.http_headers.get_header("transfer-encoding") or "").lower()
-    # The reader passes on what turns out not to be chunked: some crawlers store bodies de-chunked, header and all.
+    # The reader passes through what is not chunked after all: some crawlers store bodies de-chunked but keep
+    # the header.
     stream = ChunkedDataReader(record.raw_stream) if "chunked" in coding else record.raw_stream
     pieces: list[bytes] = []
     size = 0
@@ -174,7 +175,7 @@ def _body(record: Any) -> bytes | None:
 
 
 def _headers(fields: list[tuple[str, str]], body: bytes) -> tuple[tuple[str, str], ...]:
-    """The headers that hold for the body as we have it; recorders in browsers store it decoded."""
+    """The headers that apply to the body as stored; browser-based recorders store it decoded."""
     kept = [(name, value) for name, value in fields if name.lower() not in _HOP_BY_HOP]
     for name, value in tuple(kept):
         magic = _MAGIC.get(value.strip().lower(), b"")
@@ -183,7 +184,7 @@ def _headers(fields: list[tuple[str, str]], body: bytes) -> tuple[tuple[str, str
     return (*kept, ("Content-Length", str(len(body))))
 
 
-def _moment(date: str) -> datetime:
+def _parse_date(date: str) -> datetime:
     try:
         moment = datetime.fromisoformat(date)
     except ValueError:

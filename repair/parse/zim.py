@@ -1,7 +1,7 @@
 """ZIM files (Kiwix), when the optional package libzim is installed.
 
 A ZIM does not keep the URLs its entries came from. Those made by zimit have the host as the first part of
-the path; for others `base_url`, or the file's own `Source` metadata, says where its paths belong.
+the path; for others `base_url`, or the file's own `Source` metadata, gives the base of its paths.
 """
 
 import importlib
@@ -11,18 +11,18 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urljoin
 
-from repair import urls
-from repair.decode import MAX_IMPORTED_BYTES
 from repair.errors import ImportFailed
-from repair.formats.html import is_host
-from repair.formats.problems import Problems
 from repair.model import Page
+from repair.parse.decode import MAX_IMPORTED_BYTES
+from repair.parse.htmlfolder import is_host
+from repair.parse.problems import ImportProblems
+from repair.text import urls
 
 _MAX_ITEM_BYTES = MAX_IMPORTED_BYTES
 
 
-def zim(path: Path, base_url: str | None, problems: Problems) -> Iterator[Page]:
-    """The entries of a ZIM file; raises ImportFailed without libzim, or when URLs cannot be told."""
+def zim(path: Path, base_url: str | None, problems: ImportProblems) -> Iterator[Page]:
+    """The entries of a ZIM file; raises ImportFailed without libzim, or when URLs are unknown."""
     try:
         reader = importlib.import_module("libzim.reader")  # optional, so not at the top
     except ImportError as error:
@@ -33,22 +33,22 @@ def zim(path: Path, base_url: str | None, problems: Problems) -> Iterator[Page]:
         raise ImportFailed(f"{path.name}: expected a ZIM file: {error}") from error
     base = base_url or _source(archive)
     fetched_at = _date(archive)
-    # Metadata and search indexes come behind the content, since ZIM files have the new order of namespaces.
+    # Metadata and search indexes come after the content, since ZIM files have the new order of namespaces.
     count = archive.entry_count if archive.has_new_namespace_scheme else archive.all_entry_count
     for number in range(count):
         try:
             page = _page(archive._get_entry_by_id(number), base, fetched_at)
         except (RuntimeError, KeyError, ValueError) as error:
-            problems.tell(path.name, f"entry {number}", f"cannot be read: {error}")
+            problems.add(path.name, f"entry {number}", f"unreadable: {error}")
             continue
         if isinstance(page, str):
-            problems.tell(path.name, f"entry {number}", page)
+            problems.add(path.name, f"entry {number}", page)
         elif page is not None:
             yield page
 
 
 def _page(entry: Any, base: str, fetched_at: datetime) -> Page | str | None:
-    """The page of an entry, None for redirects and the like, or what is wrong with it."""
+    """The page of an entry; None for redirects and the like; or a string that says what is wrong with it."""
     if entry.is_redirect:
         return None
     item = entry.get_item()

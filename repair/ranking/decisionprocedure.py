@@ -1,11 +1,11 @@
-"""The decision procedure of Martinez-Romo and Araujo (2011, section 10, figure 8) as a strategy of its own.
+"""The decision procedure of Martinez-Romo and Araujo (2011, section 10, figure 8) as a ranker.
 
     the anchor is one term and names nothing: only with a copy of the lost page, and only if a candidate is like it
-    else, with a copy:    ask with terms of copy, URL, context and tags; rank by divergence from the copy
-    else, without a copy: ask with terms of source page, URL, context and tags; rank by likeness of anchor and title
+    else, with a copy:    query with terms of copy, URL, context and tags; rank by divergence from the copy
+    else, without a copy: query with terms of source page, URL, context and tags; rank by likeness of anchor and title
 
-Each expansion term is asked for together with the anchor, ten hits each, and the anchor once alone: expansion finds
-more pages, the anchor alone ranks better (section 6.4). It is here to be measured against, and for small collections
+Each expansion term is queried together with the anchor, ten hits each, and the anchor once alone: expansion finds
+more pages, the anchor alone ranks better (section 6.4). It is a baseline for evaluation, and for small collections
 without a learned model.
 """
 
@@ -16,40 +16,40 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from repair import urls, words
-from repair.collection import Found
-from repair.fingerprints import cosine, dice, vector
-from repair.index import WEIGHTS
+from repair.collection.collection import FoundPage
+from repair.collection.index.fulltext import WEIGHTS
 from repair.model import BrokenLink, HeldPage
-from repair.selection import Background, background_of, by_divergence, by_frequency, telling
+from repair.text import urls, words
+from repair.text.fingerprints import cosine, dice, vector
+from repair.text.termselection import Background, background_of, by_divergence, by_frequency, drop_common
 
 EXPANSIONS = 10
 """Terms taken from each source."""
 HITS = 10
 """Pages taken from each query."""
 SIMILAR = 0.9
-"""How like the copy a page must be when the anchor says little."""
+"""The least similarity to the copy when the anchor says little."""
 _SMOOTHING = 500.0  # terms of background mixed into a candidate's model, so that no term is impossible
-_TERMS_OF_A_PAGE = 200  # different ones, roughly; a constant factor of all background probabilities
+_TERMS_OF_A_PAGE = 200  # different terms, roughly; a constant factor of all background probabilities
 _TERMS_OF_AN_ADDRESS = 5
 _CHARACTERS = 20_000
-_RARE = 0.02  # share of the pages below which a capitalised word is taken for a name
+_RARE = 0.02  # a capitalised word in a smaller share of the pages is taken for a name
 _NAME = re.compile(r"[A-ZÀ-ÖØ-ÞΑ-ΩА-ЯԱ-Ֆ][\w'’\-]*|[A-Z]{2,}")
 
 
-class Holdings(Protocol):
-    """Who finds pages by terms, holds them, and knows how common terms are."""
+class SearchableCollection(Protocol):
+    """Finds pages by terms, loads them, and knows how common terms are."""
 
     def search(
         self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
-    ) -> tuple[Found, ...]:
-        """Held pages, best first."""
+    ) -> tuple[FoundPage, ...]:
+        """Saved pages, best first."""
 
     def get(self, url: str) -> HeldPage | None:
-        """What is held under a URL."""
+        """The page saved under a URL."""
 
     def document_frequency(self, term: str, name: str = "body") -> int:
-        """In how many pages a field has a term."""
+        """How many pages have a term in a field."""
 
     def size(self) -> int:
         """How many pages there are."""
@@ -57,7 +57,7 @@ class Holdings(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recommendation:
-    """A page to offer; the higher the score the better, within one answer only. `confidence` is its part of 1."""
+    """A page to offer; a higher score is better, within one answer only. `confidence` is between 0 and 1."""
 
     url: str
     title: str
@@ -66,11 +66,11 @@ class Recommendation:
 
 
 class DecisionProcedure:
-    """Figure 8, over a collection; `tags` gives what others attach to the lost page."""
+    """Figure 8, over a collection; `tags` returns the tags of the lost page."""
 
     def __init__(
         self,
-        collection: Holdings,
+        collection: SearchableCollection,
         *,
         tags: Callable[[BrokenLink], Sequence[str]] = lambda _: (),
         is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor,
@@ -80,20 +80,24 @@ class DecisionProcedure:
         self._is_stop_anchor = is_stop_anchor
 
     def recommend(self, link: BrokenLink) -> tuple[Recommendation, ...]:
-        """Pages to offer, best first; none when there is too little to go by."""
+        """Pages to offer, best first; none when there is too little evidence."""
         anchor = () if self._is_stop_anchor(link.anchor) else tuple(dict.fromkeys(words.terms(link.anchor)))
         copy = self._collection.get(link.url)
         says_little = len(anchor) < 2 and not self.names_something(link.anchor)
         if says_little and copy is None:
             return ()
-        found = self._found(anchor, self._expansions(link, copy), unlike=(link.url, link.source_url or ""))
+        found = self._find_candidates(
+            anchor, self._expansions(link, copy), unlike=(link.url, link.source_url or "")
+        )
         if copy is None:
-            return _ranked(
+            return _sort_by_score(
                 found, lambda page: dice(_shape(link.anchor), _shape(page.title)), lambda score: score
             )
         lost = words.terms(_text(copy), copy.language)
-        ranked = _ranked(
-            found, lambda page: -self.divergence(lost, words.terms(_text(page), page.language)), _likely
+        ranked = _sort_by_score(
+            found,
+            lambda page: -self.divergence(lost, words.terms(_text(page), page.language)),
+            _confidence_of,
         )
         if says_little and not any(_likeness(lost, page) > SIMILAR for page in found):
             return ()
@@ -115,13 +119,13 @@ class DecisionProcedure:
         return False
 
     def divergence(self, lost: Sequence[str], candidate: Sequence[str]) -> float:
-        """How much the lost page's terms diverge from a candidate's (equation 5), the candidate's model smoothed."""
-        wanted, there = Counter(lost), Counter(candidate)
+        """Divergence of the lost page's terms from a candidate's (equation 5), the candidate's model smoothed."""
+        wanted, candidate_counts = Counter(lost), Counter(candidate)
         texts = self._texts()
         total = 0.0
         for term, count in wanted.items():
             share = count / len(lost)
-            other = (there[term] + _SMOOTHING * texts(term)) / (len(candidate) + _SMOOTHING)
+            other = (candidate_counts[term] + _SMOOTHING * texts(term)) / (len(candidate) + _SMOOTHING)
             total += share * math.log(share / other)
         return total
 
@@ -139,24 +143,26 @@ class DecisionProcedure:
             chosen += by_divergence(words.terms(_text(copy), copy.language), texts, EXPANSIONS)
         elif source is not None:
             df, size = self._collection.document_frequency, self._collection.size()
-            chosen += by_frequency(telling(words.terms(_text(source), source.language), df, size), EXPANSIONS)
+            chosen += by_frequency(
+                drop_common(words.terms(_text(source), source.language), df, size), EXPANSIONS
+            )
         tags = [term for tag in self._tags(link)[:EXPANSIONS] for term in words.terms(tag)]
         return list(dict.fromkeys((*(term for term, _ in chosen), *tags[:EXPANSIONS])))
 
     def _texts(self) -> Background:
-        """How probable terms are in texts, in the collection as it is now."""
+        """Background probabilities of terms in texts, in the collection as it is now."""
         return background_of(
             self._collection.document_frequency, max(1, self._collection.size()) * _TERMS_OF_A_PAGE
         )
 
     def _addresses(self) -> Background:
-        """How probable terms are in addresses."""
+        """Background probabilities of terms in URLs."""
         return background_of(
             lambda term: self._collection.document_frequency(term, "url"),
             max(1, self._collection.size()) * _TERMS_OF_AN_ADDRESS,
         )
 
-    def _found(
+    def _find_candidates(
         self, anchor: Sequence[str], expansions: Sequence[str], *, unlike: Sequence[str]
     ) -> list[HeldPage]:
         seen: dict[str, None] = {}
@@ -168,10 +174,10 @@ class DecisionProcedure:
         return [page for page in map(self._collection.get, wanted) if page is not None]
 
 
-def _ranked(
+def _sort_by_score(
     pages: Iterable[HeldPage], score: Callable[[HeldPage], float], confidence: Callable[[float], float]
 ) -> tuple[Recommendation, ...]:
-    """Best first; what scores the same stays in the order in which it was found."""
+    """Best first; equal scores keep the order in which they were found."""
     scored = [
         Recommendation(url=page.url, title=page.title, score=points, confidence=confidence(points))
         for page, points in ((page, score(page)) for page in pages)
@@ -179,8 +185,8 @@ def _ranked(
     return tuple(sorted(scored, key=lambda each: -each.score))
 
 
-def _likely(score: float) -> float:
-    """How sure a divergence, as a score below 0, makes of a page: in the same order, 1 for none at all."""
+def _confidence_of(score: float) -> float:
+    """The confidence for a divergence, as a score below 0: in the same order, 1 for no divergence."""
     return math.exp(min(0.0, score))
 
 

@@ -1,7 +1,7 @@
 """Hubs and authorities among the candidates of one query (Kleinberg's HITS, as Westerveld 2001 tried it).
 
 A page that good hubs link to is an authority, a page that links to good authorities is a hub. Only links among the
-candidates count, so this is asked anew for every query; a few hundred pages take well under a millisecond.
+candidates count, so this is computed for every query; a few hundred pages take well under a millisecond.
 """
 
 import numpy as np
@@ -10,14 +10,14 @@ import numpy.typing as npt
 Shares = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
 
-_MAX_ROUNDS = 12  # the order is settled by then; the last digits are not worth the time
-_SETTLED = 1e-6
+_MAX_ROUNDS = 12  # the order is stable by then; the last digits are not worth the time
+_TOLERANCE = 1e-6
 
 
 def hits(sources: Numbers, targets: Numbers, size: int) -> tuple[Shares, Shares]:
-    """Hub and authority of each of `size` candidates, the best of each kind 1; 0 for pages without such links.
+    """Hub and authority scores of `size` candidates, scaled to a maximum of 1; 0 for pages without such links.
 
-    Links are given by the positions of their candidates, each once; a page's link to itself does not count.
+    Links are pairs of candidate positions, each once; a page's link to itself does not count.
     """
     apart = sources != targets
     source, target = sources[apart], targets[apart]
@@ -25,13 +25,13 @@ def hits(sources: Numbers, targets: Numbers, size: int) -> tuple[Shares, Shares]
     authorities = np.zeros(size)
     for _ in range(_MAX_ROUNDS):
         before = authorities
-        authorities = _scaled(np.bincount(target, hubs[source], size).astype(np.float64))
-        hubs = _scaled(np.bincount(source, authorities[target], size).astype(np.float64))
-        if np.abs(authorities - before).max(initial=0.0) < _SETTLED:
+        authorities = _scale(np.bincount(target, hubs[source], size).astype(np.float64))
+        hubs = _scale(np.bincount(source, authorities[target], size).astype(np.float64))
+        if np.abs(authorities - before).max(initial=0.0) < _TOLERANCE:
             break
     return hubs, authorities
 
 
-def _scaled(values: Shares) -> Shares:
+def _scale(values: Shares) -> Shares:
     top = values.max(initial=0.0)
     return values / top if top > 0 else values

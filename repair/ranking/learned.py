@@ -1,4 +1,4 @@
-"""Ranking by the learned model: clues, candidates, features, judgement, and the reasons in codes."""
+"""Ranking by the learned model: query features, candidates, features, judgement, and reason codes."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -6,25 +6,25 @@ from typing import Protocol
 
 import numpy as np
 
-from repair import words
-from repair.clues import ClueReader, Clues, Directories, Knowledge
+from repair.collection.pages import PageSummary
 from repair.errors import ModelMismatch
-from repair.features import FEATURES, Matrix, Measurable, features
+from repair.knowntargets import FindKnownTargets, TargetKind
 from repair.model import BrokenLink, Evidence
-from repair.pages import Brief
-from repair.pointers import Kind, Pointers
-from repair.propose import Findable, pages_for
-from repair.rank import Ranked, pointed
-from repair.rankmodel import RankModel
+from repair.ranking.candidates import NumberSearch, pages_for
+from repair.ranking.features import FEATURES, Matrix, VectorSource, features
+from repair.ranking.plain import RankedPage, raise_known_targets
+from repair.ranking.queryfeatures import Directories, FeatureSource, QueryFeatureReader, QueryFeatures
+from repair.ranking.rankmodel import RankModel
+from repair.text import words
 
 OFFER_AT = 0.4
 """Below this probability that anything is worth offering, nothing is offered."""
-_SURE = 0.8  # a page this likely is offered whatever is said of the whole
+_SURE = 0.8  # a page this likely is offered whatever the model says of the whole list
 _MAYBE = 0.05
 _LEAST_LIKENESS = 0.2
 _LIKENESS_RATIO = 0.6
 _REASON_AT = 0.5
-# Which features tell a reason, each of them between 0 and 1.
+# The features that give a reason, each between 0 and 1.
 _REASONS: Mapping[str, tuple[str, ...]] = {
     "anchor": ("anchor.title_dice", "anchor=title", "anchor.called"),
     "inlinks": ("inlinks.title_dice", "names=title"),
@@ -38,69 +38,69 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
 _COLUMNS = {name: [FEATURES.index(column) for column in columns] for name, columns in _REASONS.items()}
 
 
-class Holdings(Knowledge, Findable, Measurable, Protocol):
-    """All that ranking asks of a collection."""
+class RankableCollection(FeatureSource, NumberSearch, VectorSource, Protocol):
+    """What ranking needs from a collection."""
 
-    def briefs(self, pages: Sequence[int]) -> dict[int, Brief]:
+    def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
         """What ranking needs of pages, by number."""
 
 
 class LearnedRanker:
-    """Finds and ranks held pages for a broken link."""
+    """Finds and ranks saved pages for a broken link."""
 
     def __init__(
         self,
-        collection: Holdings,
+        collection: RankableCollection,
         model: RankModel | None,
         *,
         is_stop_anchor: Callable[[str], bool] = words.is_stop_anchor,
-        pointers: Pointers = lambda _: (),
+        known_targets: FindKnownTargets = lambda _: (),
         directories: Directories = lambda _: {},
         compare_addresses: bool = True,
     ) -> None:
         self._collection = collection
         self._model = model
-        self._reader = ClueReader(
+        self._reader = QueryFeatureReader(
             collection,
             is_stop_anchor=is_stop_anchor,
-            pointers=pointers,
+            known_targets=known_targets,
             directories=directories,
             compare_addresses=compare_addresses,
         )
 
     def find(
         self, link: BrokenLink, evidence: Sequence[Evidence] = (), *, hidden: frozenset[str] = frozenset()
-    ) -> tuple[Ranked, ...]:
-        """Pages worth offering, best first; none when nothing is. `hidden` addresses are as if not held."""
-        pages, rows, clues = self.matrix(link, evidence, hidden=hidden)
-        judged, repairable = self.judged(pages, rows)
-        # Known moves are among the features already; here they only give their reason.
-        said = [pointer for pointer in clues.pointers if pointer.kind is not Kind.MOVE]
-        ranked = _best_first(pointed(judged, said)) if said else judged
+    ) -> tuple[RankedPage, ...]:
+        """Pages worth offering, best first; none when nothing is. `hidden` URLs are treated as not saved."""
+        pages, rows, query_features = self.matrix(link, evidence, hidden=hidden)
+        judged, repairable = self.judge(pages, rows)
+        # Known moves are among the features already; here they only add their reason.
+        targets = [target for target in query_features.known_targets if target.kind is not TargetKind.MOVE]
+        ranked = _best_first(raise_known_targets(judged, targets)) if targets else judged
         if not ranked or (repairable < OFFER_AT and ranked[0].confidence < _SURE):
             return ()
         moves = {
-            pointer.url
-            for pointer in clues.pointers
-            if pointer.kind is Kind.MOVE and pointer.confidence >= _REASON_AT
+            target.url
+            for target in query_features.known_targets
+            if target.kind is TargetKind.MOVE and target.confidence >= _REASON_AT
         }
-        return tuple(_with_move(choice, moves) for choice in _worthwhile(ranked))
+        return tuple(_with_move_reason(choice, moves) for choice in _worthwhile(ranked))
 
-    def ranked(
+    def rank_all(
         self, link: BrokenLink, evidence: Sequence[Evidence] = (), *, hidden: frozenset[str] = frozenset()
-    ) -> tuple[tuple[Ranked, ...], float]:
-        """Every candidate, best first, and how likely any is worth offering."""
+    ) -> tuple[tuple[RankedPage, ...], float]:
+        """Every candidate, best first, and the probability that any is worth offering."""
         pages, rows, _ = self.matrix(link, evidence, hidden=hidden)
-        return self.judged(pages, rows)
+        return self.judge(pages, rows)
 
-    def judged(self, pages: Sequence[Brief], rows: Matrix) -> tuple[tuple[Ranked, ...], float]:
-        """Candidates with their features, best first, and how likely any is worth offering."""
+    def judge(self, pages: Sequence[PageSummary], rows: Matrix) -> tuple[tuple[RankedPage, ...], float]:
+        """Candidates with their features, best first, and the probability that any is worth offering."""
         if self._model is None:
-            raise ModelMismatch("no model to rank by")
+            raise ModelMismatch("no ranking model")
         judgement = self._model.judge(rows)
         reasons = _reasons(rows)
         found = (
-            Ranked(
+            RankedPage(
                 page=page,
                 score=float(judgement.values[at]),
                 confidence=float(judgement.confidences[at]),
@@ -113,36 +113,38 @@ class LearnedRanker:
 
     def matrix(
         self, link: BrokenLink, evidence: Sequence[Evidence] = (), *, hidden: frozenset[str] = frozenset()
-    ) -> tuple[list[Brief], Matrix, Clues]:
-        """The candidates of a link and their features; what learning starts from."""
-        clues = self._reader.clues(link, evidence)
-        found = pages_for(self._collection, clues)
-        pages = [page for page in self._collection.briefs(list(found)).values() if page.url not in hidden]
-        return pages, features(self._collection, clues, pages, found), clues
+    ) -> tuple[list[PageSummary], Matrix, QueryFeatures]:
+        """The candidates of a link and their features; training uses them too."""
+        query_features = self._reader.read(link, evidence)
+        found = pages_for(self._collection, query_features)
+        pages = [
+            page for page in self._collection.page_summaries(list(found)).values() if page.url not in hidden
+        ]
+        return pages, features(self._collection, query_features, pages, found), query_features
 
 
-def _best_first(ranked: Iterable[Ranked]) -> tuple[Ranked, ...]:
+def _best_first(ranked: Iterable[RankedPage]) -> tuple[RankedPage, ...]:
     return tuple(sorted(ranked, key=lambda choice: (-choice.score, choice.page.url)))
 
 
-def _worthwhile(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """The first, and the others that may be the page or say much of the same: a list full of noise helps nobody."""
+def _worthwhile(ranked: Sequence[RankedPage]) -> list[RankedPage]:
+    """The first page, and others that are likely or similar enough: a list full of noise helps nobody."""
     least = max(_LEAST_LIKENESS, _LIKENESS_RATIO * max(choice.likeness for choice in ranked))
     others = (each for each in ranked[1:] if each.confidence >= _MAYBE or each.likeness >= least)
     return [ranked[0], *others]
 
 
-def _with_move(choice: Ranked, moves: Collection[str]) -> Ranked:
+def _with_move_reason(choice: RankedPage, moves: Collection[str]) -> RankedPage:
     if choice.page.url not in moves:
         return choice
-    return replace(choice, reasons=(Kind.MOVE.value, *choice.reasons))
+    return replace(choice, reasons=(TargetKind.MOVE.value, *choice.reasons))
 
 
 def _reasons(rows: Matrix) -> list[tuple[str, ...]]:
-    """What speaks for each candidate, the strongest first; all at once, since there are a hundred."""
+    """The reasons for each candidate, strongest first; computed for all at once, since there are a hundred."""
     strengths = np.stack([rows[:, columns].max(axis=1) for columns in _COLUMNS.values()], axis=1)
-    told = []
+    reasons = []
     for row in strengths.tolist():
         named = [pair for pair in zip(row, _COLUMNS, strict=True) if pair[0] >= _REASON_AT]
-        told.append(tuple(name for _, name in sorted(named, key=lambda pair: -pair[0])))
-    return told
+        reasons.append(tuple(name for _, name in sorted(named, key=lambda pair: -pair[0])))
+    return reasons

@@ -1,8 +1,8 @@
-"""Ranking: proposals in, the pages worth offering out, best first, each with a confidence and reasons.
+"""Ranking with fixed weights: candidates in, the pages worth offering out, best first, with confidence and reasons.
 
-Plain and fixed weights: how alike the names are (our copy's title, the anchor, other pages' anchors and URL words
-against the candidate's title and address, as cosines of idf-weighted terms), how well the text matches, and how near
-the addresses lie. Each part is between 0 and 1, so their weighted mean over the evidence there is can be read as a
+The weights cover how similar the names are (our copy's title, the anchor, other pages' anchors and URL words
+against the candidate's title and URL, as cosines of idf-weighted terms), how well the text matches, and how near
+the URLs are. Each part is between 0 and 1, so their weighted mean over the evidence there is can be read as a
 confidence, and a page that matches nothing well is not offered at all.
 """
 
@@ -13,12 +13,12 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Protocol
 
-from repair import urls, words
+from repair.collection.pages import PageSummary
+from repair.knowntargets import KnownTarget
 from repair.model import BrokenLink, Query
-from repair.pages import Brief
-from repair.pointers import Pointer
-from repair.propose import Proposal
-from repair.query import NAMING, STRONG
+from repair.ranking.candidates import Candidate
+from repair.ranking.query import NAMING, STRONG
+from repair.text import urls, words
 
 WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
@@ -33,44 +33,44 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
         "same_site": 0.05,
     }
 )
-_REASON_AT = 0.35  # a part that is this strong is worth telling
-# 95 of 100 right answers have 0.5 or more; 77 of 100 links on subjects not held have no page above this.
+_REASON_AT = 0.35  # a part this strong is given as a reason
+# 95 of 100 right answers have 0.5 or more; for 77 of 100 links on subjects not saved no page is above this.
 _OFFER_AT = 0.25
-_OFFER_RATIO = 0.35  # and so are pages that are this much weaker than the best
+_OFFER_RATIO = 0.35  # pages this much weaker than the best are not offered either
 _FULL_MATCH = 1.6  # BM25 of one matching term, in idf, that counts as a full match: between 1 and k1 + 1
-_MAX_KNOWN = 200_000  # frequencies remembered
-_ADDRESS_WORTH = 0.8  # words in an address, against words in a title
+_MAX_CACHED = 200_000  # cached frequencies
+_URL_WEIGHT = 0.8  # weight of words in a URL, relative to words in a title
 _GENERIC_NAMES = frozenset({"", "index", "default", "home", "main"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class RankedPage:
     """A page worth offering; `reasons` are codes, the strongest first.
 
-    `confidence` is how likely it is the lost page, `likeness` how much it would say of the same, where that is known.
+    `confidence` is the probability that it is the lost page, `likeness` how similar its content is, where known.
     """
 
-    page: Brief
+    page: PageSummary
     score: float
     confidence: float
     reasons: tuple[str, ...]
     likeness: float = 0.0
 
 
-class Frequencies(Protocol):
-    """Who knows how common terms are."""
+class DocumentFrequencies(Protocol):
+    """Knows how common terms are."""
 
     def document_frequency(self, term: str, name: str = "body") -> int:
-        """In how many pages a field has a term."""
+        """How many pages have a term in a field."""
 
     def size(self) -> int:
         """How many pages there are."""
 
 
 class PlainRanker:
-    """Fixed weights over a handful of likenesses."""
+    """Fixed weights over a handful of similarities."""
 
-    def __init__(self, collection: Frequencies, *, offer_at: float = _OFFER_AT) -> None:
+    def __init__(self, collection: DocumentFrequencies, *, offer_at: float = _OFFER_AT) -> None:
         self._collection = collection
         self._offer_at = offer_at
         self._idf = _Idf(collection)
@@ -79,48 +79,50 @@ class PlainRanker:
         self,
         link: BrokenLink,
         query: Query,
-        proposals: Sequence[Proposal],
-        pointers: Iterable[Pointer] = (),
-    ) -> tuple[Ranked, ...]:
-        """The proposals worth offering, best first."""
-        case = Case(link, query, self._fresh_idf())
-        found = (_ranked(proposal, case.parts(proposal)) for proposal in proposals)
-        scored = by_confidence(pointed(found, pointers))
+        proposals: Sequence[Candidate],
+        known_targets: Iterable[KnownTarget] = (),
+    ) -> tuple[RankedPage, ...]:
+        """The candidates worth offering, best first."""
+        case = PlainCase(link, query, self._current_idf())
+        found = (_rank_candidate(proposal, case.parts(proposal)) for proposal in proposals)
+        scored = by_confidence(raise_known_targets(found, known_targets))
         least = max(self._offer_at, scored[0].confidence * _OFFER_RATIO) if scored else 0.0
         return tuple(ranked for ranked in scored if ranked.confidence >= least)
 
-    def _fresh_idf(self) -> "_Idf":
-        """Frequencies are looked up once and kept until the collection has grown or shrunk by a hundredth."""
-        known = self._idf
-        if abs(self._collection.size() - known.size) * 100 > known.size or len(known) > _MAX_KNOWN:
-            self._idf = known = _Idf(self._collection)
-        return known
+    def _current_idf(self) -> "_Idf":
+        """Frequencies are cached until the collection has grown or shrunk by a hundredth."""
+        idf = self._idf
+        if abs(self._collection.size() - idf.size) * 100 > idf.size or len(idf) > _MAX_CACHED:
+            self._idf = idf = _Idf(self._collection)
+        return idf
 
 
-def pointed(ranked: Iterable[Ranked], pointers: Iterable[Pointer]) -> list[Ranked]:
-    """The pages with what pointers say of them: either may be right where the other is wrong."""
-    named: dict[str, list[Pointer]] = {}
-    for pointer in pointers:
-        named.setdefault(pointer.url, []).append(pointer)
-    return [_lifted(choice, named.get(choice.page.url, ())) for choice in ranked]
+def raise_known_targets(
+    ranked: Iterable[RankedPage], known_targets: Iterable[KnownTarget]
+) -> list[RankedPage]:
+    """The pages with their confidence raised by known targets: either may be right where the other is wrong."""
+    named: dict[str, list[KnownTarget]] = {}
+    for target in known_targets:
+        named.setdefault(target.url, []).append(target)
+    return [_raise_confidence(choice, named.get(choice.page.url, ())) for choice in ranked]
 
 
-def _lifted(choice: Ranked, pointers: Sequence[Pointer]) -> Ranked:
-    if not pointers:
+def _raise_confidence(choice: RankedPage, known_targets: Sequence[KnownTarget]) -> RankedPage:
+    if not known_targets:
         return choice
-    doubt = math.prod((1 - pointer.confidence for pointer in pointers), start=1 - choice.confidence)
-    told = dict.fromkeys(pointer.kind.value for pointer in pointers if pointer.confidence >= _REASON_AT)
+    doubt = math.prod((1 - target.confidence for target in known_targets), start=1 - choice.confidence)
+    kinds = dict.fromkeys(target.kind.value for target in known_targets if target.confidence >= _REASON_AT)
     score = choice.score + 1 - doubt - choice.confidence
-    return replace(choice, confidence=1 - doubt, score=score, reasons=(*told, *choice.reasons))
+    return replace(choice, confidence=1 - doubt, score=score, reasons=(*kinds, *choice.reasons))
 
 
-def by_confidence(ranked: Iterable[Ranked]) -> list[Ranked]:
-    """The surest first; ties by score, then by URL, so that the order is the same every time."""
+def by_confidence(ranked: Iterable[RankedPage]) -> list[RankedPage]:
+    """The surest first; ties by score, then by URL, so that the order is stable."""
     return sorted(ranked, key=lambda choice: (-choice.confidence, -choice.score, choice.page.url))
 
 
-class Case:
-    """What is known of the lost page, made ready to be held against many candidates."""
+class PlainCase:
+    """What is known of the lost page, prepared for comparison with many candidates."""
 
     def __init__(self, link: BrokenLink, query: Query, idf: "_Idf") -> None:
         self._idf = idf
@@ -130,7 +132,7 @@ class Case:
         if "copy" in pieces:
             self._names["copy"] = _Vector(_title_terms(pieces["copy"].text, ""), idf)
         context = pieces["context"].terms if "context" in pieces else ()
-        # The BM25 score of a page that has every term in abundance, by way of asking.
+        # The BM25 score of a page that has every term in abundance, by query.
         full = sum(weight * idf[term] for term, weight in strong) * _FULL_MATCH
         near = sum(weight * idf[term] for term, weight in context) * _FULL_MATCH
         self._full = {
@@ -139,13 +141,13 @@ class Case:
         self._site = urls.site(link.url)
         self._name = _name(link.url)
 
-    def parts(self, proposal: Proposal) -> dict[str, float]:
-        """What speaks for a page, each between 0 and 1; parts for which there is no evidence are left out."""
+    def parts(self, proposal: Candidate) -> dict[str, float]:
+        """The evidence for a page, each part between 0 and 1; parts without evidence are left out."""
         page = proposal.page
         title = _Vector(_title_terms(page.title, page.language), self._idf)
         address = _Vector(_address_terms(page.url), self._idf)
         found = {
-            name: max(vector.cosine(title), _ADDRESS_WORTH * vector.cosine(address))
+            name: max(vector.cosine(title), _URL_WEIGHT * vector.cosine(address))
             for name, vector in self._names.items()
         }
         for way, full in self._full.items():
@@ -155,12 +157,12 @@ class Case:
         return found
 
 
-def _ranked(proposal: Proposal, found: Mapping[str, float]) -> Ranked:
+def _rank_candidate(proposal: Candidate, found: Mapping[str, float]) -> RankedPage:
     score = sum(WEIGHTS[name] * value for name, value in found.items())
-    # An address that differs says nothing against a page: it may have moved. So bonuses are not expected.
+    # A different URL says nothing against a page: it may have moved. So bonuses are not expected.
     expected = sum(WEIGHTS[name] for name in found if not name.startswith("same_"))
     confidence = min(1.0, score / expected) if expected else 0.0
-    return Ranked(page=proposal.page, score=score, confidence=confidence, reasons=_reasons(found))
+    return RankedPage(page=proposal.page, score=score, confidence=confidence, reasons=_reasons(found))
 
 
 def _reasons(found: Mapping[str, float]) -> tuple[str, ...]:
@@ -177,16 +179,16 @@ def _reasons(found: Mapping[str, float]) -> tuple[str, ...]:
 
 
 class _Idf(dict[str, float]):
-    """Inverse document frequencies in a collection of a certain size, looked up once each."""
+    """Inverse document frequencies of a collection at one size, looked up once each."""
 
-    def __init__(self, collection: Frequencies) -> None:
+    def __init__(self, collection: DocumentFrequencies) -> None:
         super().__init__()
         self._collection = collection
         self.size = collection.size()
 
     def __missing__(self, term: str) -> float:
         frequency = min(self._collection.document_frequency(term), self.size)
-        # A number that no page has is an address's, not a subject's: it says nothing for or against a page.
+        # A number that no page has belongs to a URL, not to a subject: it says nothing for or against a page.
         unheard = frequency == 0 and term.isdecimal()
         value = 0.0 if unheard else math.log(1 + (self.size - frequency + 0.5) / (frequency + 0.5))
         self[term] = value

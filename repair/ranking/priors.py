@@ -1,8 +1,9 @@
-"""How likely a page is what people look for, before anything is asked: by the type of its URL and by its inlinks.
+"""Prior probabilities of pages, independent of the query: by the type of the URL and by inlinks.
 
 The types and the counts are Westerveld, Kraaij and Hiemstra's (TREC-10, section 3.2 and table 9): of 1.7 million
-pages of the collection WT10g, how many of each type there are, and how many of 108 entry pages are of it. They found
-inlinks and URL type not to be independent, so `combined_prior` has inlinks only where they told something: at roots.
+pages of the collection WT10g, how many of each type there are, and how many of 108 entry pages are of it. They
+found that inlinks and URL type are not independent, so `combined_prior` uses inlinks only where they helped: at
+roots.
 """
 
 import re
@@ -10,7 +11,7 @@ from enum import StrEnum
 from functools import lru_cache
 from types import MappingProxyType
 
-from repair import urls
+from repair.text import urls
 
 _INDEX_FILE = re.compile(r"(?i)/(?:index|default|welcome|home)\.[a-z0-9]{1,5}\Z")
 
@@ -24,7 +25,7 @@ class UrlType(StrEnum):
     FILE = "file"
 
 
-# Entry pages, and pages in all. Roots by their inlinks: up to 10, 100, 1000, more.
+# Entry pages, and all pages. Roots by their inlinks: up to 10, 100, 1000, more.
 _ROOTS = ((10, 39, 8_938), (100, 25, 2_905), (1_000, 11, 377), (None, 4, 38))
 _OTHERS = MappingProxyType(
     {UrlType.SUBROOT: (15, 37_959), UrlType.PATH: (8, 83_734), UrlType.FILE: (6, 1_557_719)}
@@ -33,7 +34,7 @@ _OTHERS = MappingProxyType(
 
 @lru_cache(maxsize=32_768)
 def url_type(url: str) -> UrlType:
-    """The type of an address; a file for what is no web address."""
+    """The type of a URL; FILE for what is no web URL."""
     try:
         parts = urls.parse(url)
     except ValueError:

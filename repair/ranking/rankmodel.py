@@ -1,9 +1,9 @@
 """The learned ranking as a file: plain JSON with a version and the names of its features, read without scikit-learn.
 
-Two forests look at the same features. `identity` ranks candidates for being the lost page itself; `likeness` says how
-much a candidate would say of the same. A logistic formula, `held`, tells from the ranking how likely the lost page is
-held at all: while it may be, the first orders the candidates, else the second. Another, `repairable`, tells whether
-any is worth offering.
+Two forests use the same features. `identity` ranks candidates for being the lost page itself; `likeness` predicts
+how similar a candidate's content is. A logistic formula, `held`, estimates from the ranking how likely the lost
+page is saved at all: while it may be, the first orders the candidates, else the second. Another, `repairable`,
+estimates whether any candidate is worth offering.
 """
 
 import math
@@ -19,16 +19,19 @@ import numpy as np
 import numpy.typing as npt
 
 from repair.errors import ModelMismatch
-from repair.features import FEATURES
-from repair.trees import Forest, forest
+from repair.ranking.features import FEATURES
+from repair.ranking.trees import Forest, forest
 
 FORMAT = "linkmend-ranking"
 VERSION = 2
 LEAN = 2.5
-"""Log-odds by which the lost page is believed to be held when candidates are put in order: a reader who gets a page
-like the one that is there loses more than one who gets a less similar page where there is none."""
+"""Bias, in log-odds, towards a saved lost page when candidates are ordered.
+
+A user who gets a similar page although the lost one is there loses more than one who gets a less similar page where
+it is not.
+"""
 FLATTER = 2.0
-"""By how much the shares of candidates are evened out for the order: behind the first, likeness has its say."""
+"""How far the shares of candidates are evened out for the order: behind the first, likeness counts more."""
 PLAIN = [
     FEATURES.index(name)
     for name in (
@@ -38,9 +41,9 @@ PLAIN = [
         *("company.best", "company.backlinks"),
     )
 ]
-"""Features whose sum tells the hopeless candidates from the others."""
-_LOOKED_AT = 100
-_LONE = 2.0  # the margin of a candidate without rivals
+"""Features whose sum separates hopeless candidates from the others."""
+_MAX_EVALUATED = 100
+_LONE_MARGIN = 2.0  # the margin of a candidate without rivals
 _NAMED = (
     *("anchor=title", "slug=title", "tail=title", "names=title", "copy=title"),
     *("anchor~title", "slug~title", "tail~title", "names~title", "anchor.title_dice"),
@@ -61,7 +64,7 @@ Matrix = npt.NDArray[np.floating[Any]]
 
 
 class SavedForest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """Trees as `repair.trees` reads them."""
+    """Trees as `repair.ranking.trees` reads them."""
 
     base: float
     trees: list[dict[str, list[float]]]
@@ -82,9 +85,11 @@ class SavedModel(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """What the model says of candidates: values to order them by, how likely each is the page, how much each is
-    expected to resemble it (0 to 1), and how likely any is worth offering at all."""
+class RankJudgement:
+    """The model's output: sort values, the probability that each candidate is the page, expected similarities.
+
+    Similarities are 0 to 1; `repairable` is the probability that any candidate is worth offering.
+    """
 
     values: Matrix
     confidences: Matrix
@@ -103,36 +108,36 @@ class RankModel:
     repairable: dict[str, float]
     about: dict[str, Any]
 
-    def judge(self, rows: Matrix) -> Judgement:
+    def judge(self, rows: Matrix) -> RankJudgement:
         """Judge the candidates of one broken link, a row of FEATURES each."""
         values, confidences, likeness = (np.zeros(len(rows)) for _ in range(3))
         if not len(rows):
-            return Judgement(values=values, confidences=confidences, likeness=likeness, repairable=0.0)
-        looked_at = likely(rows)
-        kept = rows[looked_at]
-        scores, alike = self.identity.scores(kept), self.likeness.scores(kept)
-        told = telling(kept, scores, alike)
-        held = logit(self.held, told)
-        values[looked_at] = ordered(scores, alike, held)
-        confidences[looked_at] = probability(held) * shares(scores, self.temperature)
-        likeness[looked_at] = alike
-        return Judgement(
+            return RankJudgement(values=values, confidences=confidences, likeness=likeness, repairable=0.0)
+        positions = most_promising(rows)
+        evaluated = rows[positions]
+        scores, alike = self.identity.scores(evaluated), self.likeness.scores(evaluated)
+        signals = ranking_signals(evaluated, scores, alike)
+        held = logit(self.held, signals)
+        values[positions] = sort_values(scores, alike, held)
+        confidences[positions] = probability(held) * shares(scores, self.temperature)
+        likeness[positions] = alike
+        return RankJudgement(
             values=values,
             confidences=confidences,
             likeness=likeness,
-            repairable=probability(logit(self.repairable, told | {"held": held})),
+            repairable=probability(logit(self.repairable, signals | {"held": held})),
         )
 
 
-def likely(rows: Matrix) -> npt.NDArray[np.int64]:
-    """The rows worth the trees' time: those with the most evidence of the plainest kind, all when there are few."""
-    if len(rows) <= _LOOKED_AT:
+def most_promising(rows: Matrix) -> npt.NDArray[np.int64]:
+    """The rows worth evaluating: those with the most evidence of the plainest kind, all when there are few."""
+    if len(rows) <= _MAX_EVALUATED:
         return np.arange(len(rows))
-    return np.argpartition(-rows[:, PLAIN].sum(axis=1), _LOOKED_AT)[:_LOOKED_AT]
+    return np.argpartition(-rows[:, PLAIN].sum(axis=1), _MAX_EVALUATED)[:_MAX_EVALUATED]
 
 
-def ordered(scores: Matrix, alike: Matrix, held: float) -> Matrix:
-    """Values to order candidates by: who is the page, as far as it may be held (log-odds), else who is like it."""
+def sort_values(scores: Matrix, alike: Matrix, held: float) -> Matrix:
+    """Values to sort candidates by: identity, as far as the page may be saved (log-odds), else similarity."""
     lean = probability(held + LEAN)
     even = shares(scores, FLATTER)
     values: Matrix = lean * even / even.max() + (1 - lean) * alike
@@ -140,32 +145,34 @@ def ordered(scores: Matrix, alike: Matrix, held: float) -> Matrix:
 
 
 def shares(scores: Matrix, temperature: float) -> Matrix:
-    """How likely each candidate is the lost page, if one of them is."""
+    """The probability of each candidate, given that one of them is the lost page."""
     raised = np.exp((scores - scores.max()) / temperature)
     found: Matrix = raised / raised.sum()
     return found
 
 
-def telling(rows: Matrix, scores: Matrix, alike: Matrix) -> dict[str, float]:
-    """What of a whole ranking tells whether the lost page is held: how sure the first is, and what speaks for it."""
+def ranking_signals(rows: Matrix, scores: Matrix, alike: Matrix) -> dict[str, float]:
+    """Features of a ranking that show whether the lost page is saved: how sure the first is, and its evidence."""
     first = int(scores.argmax())
     others = np.delete(scores, first)
-    told = {
+    signals = {
         "score": scores[first],
-        "margin": scores[first] - others.max() if len(others) else _LONE,
+        "margin": scores[first] - others.max() if len(others) else _LONE_MARGIN,
         "share": shares(scores, 1.0)[first],
         "likeness": alike[first],
         "best_likeness": alike.max(),
         "mean_likeness": np.sort(alike)[-10:].mean(),
     }
-    told |= zip((f"first.{name}" for name in _SIGNS), rows[first, _SIGNS_AT], strict=True)
-    told |= zip((f"any.{name}" for name in _NAMED), rows[:, _NAMED_AT].max(axis=0), strict=True)
-    return {name: float(value) for name, value in told.items()}
+    signals |= zip((f"first.{name}" for name in _SIGNS), rows[first, _SIGNS_AT], strict=True)
+    signals |= zip((f"any.{name}" for name in _NAMED), rows[:, _NAMED_AT].max(axis=0), strict=True)
+    return {name: float(value) for name, value in signals.items()}
 
 
-def logit(formula: Mapping[str, float], told: Mapping[str, float]) -> float:
+def logit(formula: Mapping[str, float], signals: Mapping[str, float]) -> float:
     """Log-odds by a linear formula of named values."""
-    return formula.get("constant", 0.0) + sum(formula.get(name, 0.0) * value for name, value in told.items())
+    return formula.get("constant", 0.0) + sum(
+        formula.get(name, 0.0) * value for name, value in signals.items()
+    )
 
 
 def probability(log_odds: float) -> float:
@@ -174,9 +181,9 @@ def probability(log_odds: float) -> float:
 
 
 def loads(data: bytes, where: str) -> RankModel:
-    """A model out of its file's bytes; raises ModelMismatch when it is not one for our features."""
+    """Parse a model file's bytes; raises ModelMismatch when it is not one for our features."""
     if len(data) > _MAX_BYTES:
-        raise ModelMismatch(f"{where}: {len(data)} bytes are no model of ours")
+        raise ModelMismatch(f"{where}: {len(data)} bytes, not a linkmend model")
     try:
         saved = msgspec.json.decode(data, type=SavedModel)
     except msgspec.DecodeError as error:
@@ -186,7 +193,7 @@ def loads(data: bytes, where: str) -> RankModel:
     if tuple(saved.features) != FEATURES:
         unknown = sorted(set(saved.features) ^ set(FEATURES))[:3]
         raise ModelMismatch(
-            f"{where}: learnt with other features: {', '.join(unknown) or 'in another order'}"
+            f"{where}: trained with other features: {', '.join(unknown) or 'in another order'}"
         )
     if not (math.isfinite(saved.temperature) and saved.temperature > 0):
         raise ModelMismatch(f"{where}: temperature: {saved.temperature}")
@@ -201,7 +208,7 @@ def loads(data: bytes, where: str) -> RankModel:
 
 
 def load(path: Path) -> RankModel:
-    """A model out of a file; raises ModelMismatch."""
+    """Load a model from a file; raises ModelMismatch."""
     try:
         return loads(path.read_bytes(), str(path))
     except OSError as error:
@@ -210,8 +217,8 @@ def load(path: Path) -> RankModel:
 
 @lru_cache(maxsize=1)
 def default() -> RankModel:
-    """The model that ships, learnt on the development collections."""
-    found = resources.files("repair") / "models" / "default.json"
+    """The default model, trained on the development collections."""
+    found = resources.files("repair.ranking") / "models" / "default.json"
     try:
         return loads(found.read_bytes(), "the default model")
     except OSError as error:

@@ -1,6 +1,6 @@
-"""The school's own model, beside its collection: taken up as soon as it is there, without a restart.
+"""The school's own model, beside its collection: used as soon as it is there, without a restart.
 
-What is wrong with its file costs nobody the ranking: the last good model stays, or the one that ships.
+An error in its file never costs the ranking: the last good model stays in use, or the default.
 """
 
 import logging
@@ -11,18 +11,18 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from repair import rankmodel
 from repair.errors import ModelMismatch
-from repair.rankmodel import RankModel
+from repair.ranking import rankmodel
+from repair.ranking.rankmodel import RankModel
 
 NAME = "ranking.json"
 """The file's name, in the folder of the collection."""
-_LOOK_EVERY_S = 60.0
+_RELOAD_EVERY_S = 60.0
 
 log = logging.getLogger(__name__)
 
 
-class OwnModel:
+class SchoolModel:
     """The model in use: the school's own if there is one for our features, else the default."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -35,12 +35,12 @@ class OwnModel:
         self._refused = ""
 
     def current(self) -> RankModel:
-        """The same object until there is another; raises ModelMismatch when even the default is not for us."""
+        """The same object until the model changes; raises ModelMismatch when not even the default fits."""
         with self._lock:
             now = self._clock()
-            if self._looked_at is None or now - self._looked_at >= _LOOK_EVERY_S:
+            if self._looked_at is None or now - self._looked_at >= _RELOAD_EVERY_S:
                 self._looked_at = now
-                self._look()
+                self._reload()
             return self._own or self._default()
 
     def _default(self) -> RankModel:
@@ -52,7 +52,7 @@ class OwnModel:
             self._refused = str(error)
             raise
 
-    def _look(self) -> None:
+    def _reload(self) -> None:
         seen = _stamp(self._path)
         if seen == self._seen:
             return
@@ -62,13 +62,13 @@ class OwnModel:
             return
         try:
             self._own = rankmodel.load(self._path)
-            log.info("ranking by the school's own model")
+            log.info("ranking: using the school's own model")
         except ModelMismatch as error:
-            log.warning("the school's own model is not taken: %s", error)
+            log.warning("ranking: school's own model not usable: %s", error)
 
 
 def save(path: Path, data: bytes) -> None:
-    """Put a model in the place of another in one step: whoever reads meets the old one or the new one, whole."""
+    """Replace a model in one step: readers get the old one or the new one, whole."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -82,7 +82,7 @@ def save(path: Path, data: bytes) -> None:
 
 
 def _stamp(path: Path) -> tuple[int, ...] | None:
-    """What changes with a file; None when there is none."""
+    """A value that changes with the file; None when there is none."""
     try:
         found = path.stat()
     except OSError:

@@ -1,7 +1,7 @@
 """Scores between texts, over matrices of exact frequencies: candidates by terms in, candidates by queries out.
 
 All are pure functions of counts. `tf` is candidates by terms, `weights` is queries by terms, lengths are
-per candidate. A term that no candidate has costs nothing but the time to multiply by zero.
+per candidate. A term that no candidate has costs only a multiplication by zero.
 """
 
 from typing import Any
@@ -33,12 +33,12 @@ def bm25(tf: Matrix, lengths: Row, mean_length: float, rarity: Row, weights: Mat
 
 
 def tf_sum(tf: Matrix, weights: Matrix) -> Matrix:
-    """Occurrences of the terms asked for."""
+    """Occurrences of the query terms."""
     return tf @ weights.T
 
 
 def df_sum(tf: Matrix, df: Row, pages: int, weights: Matrix) -> Matrix:
-    """How rare the terms are that occur at all: 1 - df/N each."""
+    """How rare the matching terms are: 1 - df/N each."""
     return ((tf > 0) * (1 - np.minimum(df, pages) / max(1, pages))).astype(np.float32) @ weights.T
 
 
@@ -50,7 +50,7 @@ def tf_idf(tf: Matrix, rarity: Row, weights: Matrix) -> Matrix:
 def dirichlet(tf: Matrix, lengths: Row, background: Row, weights: Matrix, mu: float = DIRICHLET) -> Matrix:
     """Log-likelihood of the query under the candidate's model with Dirichlet smoothing, less what all share.
 
-    `background` is the probability of each term in the collection; a term that it lacks cannot tell pages apart.
+    `background` is the probability of each term in the collection; a term it lacks cannot separate pages.
     """
     seen = np.where(background > 0, tf / (mu * np.maximum(background, _TINY)), 0.0)
     mass = weights.sum(axis=1)
@@ -69,24 +69,24 @@ def jelinek_mercer(
 
 
 def coverage(tf: Matrix, rarity: Row, weights: Matrix) -> Matrix:
-    """The share of a query's weight, terms weighed by rarity, that a candidate has at all: 0 to 1."""
+    """The share of a query's weight, terms weighted by idf, that a candidate matches: 0 to 1."""
     whole = np.maximum((weights * rarity).sum(axis=1), _TINY)
     share: Matrix = ((tf > 0) * rarity).astype(np.float32) @ weights.T / whole
     return share
 
 
-def shared(tf: Matrix, weights: Matrix) -> Matrix:
-    """How many different terms candidate and query have in common."""
+def shared_terms(tf: Matrix, weights: Matrix) -> Matrix:
+    """How many different terms candidate and query share."""
     return (tf > 0).astype(np.float32) @ (weights > 0).T.astype(np.float32)
 
 
 def dice(common: Matrix, distinct: Row, sizes: Row) -> Matrix:
-    """Twice what is common over what there is."""
+    """Twice the common terms over the sum of both sizes."""
     return 2 * common / np.maximum(distinct[:, None] + sizes, 1)
 
 
 def tanimoto(common: Matrix, distinct: Row, sizes: Row) -> Matrix:
-    """What is common over the union."""
+    """The common terms over the union."""
     share: Matrix = common / np.maximum(distinct[:, None] + sizes - common, 1)
     return share
 
@@ -98,7 +98,7 @@ def cosine(left: Row, right: Row) -> float:
 
 
 def divergence(left: Row, right: Row) -> float:
-    """Kullback-Leibler divergence of two models over the same terms, the right one smoothed by a little."""
+    """Kullback-Leibler divergence of two models over the same terms, the right one slightly smoothed."""
     p = left / max(float(left.sum()), 1e-9)
     q = (right + 1e-6) / float((right + 1e-6).sum())
     present = p > 0

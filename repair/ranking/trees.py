@@ -1,8 +1,8 @@
 """Gradient-boosted trees as plain numbers: read from JSON, evaluated with numpy alone, all trees at once.
 
-Each tree is five lists of the same length: for a node the feature it looks at, the threshold up to which it goes
-left, where left and right are, and the value of a leaf. A leaf leads to itself, so that all trees take the same
-steps.
+Each tree is five lists of the same length: for a node the feature it tests, the threshold up to which it goes
+left, the positions of left and right, and the value of a leaf. A leaf leads to itself, so that all trees take the
+same number of steps.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _MAX_DEPTH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forest:
-    """Trees laid end to end; `roots` are where each begins."""
+    """Trees concatenated; `roots` are the positions of their first nodes."""
 
     roots: Numbers
     feature: Numbers
@@ -35,7 +35,7 @@ class Forest:
     base: float = 0.0
 
     def scores(self, rows: Matrix) -> Matrix:
-        """The sum of what the trees say, for each row of features."""
+        """The sum of the trees' values, for each row of features."""
         count, width = rows.shape
         flat = np.ascontiguousarray(rows, dtype=np.float32).ravel()
         offsets = (np.arange(count, dtype=np.int32) * width)[:, None]
@@ -48,7 +48,7 @@ class Forest:
 
 
 def forest(trees: Sequence[Mapping[str, Sequence[float]]], base: float, width: int) -> Forest:
-    """Trees as saved; raises ModelMismatch when they make no sense for so many features."""
+    """Trees as saved; raises ModelMismatch when they do not fit `width` features."""
     try:
         sizes = [len(tree["feature"]) for tree in trees]
         starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
@@ -66,11 +66,11 @@ def forest(trees: Sequence[Mapping[str, Sequence[float]]], base: float, width: i
     ends = np.repeat(starts[1:], sizes)
     own = np.arange(size)
     for child in (left, right):
-        # Onwards or to itself, so that every walk ends.
+        # Forwards or to itself, so that every descent ends.
         if not np.all((child >= own) & (child < ends)) or np.any((left == own) != (right == own)):
-            raise ModelMismatch("trees: a node leads back, or out of its tree")
+            raise ModelMismatch("trees: a node points back, or out of its tree")
     if not np.all((joined["feature"] >= 0) & (joined["feature"] < width)):
-        raise ModelMismatch(f"trees: a feature that is none of {width}")
+        raise ModelMismatch(f"trees: feature index out of range (0 to {width - 1})")
     roots = starts[:-1].astype(np.int32)
     return Forest(
         roots=roots,
@@ -92,4 +92,4 @@ def _depth(roots: Numbers, left: npt.NDArray[np.int64], right: npt.NDArray[np.in
         if not len(inner):
             return depth
         nodes = np.concatenate((left[inner], right[inner]))
-    raise ModelMismatch("trees: deeper than any that we grow")
+    raise ModelMismatch("trees: too deep")

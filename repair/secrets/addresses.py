@@ -1,11 +1,11 @@
-"""Whether an address carries a secret: a right that comes with knowing it, a session, or who somebody is (pure).
+"""Whether a URL carries a secret: a capability, a session, or a person's identity (pure).
 
-Share links, password resets, invitations, signed downloads and private feeds need no login: whoever has the address
-has what it opens (W3C TAG, Good Practices for Capability URLs). Nothing marks them, so they are told by their look:
+Share links, password resets, invitations, signed downloads and private feeds need no login: whoever has the URL
+has what it opens (W3C TAG, Good Practices for Capability URLs). Nothing marks them, so their look decides:
 
 * a parameter or a part of the path whose name says so (`token=`, `/reset-password/...`),
 * a mail address, a user name before the host, a JSON Web Token,
-* a long piece that looks drawn at random (`repair.randomness`), and shorter ones where secrets usually stand
+* a long piece that looks random (`repair.secrets.randomness`), and shorter ones where secrets usually are
   (`/s/`, `/invite/`, `key=`), unless it is known to be harmless: a version's hash in a file's name, a commit, a
   number, the identifier of an article.
 """
@@ -14,8 +14,7 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote, urlsplit
 
-from repair.randomness import most_random, random_run
-from repair.secretnames import (
+from repair.secrets.names import (
     ASSET_ENDINGS,
     CODE_NAMES,
     DIGEST_NAMES,
@@ -32,31 +31,33 @@ from repair.secretnames import (
     SHARE_PLACES,
     SHORT_LINK_PLACES,
 )
+from repair.secrets.randomness import most_random, random_run
 
 MAX_URL = 4_000
-"""Nobody shares longer addresses, and reading them costs time."""
+"""Nobody shares longer URLs, and parsing them costs time."""
 
 _MAX_NAME = 64
 _MAX_PIECES = 200
-# In bits, see `repair.randomness`: what is enough anywhere, where links are shared, and where secrets stand.
+# In bits, see `repair.secrets.randomness`: the threshold anywhere, where links are shared, and where secrets are
+# expected.
 _ANYWHERE, _WHERE_SHARED, _WHERE_SECRET = 15.0, 10.0, 4.0
 _LETTERS_ONLY = 20.0
-"""Foreign names have odd pairs of letters too; a token of letters alone is rare, and long."""
+"""Foreign names have unusual letter pairs too; a token of letters alone is rare, and long."""
 _MIN_RUN = 10
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-# Advisories, and the places on pages that Doxygen and Google Docs name.
+# Advisories, and the anchors within pages of Doxygen and Google Docs.
 _KNOWN_IDENTIFIER = re.compile(
     r"GHSA(?:-\w{4}){3}|xn--.+|B0[0-9A-Z]{8}|(?:_1)?g?a[0-9a-f]{32,33}|h\.[a-z0-9]{10,14}"
 )
 _HEX = re.compile(r"(?i)[0-9a-f]+")
 _COMMIT = 40
 _SHORT_HASH, _SHORT_HEX = 12, 16
-"""Hashes of versions and short identifiers; a secret of so few digits stands where secrets stand."""
-# It begins at the beginning of a word: tried at every place of a long run of them, it would take for ever.
+"""Hashes of versions and short identifiers; a secret of so few digits is found where secrets are expected."""
+# Anchored at the beginning of a word: tried at every place of a long run, it would take quadratic time.
 _JSON_WEB_TOKEN = re.compile(r"(?<![\w\-])eyJ[\w\-]{8,}\.[\w\-]{8,}")
 _SESSION_IN_PATH = re.compile(r"(?i)[;/(](?:jsessionid|phpsessid|sessionid|sid|s)[=(][^/;]{8,}")
 _MAIL = re.compile(r"(?<![\w.+\-@])[\w.+\-]{1,64}@(?:[\w\-]{1,63}\.){1,8}[^\W\d_]{2,24}(?![\w.\-])")
-# In a query an @ between two words is somebody at some place: `for=name@school`.
+# In a query an @ between two words is a person at some place: `for=name@school`.
 _MAIL_IN_VALUE = re.compile(r"(?<![\w.+\-@/])[\w.+\-]{1,64}@[^\W\d][\w.\-]{1,100}")
 _FILE_ENDING = re.compile(r"\.([A-Za-z][A-Za-z0-9]{0,8})$")
 _GITWEB = re.compile(r"(?:^|[;&])a=(?:blob|commit|commitdiff|log|patch|shortlog|snapshot|summary|tag|tree)\b")
@@ -69,7 +70,7 @@ _GROUPED = re.compile(r"[a-z0-9]{3,5}(?:-[a-z0-9]{3,5}){2,4}")
 
 @lru_cache(maxsize=4096)
 def has_secret(url: str) -> bool:
-    """Whether an address carries a secret; one that we cannot read does."""
+    """Whether a URL carries a secret; one that cannot be parsed counts as such."""
     if len(url) > MAX_URL:
         return True
     try:
@@ -77,7 +78,7 @@ def has_secret(url: str) -> bool:
         host = (parts.hostname or "").rstrip(".")
     except ValueError:
         return True
-    if "@" in parts.netloc or _JSON_WEB_TOKEN.search(_decoded(url)):
+    if "@" in parts.netloc or _JSON_WEB_TOKEN.search(_percent_decode(url)):
         return True
     return (
         _is_service(host, parts.path)
@@ -88,8 +89,10 @@ def has_secret(url: str) -> bool:
 
 
 def without_secret(url: str) -> str:
-    """The address as a log may keep it: one that carries a secret loses its query, fragment and user, and its path
-    as well where the secret stands there. What cannot be read becomes ""."""
+    """The URL as a log may keep it; "" when it cannot be parsed.
+
+    One that carries a secret loses its query, fragment and user, and its path as well where the secret is there.
+    """
     if not has_secret(url):
         return url
     try:
@@ -102,7 +105,7 @@ def without_secret(url: str) -> str:
 
 
 def _is_service(host: str, path: str) -> bool:
-    """Whether a service that hands out links to whoever has them has this address."""
+    """Whether the URL belongs to a service that hands out links."""
     for suffix, pattern in SERVICES:
         if (host == suffix or host.endswith("." + suffix)) and pattern.match(path):
             return True
@@ -110,11 +113,11 @@ def _is_service(host: str, path: str) -> bool:
 
 
 def _path_has_secret(path: str, host: str) -> bool:
-    if _SESSION_IN_PATH.search(_decoded(path)) or _MAIL.search(_decoded(path)):
+    if _SESSION_IN_PATH.search(_percent_decode(path)) or _MAIL.search(_percent_decode(path)):
         return True
     if _is_public(host):
         return False
-    segments = [_decoded(segment) for segment in path.split("/") if segment]
+    segments = [_percent_decode(segment) for segment in path.split("/") if segment]
     if len(segments) > _MAX_PIECES:
         return True
     before: tuple[str, ...] = ()
@@ -164,13 +167,13 @@ def _is_random_anywhere(piece: str, nearest: str, before: tuple[str, ...] = ()) 
     if _HEX.fullmatch(whole):
         if len(whole) <= _SHORT_HEX or nearest in DIGEST_PLACES or nearest in IDENTIFIER_PLACES:
             return False
-        # `some-title-3f9a1c2b4d5e6f70`: the title is what the address says, the digits make it unique.
+        # `some-title-3f9a1c2b4d5e6f70`: the title carries the meaning, the digits only make it unique.
         return not _SLUG.search(piece[: piece.index(whole)])
     return True
 
 
 def _block_around(piece: str, start: int, end: int) -> str:
-    """The letters and digits between two signs that a run lies in; the run itself when it has signs in it."""
+    """The letters and digits between two signs around a run; the run itself when it contains signs."""
     for found in _BLOCK.finditer(piece):
         if found.start() <= start and end <= found.end():
             return found[0]
@@ -213,7 +216,7 @@ def _pair_has_secret(
     place: str = "",
 ) -> bool:
     """Whether one parameter is a secret: by its name, or by its value."""
-    name, value = _decoded(name).strip().lower(), _decoded(value).strip()
+    name, value = _percent_decode(name).strip().lower(), _percent_decode(value).strip()
     value, name = (value, name[:_MAX_NAME]) if value else (name, "")
     if not value:
         return False
@@ -232,29 +235,29 @@ def _pair_has_secret(
         return True
     if (whole in KEY_NAMES or _leads_to_secret(place)) and _is_code(value):
         return True
-    if "/" in value:  # an address within an address, or base64
+    if "/" in value:  # a URL within a URL, or base64
         return any(_is_random_anywhere(piece, "") for piece in re.split(r"[/?&=:]", value))
     return _is_random_anywhere(value, whole if whole in DIGEST_PLACES else _word(place.rpartition("/")[2]))
 
 
 def _names_secret_within(value: str) -> bool:
-    """Whether an address within an address has a parameter whose name says that it is a secret."""
+    """Whether a URL within a URL has a parameter whose name marks a secret."""
     pairs = (pair.partition("=") for pair in _WITHIN.split(value)[1:_MAX_PIECES])
     return any(text and _is_secret_name(name.strip().lower()[:_MAX_NAME]) for name, _, text in pairs)
 
 
 def _fragment_has_secret(fragment: str, host: str) -> bool:
-    """A fragment is not sent, but it may be noted by whoever has the whole address; keys often stand there."""
+    """A fragment is not sent, but anyone who has the whole URL may record it; keys often occur there."""
     if not fragment or _is_public(host):
         return False
-    text = fragment.partition(":~:")[0]  # a text fragment only says where on the page
+    text = fragment.partition(":~:")[0]  # a text fragment only gives a place on the page
     if "=" in text:
         return _query_has_secret(text.rpartition("?")[2], host, "")
     return _path_has_secret(text if text.startswith("/") else f"/{text}", host)
 
 
 def _leads_to_secret(path: str) -> bool:
-    words = [_word(_decoded(segment)) for segment in path.split("/")[-3:] if segment]
+    words = [_word(_percent_decode(segment)) for segment in path.split("/")[-3:] if segment]
     return any(word in SECRET_PLACES for word in words)
 
 
@@ -274,11 +277,11 @@ def _looks_random(piece: str, bits: float, length: int) -> bool:
     if run.bits < bits or len(piece) < length:
         return False
     if (run.end - run.start) * 2 < len(piece) and bits < _ANYWHERE and _WORD_SIGNS.search(piece):
-        return False  # a word or two that are odd, among others
+        return False  # one or two odd words among others
     around = _block_around(piece, run.start, run.end)
     if around.isalpha():
         enough = _LETTERS_ONLY if bits >= _ANYWHERE else bits + 5
-        # Abbreviations stand in names: RTCDTMFSender.
+        # Abbreviations occur in names: RTCDTMFSender.
         return not piece[run.start : run.end].isupper() and run.bits >= max(enough, 0.9 * len(around))
     return not _HEX.fullmatch(around) or len(around) > _SHORT_HASH or bits < _WHERE_SHARED
 
@@ -307,10 +310,10 @@ def _is_public(host: str) -> bool:
 
 
 def _word(segment: str) -> str:
-    """A part of a path as the lists below write it."""
+    """A part of a path as the lists of `repair.secrets.names` write it."""
     return segment.lower().removesuffix(".php").removesuffix(".html").removesuffix(".aspx")[:_MAX_NAME]
 
 
-def _decoded(text: str) -> str:
-    """Percent signs off, twice: addresses within addresses have them doubled."""
+def _percent_decode(text: str) -> str:
+    """Percent-decode twice: URLs within URLs are encoded twice."""
     return unquote(unquote(text)) if "%" in text else text

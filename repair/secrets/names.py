@@ -1,4 +1,4 @@
-"""The words by which `repair.secreturls` tells secrets in addresses, and what is known to be harmless."""
+"""The words by which `repair.secrets.addresses` recognises secrets in URLs, and what is known to be harmless."""
 
 import re
 
@@ -19,7 +19,7 @@ SECRET_NAMES = _words(
     verificationcode verifycode viewkey vcode wstoken xsrf authkey hashkey shareauth
     """
 )
-"""Parameters that carry who somebody is, or a right; written without _ - and dots. Whatever their value is."""
+"""Parameters that identify a person or grant a right, whatever their value; written without _ - and dots."""
 
 SECRET_ENDINGS = (
     *("token", "session", "sessionid", "sessid", "sesskey", "sessionkey", "authorization", "username"),
@@ -71,7 +71,7 @@ HARMLESS_NAMES = _words(
     search searchterm s_kwcid keyword keywords title text lang locale language
     """
 )
-"""Parameters with long values that open nothing; what somebody searched for is another question."""
+"""Parameters with long values that grant nothing; what somebody searched for is another question."""
 
 SECRET_PLACES = _words(
     """
@@ -90,7 +90,7 @@ SECRET_PLACES = _words(
     desinscription mot-de-passe reinitialiser restablecer contrasena convite redefinir-senha
     """
 )
-"""Parts of a path behind which a secret stands when it is anything but words and numbers."""
+"""Path parts followed by a secret when the next part is anything but words and numbers."""
 
 SHARE_PLACES = _words(
     """
@@ -104,10 +104,10 @@ SHARE_PLACES = _words(
     orders booking bookings ticket tickets certificate certificates
     """
 )
-"""Parts of a path behind which a random piece is a secret though it is short."""
+"""Path parts behind which even a short random piece is a secret."""
 
 SHORT_LINK_PLACES = _words("s sh sl l link dl f share shared sharing")
-"""Parts of a path behind which very short codes are links."""
+"""Path parts behind which very short codes are links."""
 
 DIGEST_PLACES = _words(
     """
@@ -117,7 +117,7 @@ DIGEST_PLACES = _words(
     ipns ark build builds job jobs actions + cksum checksum release releases pkgs +build
     """
 )
-"""Parts of a path behind which hexadecimal digits name a version or a file by its content."""
+"""Path parts behind which hexadecimal digits name a version or a file by its content."""
 
 IDENTIFIER_PLACES = _words(
     """
@@ -131,7 +131,7 @@ IDENTIFIER_PLACES = _words(
     topics track urn uuid video videos wiki work works
     """
 )
-"""Parts of a path behind which a UUID names something that everybody may read."""
+"""Path parts behind which a UUID names something public."""
 
 ASSET_ENDINGS = _words(
     """
@@ -171,7 +171,7 @@ PUBLIC_HOSTS = (
         "sciencedirect.com",
     ),
 )
-"""Sites whose identifiers look random and open nothing that is not public."""
+"""Sites whose identifiers look random but lead only to public pages."""
 
 
 def _paths(pattern: str) -> re.Pattern[str]:

@@ -1,9 +1,9 @@
-"""How much a piece of text looks drawn at random rather than written, in bits, by its letter pairs.
+"""How random a piece of text looks, in bits, by its letter pairs.
 
-Each character is priced twice: by a model of what people write in addresses (words of many languages, CamelCase,
-numbers), and by an alphabet out of which tokens are drawn. The score is the largest surplus of any run of characters:
-words before a token do not hide it, and a token need not end where we split. Sixteen random letters and digits score
-some 30, eight hexadecimal digits 14, hardly any written piece more than 15.
+Each character has two costs: by a model of what people write in URLs (words of many languages, CamelCase, numbers),
+and by the alphabet that tokens are drawn from. The score is the largest surplus of any run of characters: words
+before a token do not hide it, and a token need not end where we split. Sixteen random letters and digits score some
+30, eight hexadecimal digits 14, hardly any written piece more than 15.
 """
 
 import re
@@ -12,8 +12,8 @@ from functools import lru_cache
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _VALUES = "0123456789abcdefghijklmnopqrstuvwxyz"
-# In half bits: what a letter costs after none (first row) and after each of a to z; counted over the words of pages
-# in fourteen languages and the addresses of benchmarks/secretaddresses.py.
+# In half bits: the cost of a letter at the start (first row) and after each of a to z; counted over the words
+# of pages in fourteen languages and the addresses of benchmarks/secretaddresses.py.
 _PAIRS = (
     "797899aa9eda8ba8f879bbbfhg",
     "ha88feafahd696eai686bcffbg",
@@ -48,7 +48,7 @@ _COST = {
     for before, row in zip(" " + _LETTERS, _PAIRS, strict=True)
     for letter, value in zip(_LETTERS, row, strict=True)
 }
-# What it costs to go from one kind of character to another: lower case, upper case, digit, sign.
+# The cost of changing from one kind of character to another: lower case, upper case, digit, sign.
 _STEP = {
     before + after: cost
     for before, row in (
@@ -60,11 +60,11 @@ _STEP = {
     for after, cost in zip("luds", row, strict=True)
 }
 _MOST_FOR_A_CAPITAL = 6.5
-"""Abbreviations have no vowels: XMLHTTP is not drawn at random."""
+"""Abbreviations have no vowels: XMLHTTP is not random."""
 _DIGIT, _SIGN = 3.32, 2.0
 _MAX_LENGTH = 400
 _DIGITS = frozenset("0123456789")
-# Words, abbreviations and numbers with signs between them: most pieces, told at once.
+# Words, abbreviations and numbers with signs between them: most pieces match, which settles them at once.
 _WRITTEN = re.compile(r"(?:(?:[A-Za-z][a-z]{0,13}|[A-Z]{2,6}|[0-9]+)(?:[^A-Za-z0-9]+|\Z))*+")
 _ALPHABETS: tuple[tuple[frozenset[str], float], ...] = (
     (frozenset(_LETTERS + _LETTERS.upper() + "0123456789-_"), 6.0),
@@ -78,7 +78,7 @@ _ALPHABETS: tuple[tuple[frozenset[str], float], ...] = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomRun:
-    """The run of characters that looks most random: how much in bits, where, and how long."""
+    """The run of characters that looks most random: its score in bits, its position and its length."""
 
     bits: float = 0.0
     start: int = 0
@@ -87,13 +87,13 @@ class RandomRun:
 
 @lru_cache(maxsize=8192)
 def most_random(text: str) -> RandomRun:
-    """The most random run in a piece of an address; digits alone are a number, and no run."""
+    """The most random run in a piece of a URL; digits alone are a number, and no run."""
     text = text[:_MAX_LENGTH]
     return RandomRun() if _WRITTEN.fullmatch(text) else random_run(text)
 
 
 def random_run(text: str) -> RandomRun:
-    """As `most_random`, for short codes too that look like words to it (`abc-defg-hij`)."""
+    """As `most_random`, but also for short codes that look like words to it (`abc-defg-hij`)."""
     costs = _written_costs(text)
     best = RandomRun()
     for alphabet, price in _ALPHABETS:
@@ -112,7 +112,7 @@ def random_run(text: str) -> RandomRun:
 
 
 def _written_costs(text: str) -> list[float]:
-    """What each character costs in bits, if somebody wrote it."""
+    """The cost of each character in bits, if a person wrote it."""
     costs: list[float] = []
     kind_before, letter_before = "s", " "
     for letter in text:

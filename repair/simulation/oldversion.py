@@ -1,7 +1,7 @@
-"""An older version of a page, made up out of the one that is held: what a copy or an archive might have of it.
+"""A simulated older version of a saved page, as a copy or an archive might have it.
 
-Some lines were not there yet, and now and then the title was another. Deterministic by the address, so that what is
-measured is the same every time.
+Some lines were not there yet, and now and then the title was another. Deterministic by the URL, so that
+measurements are repeatable.
 """
 
 import hashlib
@@ -16,8 +16,11 @@ _LEAST_KEPT, _MOST_KEPT = 0.4, 1.0
 _RETITLED = 0.2
 
 
-def worn(page: HeldPage) -> HeldPage:
-    """The page as it may have been: between two fifths and all of its sentences, in order; one in five retitled."""
+def make_older(page: HeldPage) -> HeldPage:
+    """The page as it may have been: between two fifths and all of its sentences, in order.
+
+    One in five with another title.
+    """
     lots = random.Random(hashlib.blake2b(page.url.encode("utf-8", "replace")).digest())  # noqa: S311
     share = lots.uniform(_LEAST_KEPT, _MOST_KEPT)
     sentences = [sentence for sentence in _SENTENCES.split(page.text) if lots.random() < share]

@@ -1,12 +1,12 @@
-"""Pretended breakage: a collection folder made into a collection in which known links are broken, truth known.
+"""Simulated breakage: turns a collection folder into a collection with broken links whose answers are known.
 
-Variants (DESIGN.md): `kept`, `moved`, `really-moved` and `gone` measure. `renamed` is for training: every page has a
-new address that still resembles the old one, and half of the pages link to the new addresses, half to the old ones,
-as on a site some time after a reorganisation.
+Variants (DESIGN.md): `kept`, `moved`, `really-moved` and `gone` measure. `renamed` is for training: every page has
+a new URL that still resembles the old one, and half of the pages link to the new URLs, half to the old ones, as on
+a site some time after a reorganisation.
 
-The trap: whatever breaking a link leaves behind (an opaque address, a page that nobody links to any more) must not
-tell the answer. So every page is re-addressed, not the answers alone; and for training (`even`) every other page
-loses the links of one source page too, as the answers lose the link under test.
+The trap: traces of the breakage (an opaque URL, a page without inlinks) must not reveal the answer. So every page
+gets a new URL, not the answers alone; and for training (`even`) every other page loses the links of one source page
+too, as the answers lose the link under test.
 """
 
 import hashlib
@@ -20,21 +20,22 @@ from typing import Any
 
 import msgspec
 
-from repair import renames, urls
-from repair.collection import Addition, Collection
+from repair.collection.collection import Collection, PageAddition
+from repair.collection.index.fulltext import FORMAT
+from repair.collection.nearduplicate import find_near_duplicate
 from repair.errors import EvaluationFailed
-from repair.formats.folder import collection_folder, is_collection_folder
-from repair.formats.problems import Problems
-from repair.index import FORMAT
 from repair.model import BrokenLink, Document, MissKind
-from repair.moves import Move, Moves
-from repair.records import records
+from repair.moves.rules import LearntMoves, Move
+from repair.parse.collectionfolder import collection_folder, is_collection_folder
+from repair.parse.jsonlines import records
+from repair.parse.problems import ImportProblems
 from repair.settings import CollectionSettings
-from repair.twins import twin
+from repair.simulation import reorganisation
+from repair.text import urls
 
 _BATCH = 400
 _SHARE = 21  # of 256 pages, whose move is known
-_LAYOUT = "2"  # changes when this module builds collections otherwise
+_LAYOUT = "2"  # changes when this module builds collections differently
 
 
 class Variant(StrEnum):
@@ -48,10 +49,10 @@ class Variant(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A broken link whose answer is known. `hidden` may not be returned; `target_url` is what the link said.
+class BrokenCase:
+    """A broken link whose answer is known. `hidden` may not be returned; `target_url` is the link's original target.
 
-    `source` is the page with the link where the collection does not hold it; `number` is the place in the file.
+    `source` is the page with the link where the collection does not have it; `number` is the place in the file.
     """
 
     id: str
@@ -63,10 +64,10 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """Which collection to make: of which folder, how broken, by which list of links.
+class BreakagePlan:
+    """Which collection to build: from which folder, how broken, by which list of links.
 
-    `part` is the number of a part and how many there are: a small collection, of pages chosen by lot.
+    `part` is the number of a part and how many there are: a small collection, of pages drawn at random.
     """
 
     folder: Path
@@ -77,15 +78,15 @@ class Plan:
 
     @property
     def even(self) -> bool:
-        """Whether untouched pages get the marks of broken ones; for learning, where marks would be learnt."""
+        """Whether untouched pages get the traces of broken ones; for training, where traces would be learnt."""
         return self.split == "train"
 
     def has(self, url: str) -> bool:
-        """Whether a page, by its old address, is in the part."""
+        """Whether a page, by its old URL, is in the part."""
         return self.part is None or int.from_bytes(_digest(url)[2:4]) % self.part[1] == self.part[0]
 
 
-def cases(plan: Plan) -> tuple[Case, ...]:
+def cases(plan: BreakagePlan) -> tuple[BrokenCase, ...]:
     """The broken links of a plan, in the order of the file."""
     addresses = _addresses(plan)
     records = [each for each in enumerate(_records(plan)) if plan.has(_normal(each[1]["target_url"]))]
@@ -93,8 +94,8 @@ def cases(plan: Plan) -> tuple[Case, ...]:
     return tuple(_case(at, record, plan, addresses, sources) for at, record in records[: plan.limit])
 
 
-def collection(plan: Plan, cache: Path) -> Collection:
-    """The collection of a plan, opened; made at the first time, kept in `cache` by what the folder holds."""
+def collection(plan: BreakagePlan, cache: Path) -> Collection:
+    """The collection of a plan, opened; built on first use, cached in `cache` by the folder's content."""
     if not is_collection_folder(plan.folder):
         raise EvaluationFailed(f"{plan.folder}: expected a collection folder with pages.jsonl.gz")
     directory = cache / _key(plan)
@@ -108,61 +109,61 @@ def collection(plan: Plan, cache: Path) -> Collection:
     return Collection.open(directory, settings)
 
 
-def known_moves(plan: Plan, made: Collection) -> Moves:
-    """What is known of how the site moved, as a school would know it, never from the answers.
+def known_moves(plan: BreakagePlan, made: Collection) -> LearntMoves:
+    """Known moves of the site, as a school would know them, never from the answers.
 
-    *really-moved*: old source pages whose text is found again under another address. *renamed*: one page in twelve.
+    *really-moved*: old source pages whose text is found again under another URL. *renamed*: one page in twelve.
     """
     answers = {_normal(record["target_url"]) for record in _records(plan)}
     moves: list[Move] = []
     if plan.variant is Variant.REALLY_MOVED:
         for old, document in _old_sources(plan).items():
-            new = twin(made, document) if old not in answers and not made.holds(old) else None
+            new = find_near_duplicate(made, document) if old not in answers and not made.holds(old) else None
             moves += [Move(old=old, new=new, origin="duplicate")] if new else []
     elif plan.variant is Variant.RENAMED:
         pairs = _addresses(plan).items()
         moves = [
             Move(old=old, new=new) for old, new in pairs if old not in answers and _digest(old)[1] < _SHARE
         ]
-    return Moves.learnt(moves, made.holds)
+    return LearntMoves.learn(moves, made.holds)
 
 
-def _fill(made: Collection, plan: Plan) -> None:
-    problems = Problems()
+def _fill(made: Collection, plan: BreakagePlan) -> None:
+    problems = ImportProblems()
     addresses = _addresses(plan)
-    removed = _removed(plan)
-    waiting: list[Addition] = []
+    removed = _excluded_links(plan)
+    waiting: list[PageAddition] = []
     moment = datetime.now(UTC)
     for item in collection_folder(plan.folder, problems):
         if not isinstance(item, Document):
             raise EvaluationFailed(f"{plan.folder}: expected pages with title and text")
         if not plan.has(item.url):
             continue
-        document = _readdressed(item, plan, addresses, removed)
-        waiting.append(Addition(document=document, fetched_at=moment))
+        document = _at_new_url(item, plan, addresses, removed)
+        waiting.append(PageAddition(document=document, fetched_at=moment))
         if len(waiting) >= _BATCH:
             made.add_many(waiting)
             waiting.clear()
     made.add_many(waiting)
 
 
-def _readdressed(
+def _at_new_url(
     document: Document,
-    plan: Plan,
+    plan: BreakagePlan,
     addresses: Mapping[str, str],
     removed: frozenset[tuple[str, str]],
 ) -> Document:
-    """The page at its address in the variant, without the links that the links under test forbid."""
+    """The page at its URL in the variant, without the links excluded by the links under test."""
     links = [link for link in document.links if (document.url, link.target_url) not in removed]
     if (document.url, "*") in removed:
         links = []
-    if plan.variant is Variant.RENAMED and _coin(document.url):
+    if plan.variant is Variant.RENAMED and _draw(document.url):
         links = [replace(link, target_url=addresses.get(link.target_url, link.target_url)) for link in links]
     return replace(document, url=addresses.get(document.url, document.url), links=tuple(links))
 
 
-def _removed(plan: Plan) -> frozenset[tuple[str, str]]:
-    """Links that may not be used, as source and target; a target `*` is every link of the source.
+def _excluded_links(plan: BreakagePlan) -> frozenset[tuple[str, str]]:
+    """Excluded links, as source and target; a target `*` is every link of the source.
 
     All links under test go at once: stricter than one at a time, and one collection serves them all.
     """
@@ -176,24 +177,24 @@ def _removed(plan: Plan) -> frozenset[tuple[str, str]]:
                 found.add((_normal(record["source_url_now"]), "*"))
     if plan.even:
         answers = {_normal(record.get("truth") or record["target_url"]) for record in _records(plan)}
-        found |= _marks(plan.folder, answers)
+        found |= _decoy_links(plan.folder, answers)
     return frozenset(found)
 
 
-def _marks(folder: Path, answers: set[str]) -> set[tuple[str, str]]:
+def _decoy_links(folder: Path, answers: set[str]) -> set[tuple[str, str]]:
     """For each page that is no answer, the links from one of the pages that link to it."""
     chosen: dict[str, tuple[bytes, str]] = {}
-    for document in collection_folder(folder, Problems()):
+    for document in collection_folder(folder, ImportProblems()):
         for target in {link.target_url for link in getattr(document, "links", ())} - answers:
             lot = (_digest(f"{document.url} {target}"), document.url)
             chosen[target] = min(chosen.get(target, lot), lot)
     return {(source, target) for target, (_, source) in chosen.items()}
 
 
-def _addresses(plan: Plan) -> dict[str, str]:
-    """Old address to new, for every page; empty when pages stay where they are."""
+def _addresses(plan: BreakagePlan) -> dict[str, str]:
+    """Old URL to new, for every page; empty when pages do not move."""
     if plan.variant is Variant.RENAMED:
-        return renames.renamed(
+        return reorganisation.rename_address(
             [_normal(record["url"]) for record in records(plan.folder, "pages", needs=("url",))]
         )
     if plan.variant is not Variant.MOVED:
@@ -204,11 +205,11 @@ def _addresses(plan: Plan) -> dict[str, str]:
     }
     listed = plan.folder / "moved_test.json"
     if plan.split == "test" and listed.exists():
-        moved |= {_normal(old): new for old, new in _listed(listed).items()}
+        moved |= {_normal(old): new for old, new in _read_moves(listed).items()}
     return moved
 
 
-def _listed(path: Path) -> dict[str, str]:
+def _read_moves(path: Path) -> dict[str, str]:
     try:
         return msgspec.json.decode(path.read_bytes(), type=dict[str, str])
     except msgspec.DecodeError as error:
@@ -218,10 +219,10 @@ def _listed(path: Path) -> dict[str, str]:
 def _case(
     number: int,
     record: Mapping[str, Any],
-    plan: Plan,
+    plan: BreakagePlan,
     addresses: Mapping[str, str],
     sources: Mapping[str, Document],
-) -> Case:
+) -> BrokenCase:
     source, target = _normal(record["source_url"]), _normal(record["target_url"])
     at = addresses.get(source, source)
     truth = record["truth"] if plan.variant is Variant.REALLY_MOVED else addresses.get(target, target)
@@ -236,7 +237,7 @@ def _case(
         before=record.get("context_before", ""),
         after=record.get("context_after", ""),
     )
-    return Case(
+    return BrokenCase(
         id=str(record["id"]),
         number=number,
         link=link,
@@ -246,7 +247,7 @@ def _case(
     )
 
 
-def _old_sources(plan: Plan) -> dict[str, Document]:
+def _old_sources(plan: BreakagePlan) -> dict[str, Document]:
     stem = "really_moved_sources" if plan.split == "test" else "really_moved_train_sources"
     return {
         _normal(record["url"]): Document(
@@ -256,18 +257,18 @@ def _old_sources(plan: Plan) -> dict[str, Document]:
     }
 
 
-def _records(plan: Plan) -> list[dict[str, Any]]:
+def _records(plan: BreakagePlan) -> list[dict[str, Any]]:
     if plan.variant is Variant.REALLY_MOVED:
         stem = "really_moved" if plan.split == "test" else "really_moved_train"
         return list(records(plan.folder, stem, needs=("source_url", "target_url", "truth")))
     return list(records(plan.folder, plan.split, needs=("source_url", "target_url")))
 
 
-def _key(plan: Plan) -> str:
-    """A name for the collection that changes with all that it is made of."""
+def _key(plan: BreakagePlan) -> str:
+    """A name for the collection that changes with all its inputs."""
     digest = hashlib.blake2b(digest_size=10)
     variant = Variant.KEPT if plan.variant is Variant.GONE else plan.variant
-    for word in (_LAYOUT, FORMAT, variant, plan.split, renames.VERSION):
+    for word in (_LAYOUT, FORMAT, variant, plan.split, reorganisation.VERSION):
         digest.update(f"{word}\n".encode())
     for path in sorted(plan.folder.iterdir()):
         if path.is_file():
@@ -280,7 +281,7 @@ def _opaque(url: str) -> str:
     return f"http://moved.invalid/{hashlib.sha256(url.encode()).hexdigest()[:16]}"
 
 
-def _coin(text: str) -> bool:
+def _draw(text: str) -> bool:
     return _digest(text)[0] % 2 == 0
 
 

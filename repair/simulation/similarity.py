@@ -1,6 +1,6 @@
-"""How alike pages are in what they say: cosines of their term vectors, one page against some or against all.
+"""Similarity of pages' contents: cosines of their term vectors, one page against some or against all.
 
-For measuring (Sim@1 and its oracle, Bashir section 5.3), not for ranking: all vectors are held in memory at once.
+For evaluation (Sim@1 and its oracle, Bashir section 5.3), not for ranking: all vectors are in memory at once.
 """
 
 from collections.abc import Sequence
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from repair.collection import Collection
-from repair.vectors import FIELDS
+from repair.collection.collection import Collection
+from repair.collection.index.vectors import FIELDS
 
 _TEXT = (FIELDS.index("title"), FIELDS.index("body"))
 _SLICE = 2_000
 
 
 class Similarity:
-    """Cosines of tf x idf over title and body; pages are known by their numbers."""
+    """Cosines of tf x idf over title and body, by page number."""
 
     def __init__(self, collection: Collection) -> None:
         pages = collection.numbers()
@@ -46,14 +46,14 @@ class Similarity:
         return sums
 
     def places(self, pages: Sequence[int]) -> npt.NDArray[np.int64]:
-        """Where pages stand in what `to_all` gives."""
+        """The positions of pages in the result of `to_all`."""
         return np.array([self._place[page] for page in pages], np.int64)
 
 
 def entries(
     collection: Collection, pages: Sequence[int], fields: Sequence[int]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
-    """Place, term and frequency of every term of every page, the fields added up."""
+    """Place, term and frequency of every term of every page, summed over the fields."""
     # An empty collection has entries of no length.
     rows, terms = [np.zeros(0, np.int64)], [np.zeros(0, np.uint32)]
     times: list[npt.NDArray[np.float64]] = [np.zeros(0)]

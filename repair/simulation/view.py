@@ -1,40 +1,43 @@
-"""A collection as one broken link under test may see it: with the page that had the link, without the page gone."""
+"""A collection as visible to one broken link under test: with the page that had the link, without the lost page."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from repair.collection import Collection
-from repair.index import WEIGHTS
+from repair.collection.collection import Collection
+from repair.collection.index.fulltext import WEIGHTS
+from repair.collection.index.idf import Weights
+from repair.collection.index.vectors import Hashes, TermStatistics, TermVectors
+from repair.collection.pages import PageSummary
 from repair.model import HeldPage, InLink
-from repair.pages import Brief
-from repair.rarity import Weights
-from repair.simulate import Case
-from repair.vectors import Hashes, Statistics, Vectors
-from repair.worn import worn
+from repair.simulation.oldversion import make_older
+from repair.simulation.pseudobroken import BrokenCase
 
 _LONG_AGO = datetime(1990, 1, 1, tzinfo=UTC)
 
 
-class View:
-    """What `repair.learnedrank` asks of a collection, as far as the case shown allows."""
+class EvaluationView:
+    """The interface that `repair.ranking.learned` needs, restricted to what the case may see."""
 
     def __init__(self, collection: Collection) -> None:
         self._collection = collection
-        self._case: Case | None = None
+        self._case: BrokenCase | None = None
         self._gone: str | None = None
         self._copy: HeldPage | None = None
 
-    def show(self, case: Case, *, gone: bool = False, copied: bool = False) -> None:
-        """Turn to a case. With `gone` its answer is not held, so what it says of others is not known either; when
-        it was `copied`, an older version of it is held at the address lost."""
+    def show(self, case: BrokenCase, *, gone: bool = False, copied: bool = False) -> None:
+        """Select a case.
+
+        With `gone` its answer is not saved, so what it says of others is not known either; when it was `copied`, an
+        older version of it is saved under the lost URL.
+        """
         self._case = case
         self._gone = case.truth if gone else None
         lost = self._collection.get(case.truth) if copied else None
-        self._copy = replace(worn(lost), url=case.link.url) if lost else None
+        self._copy = replace(make_older(lost), url=case.link.url) if lost else None
 
     def get(self, url: str) -> HeldPage | None:
-        """What is held under a URL; the page with the link as it was when it had it."""
+        """The page saved under a URL; the page with the link as it was when it had it."""
         if self._copy is not None and self._copy.url == url:
             return self._copy
         source = self._case.source if self._case else None
@@ -56,7 +59,7 @@ class View:
         return tuple(inlink for inlink in found if inlink.source_url != self._gone)
 
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
-        """Known addresses with a beginning."""
+        """Known URLs with a prefix."""
         return self._collection.addresses(beginning, limit)
 
     def hits(
@@ -65,16 +68,16 @@ class View:
         """Page numbers and scores, best first."""
         return self._collection.hits(terms, limit=limit, weights=weights)
 
-    def briefs(self, pages: Sequence[int]) -> dict[int, Brief]:
+    def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
         """What ranking needs of pages, by number."""
-        return self._collection.briefs(pages)
+        return self._collection.page_summaries(pages)
 
     def page_number(self, url: str) -> int | None:
-        """The number of a held page."""
+        """The number of a saved page."""
         return self._collection.page_number(url)
 
     def document_frequency(self, term: str, name: str = "body") -> int:
-        """In how many pages a field has a term."""
+        """How many pages have a term in a field."""
         return self._collection.document_frequency(term, name)
 
     def size(self) -> int:
@@ -82,13 +85,13 @@ class View:
         return self._collection.size()
 
     def rarities(self) -> Weights:
-        """How rare all terms are."""
+        """The idf of all terms."""
         return self._collection.rarities()
 
-    def vectors(self, pages: Sequence[int]) -> Vectors:
+    def vectors(self, pages: Sequence[int]) -> TermVectors:
         """The term vectors of pages, in their order."""
         return self._collection.vectors(pages)
 
-    def statistics(self, terms: Hashes, fields: Sequence[int]) -> Statistics:
+    def statistics(self, terms: Hashes, fields: Sequence[int]) -> TermStatistics:
         """How common terms are."""
         return self._collection.statistics(terms, fields)

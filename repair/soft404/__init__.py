@@ -1,6 +1,7 @@
-"""Pages that only pretend to be there: told by what they say, by redirects, by asking the site, and by memory.
+"""Soft 404s: missing pages answered with 200, found by their text, redirects, probes and known error pages.
 
-    Page -> parts (what stands where) -> signals (numbers) -> model (a probability) -> judge (a kind)
+    Page -> pageparts (text by place) -> signals (features) -> model (a probability) -> judge (a kind)
 
-`redirects`, `probe` and `sites` add what the page alone cannot tell. `learn` is for training only.
+`redirects`, `probe` and `sitestore` add what the page alone cannot show; `learn` trains the model.
+Start with detector.
 """

@@ -1,4 +1,4 @@
-"""How well pages are told apart on a labelled folder, beside simple rules that others use, and how long it takes."""
+"""Evaluates the detector on a labelled folder, beside simple baselines, and measures its time."""
 
 import re
 import time
@@ -9,8 +9,8 @@ from statistics import median
 
 from repair.soft404.judge import PageKind, judge, judge_parts
 from repair.soft404.labelled import LabelledPage
-from repair.soft404.model import shipped
-from repair.soft404.parts import PageParts, parts_of
+from repair.soft404.model import shipped_weights
+from repair.soft404.pageparts import PageParts, parts_of
 
 _CODE_OR_WORDS = re.compile(r"(?i)\b404\b|not\s+found")
 _ENGLISH = re.compile(
@@ -22,8 +22,8 @@ _ROUNDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Score:
-    """One detector on error pages against normal pages."""
+class DetectorScore:
+    """The result of one detector on error and normal pages."""
 
     name: str
     found: int
@@ -46,31 +46,31 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """The scores, which pages ours got wrong, what it called pages of the label `other`, microseconds per page."""
+class Soft404Figures:
+    """Scores, the pages that ours got wrong, its kinds for pages labelled `other`, and microseconds per page."""
 
-    scores: tuple[Score, ...]
+    scores: tuple[DetectorScore, ...]
     wrong: tuple[tuple[str, str, float], ...]
     others: tuple[tuple[str, str, int], ...]
     parse_us: float
     judge_us: float
 
 
-def measure(pages: Sequence[LabelledPage]) -> Measured:
-    """Ours and the baselines over the same pages."""
-    told = [page for page in pages if page.label in ("error", "normal")]
+def measure(pages: Sequence[LabelledPage]) -> Soft404Figures:
+    """Evaluate ours and the baselines on the same pages."""
+    judgeable = [page for page in pages if page.label in ("error", "normal")]
     ours = {page.file: judge(page.page) for page in pages}
     detectors: dict[str, Callable[[LabelledPage], bool]] = {
         "linkmend": lambda page: ours[page.file].kind is PageKind.NOT_FOUND,
         "404 or not found in title or h1": _by_title,
         "English phrases": _by_phrases,
     }
-    parse_us, judge_us = _timed(pages)
-    return Measured(
-        scores=tuple(_score(name, detects, told) for name, detects in detectors.items()),
+    parse_us, judge_us = _measure_times(pages)
+    return Soft404Figures(
+        scores=tuple(_score(name, detects, judgeable) for name, detects in detectors.items()),
         wrong=tuple(
             (page.file, page.kind, ours[page.file].probability)
-            for page in told
+            for page in judgeable
             if (page.label == "error") != (ours[page.file].kind is PageKind.NOT_FOUND)
         ),
         others=tuple(
@@ -86,10 +86,12 @@ def measure(pages: Sequence[LabelledPage]) -> Measured:
     )
 
 
-def _score(name: str, detects: Callable[[LabelledPage], bool], pages: Sequence[LabelledPage]) -> Score:
+def _score(
+    name: str, detects: Callable[[LabelledPage], bool], pages: Sequence[LabelledPage]
+) -> DetectorScore:
     flagged = Counter(page.label for page in pages if detects(page))
     labels = Counter(page.label for page in pages)
-    return Score(
+    return DetectorScore(
         name=name,
         found=flagged["error"],
         false_alarms=flagged["normal"],
@@ -104,7 +106,7 @@ def _by_title(page: LabelledPage) -> bool:
 
 
 def _by_phrases(page: LabelledPage) -> bool:
-    """The title rule, and such words in the text of a short page."""
+    """The title rule, and English phrases in the text of a short page."""
     parts = parts_of(page.page)
     if parts is None:
         return False
@@ -117,9 +119,9 @@ def _heading(parts: PageParts) -> str:
     return parts.headings[0] if parts.headings else ""
 
 
-def _timed(pages: Sequence[LabelledPage]) -> tuple[float, float]:
-    """Median microseconds of taking a page apart and of judging the parts, the best of a few rounds each."""
-    weights = shipped()
+def _measure_times(pages: Sequence[LabelledPage]) -> tuple[float, float]:
+    """Median microseconds of parsing a page and of judging its parts, each the best of a few rounds."""
+    weights = shipped_weights()
     parses, judgements = [], []
     for page in pages:
         parts = parts_of(page.page)

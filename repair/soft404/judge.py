@@ -1,7 +1,7 @@
-"""What kind of page this is, by what it says (pure): there, missing, parked, a login, unfinished, another error.
+"""Classifies a page by its text (pure): ordinary, missing, parked, a login, unfinished, another error.
 
-The learned formula tells *not found* from ordinary. For the other kinds there is little to learn from, so careful
-rules ask for several marks at once. A false alarm hides a real page from a child: in doubt a page is ordinary.
+The trained model separates *not found* from ordinary pages. For the other kinds there are few examples, so careful
+rules require several marks at once. A false alarm hides a real page from a child: in doubt a page is ordinary.
 """
 
 from dataclasses import dataclass
@@ -9,16 +9,16 @@ from enum import StrEnum
 from urllib.parse import unquote
 
 from repair.model import MissKind, Page
-from repair.soft404.model import Weights
-from repair.soft404.model import shipped as shipped_weights
-from repair.soft404.parts import PageParts, reading_of
-from repair.soft404.shells import Words, has_empty_place, weigh_words
-from repair.soft404.signals import FEATURES, Signals, is_talkative, signals
-from repair.words import tokens
+from repair.soft404.model import Soft404Weights
+from repair.soft404.model import shipped_weights as shipped_weights
+from repair.soft404.pageparts import PageParts, reading_of
+from repair.soft404.scriptpages import WordTrust, has_empty_place, weigh_words
+from repair.soft404.signals import FEATURES, PageSignals, is_talkative, signals
+from repair.text.words import tokens
 
 
 class PageKind(StrEnum):
-    """What a page answered 200 turns out to be; the values are printed by `linkmend soft404`."""
+    """The kind of a page that was answered 200; `linkmend soft404` prints the values."""
 
     ORDINARY = "ordinary"
     NOT_FOUND = "not_found"
@@ -26,13 +26,13 @@ class PageKind(StrEnum):
     LOGIN = "login"
     CONSTRUCTION = "construction"
     ERROR = "error"
-    """Says that something else went wrong: forbidden, overloaded, blocked."""
+    """Reports another error: forbidden, overloaded, blocked."""
     SHELL = "shell"
-    """Its scripts make its text: nothing to judge by (`repair.soft404.shells`)."""
+    """Scripts make its text: there is nothing to judge by (`repair.soft404.scriptpages`)."""
 
 
 MISSES = {PageKind.NOT_FOUND: MissKind.SOFT_404, PageKind.PARKED: MissKind.PARKED}
-"""The kinds that are answered with a repair page. A login or a building site is what the reader asked for."""
+"""The kinds that are answered with a repair page. A login or an unfinished page is what the user asked for."""
 
 _PARKING = (
     "sedoparking.com",
@@ -63,8 +63,8 @@ _EMPTY_WORDS = frozenset(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """`probability` that the page says it is missing; `unsure` when asking the site could tell."""
+class PageJudgement:
+    """`probability` that the page says it is missing; `unsure` when a probe of the site could decide."""
 
     kind: PageKind
     probability: float
@@ -75,57 +75,57 @@ class Judgement:
         return MISSES.get(self.kind)
 
 
-ORDINARY = Judgement(kind=PageKind.ORDINARY, probability=0.0)
+ORDINARY = PageJudgement(kind=PageKind.ORDINARY, probability=0.0)
 
 
-def judge(page: Page, weights: Weights | None = None) -> Judgement:
-    """Judge a page by its content and address, reading no more of it than needed.
+def judge(page: Page, weights: Soft404Weights | None = None) -> PageJudgement:
+    """Judge a page by its content and address, parsing no more of it than needed.
 
-    Never raises; what cannot be read is ordinary.
+    Never raises; a page that cannot be parsed is ordinary.
     """
     reading = reading_of(page)
     if reading is None or is_talkative(reading.beginning()):
         return ORDINARY
     parts, weights = reading.parts(), weights or shipped_weights()
     found = signals(parts)
-    judgement = _judged(parts, found, weights)
+    judgement = _judge_words(parts, found, weights)
     if judgement.kind is not PageKind.NOT_FOUND and not judgement.unsure:
         return judgement
     match weigh_words(reading.html, parts, found):
-        case Words.COUNT:
+        case WordTrust.COUNT:
             return judgement
-        case Words.SHELL:
-            return Judgement(kind=PageKind.SHELL, probability=judgement.probability)
-        case Words.DOUBTFUL:
-            return Judgement(kind=PageKind.ORDINARY, probability=judgement.probability, unsure=True)
+        case WordTrust.SHELL:
+            return PageJudgement(kind=PageKind.SHELL, probability=judgement.probability)
+        case WordTrust.DOUBTFUL:
+            return PageJudgement(kind=PageKind.ORDINARY, probability=judgement.probability, unsure=True)
 
 
 def is_filled_by_scripts(page: Page) -> bool:
-    """Whether another page of the site may have the same text, since scripts put their own into it."""
+    """Whether other pages of the site may have the same text, since scripts fill in their own."""
     reading = reading_of(page)
     return reading is not None and has_empty_place(reading.html)
 
 
-def judge_parts(parts: PageParts, weights: Weights) -> Judgement:
-    """The same for a page that was taken apart already, by its words alone: it may be a shell."""
-    return _judged(parts, signals(parts), weights)
+def judge_parts(parts: PageParts, weights: Soft404Weights) -> PageJudgement:
+    """Judge a parsed page by its words alone, without the check for shells."""
+    return _judge_words(parts, signals(parts), weights)
 
 
-def _judged(parts: PageParts, found: Signals, weights: Weights) -> Judgement:
+def _judge_words(parts: PageParts, found: PageSignals, weights: Soft404Weights) -> PageJudgement:
     if found.discusses:
         return ORDINARY
     probability = weights.probability(found.vector, address_evidence(parts.url, found))
-    kind = _rule(parts, found)
+    kind = _kind_by_rule(parts, found)
     if kind is None and probability >= weights.threshold:
-        return Judgement(kind=PageKind.NOT_FOUND, probability=probability)
+        return PageJudgement(kind=PageKind.NOT_FOUND, probability=probability)
     if kind is None and parts.scripts and _length(parts) < _SHELL_CHARS:
         kind = PageKind.SHELL
     unsure = kind is None and probability >= weights.unsure_from
-    return Judgement(kind=kind or PageKind.ORDINARY, probability=probability, unsure=unsure)
+    return PageJudgement(kind=kind or PageKind.ORDINARY, probability=probability, unsure=unsure)
 
 
-def address_evidence(url: str, found: Signals) -> float:
-    """Evidence in logits: a page whose title or headings answer the last words of its address is that page."""
+def address_evidence(url: str, found: PageSignals) -> float:
+    """Evidence in logits: title or headings that match the last words of the address show that the page is there."""
     words = {word for word in tokens(_slug(url)) if len(word) > 2 and not word.isdigit()} - _EMPTY_WORDS
     if len(words) < _LEAST_URL_WORDS:
         return 0.0
@@ -140,34 +140,34 @@ def _slug(url: str) -> str:
     return unquote(path[:300]).replace("_", " ")
 
 
-def _rule(parts: PageParts, found: Signals) -> PageKind | None:
-    """A kind that is told by marks of its own; None leaves it to the formula."""
+def _kind_by_rule(parts: PageParts, found: PageSignals) -> PageKind | None:
+    """The kind that the rules find; None leaves the page to the model."""
     if _is_parked(parts, found):
         return PageKind.PARKED
     if _says_missing(found):
         return None
     if _asks_for_login(parts, found):
         return PageKind.LOGIN
-    if "construction" in found.announced and found.spoken < _VERY_SHORT:
+    if "construction" in found.announced and found.content_chars < _VERY_SHORT:
         return PageKind.CONSTRUCTION
-    if _errs_otherwise(found):
+    if _shows_other_error(found):
         return PageKind.ERROR
     return None
 
 
-def _asks_for_login(parts: PageParts, found: Signals) -> bool:
-    """A password is wanted and little else is said, or (captive portals) a form and words for it come first."""
+def _asks_for_login(parts: PageParts, found: PageSignals) -> bool:
+    """Whether a short page has a password field, or (captive portals) a form and words for a login at the top."""
     if parts.passwords:
-        return found.spoken < (_SHORT if "login" in found.told else _VERY_SHORT)
-    return "login" in found.announced and parts.forms > 0 and found.spoken < _VERY_SHORT
+        return found.content_chars < (_SHORT if "login" in found.families else _VERY_SHORT)
+    return "login" in found.announced and parts.forms > 0 and found.content_chars < _VERY_SHORT
 
 
-def _is_parked(parts: PageParts, found: Signals) -> bool:
+def _is_parked(parts: PageParts, found: PageSignals) -> bool:
     if _length(parts) > 2 * _SHORT or found.prose_words > _PARKED_PROSE:
         return False
     hosted = any(_is_parking(source) for source in parts.sources)
     marks = 2 * hosted + found.parked_texts
-    return (marks >= 2 and "parked" in found.told) or (hosted and _length(parts) < _SHELL_CHARS)
+    return (marks >= 2 and "parked" in found.families) or (hosted and _length(parts) < _SHELL_CHARS)
 
 
 def _is_parking(source: str) -> bool:
@@ -175,16 +175,16 @@ def _is_parking(source: str) -> bool:
     return any(source.startswith(name) or host.endswith(f".{name}") for name in _PARKING)
 
 
-def _says_missing(found: Signals) -> bool:
+def _says_missing(found: PageSignals) -> bool:
     names = ("title.says", "title.code", "heading.says", "heading.code", "line.says", "line.code_alone")
     return any(found.vector[_AT[name]] for name in names)
 
 
-def _errs_otherwise(found: Signals) -> bool:
+def _shows_other_error(found: PageSignals) -> bool:
     coded = found.vector[_AT["title.other_code"]] or found.vector[_AT["heading.other_code"]]
-    if coded and "error" in found.told:
-        return found.spoken < _SHORT
-    return "error" in found.announced and found.spoken < _VERY_SHORT
+    if coded and "error" in found.families:
+        return found.content_chars < _SHORT
+    return "error" in found.announced and found.content_chars < _VERY_SHORT
 
 
 def _length(parts: PageParts) -> int:

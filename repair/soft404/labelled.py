@@ -1,4 +1,4 @@
-"""Labelled pages on disk: a folder with labels.jsonl, one row a file, as the learning and the measuring read it."""
+"""Labelled pages on disk, for training and evaluation: a folder with labels.jsonl, one row per file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from repair.errors import EvaluationFailed
 from repair.model import Page
 
 NO_ADDRESS = "http://page.invalid/"
-"""Where a file without a known address is taken to come from."""
+"""The address of a file without a known one."""
 
 
 class _Row(msgspec.Struct, kw_only=True):
@@ -24,7 +24,7 @@ class _Row(msgspec.Struct, kw_only=True):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelledPage:
-    """A page with its label (error, normal, other) and its owner, whose pages resemble each other."""
+    """A page with its label (error, normal, other) and its owner; pages of one owner resemble each other."""
 
     page: Page
     file: str
@@ -33,8 +33,8 @@ class LabelledPage:
     owner: str
 
 
-def labelled(folder: Path, split: str) -> Iterator[LabelledPage]:
-    """The pages of one split. Raises EvaluationFailed when the folder is not what it should be."""
+def labelled_pages(folder: Path, split: str) -> Iterator[LabelledPage]:
+    """The pages of one split. Raises EvaluationFailed when the folder cannot be read."""
     place = folder / "labels.jsonl"
     try:
         for line in place.read_bytes().splitlines():
@@ -54,7 +54,7 @@ def labelled(folder: Path, split: str) -> Iterator[LabelledPage]:
 
 
 def file_page(path: Path, url: str = NO_ADDRESS) -> Page:
-    """A file as if it had been fetched; raises OSError."""
+    """A file as if fetched from `url`; raises OSError."""
     kind = "text/plain" if path.suffix == ".txt" else "text/html"
     return Page(
         url=url,

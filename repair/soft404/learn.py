@@ -1,8 +1,8 @@
-"""Learning the weights from labelled pages: `python -m repair.soft404.learn FOLDER --out FILE`.
+"""Trains the weights on labelled pages: `python -m repair.soft404.learn FOLDER --out FILE`.
 
-Only the `train` part is looked at. How strongly to regularise and where the threshold lies is decided by
-cross-validation in which all pages of an owner are held out together, since they look alike. Owners with many pages
-(one error page in ten languages) count less per page. scikit-learn is needed here and nowhere else.
+Only the `train` split is used. Cross-validation chooses the regularisation and the threshold; all pages of an owner
+are in the same fold, since they look alike. Owners with many pages (one error page in ten languages) count less per
+page. Nothing else in this package needs scikit-learn.
 """
 
 import argparse
@@ -16,14 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from repair.errors import EvaluationFailed, RepairError
-from repair.soft404.labelled import LabelledPage, labelled
+from repair.soft404.labelled import LabelledPage, labelled_pages
 from repair.soft404.model import FORMAT, VERSION, SavedWeights
-from repair.soft404.parts import parts_of
-from repair.soft404.signals import FEATURES, Signals, signals
+from repair.soft404.pageparts import parts_of
+from repair.soft404.signals import FEATURES, PageSignals, signals
 
 FOLDS = 10
 STRENGTHS = (0.03, 0.1, 0.3, 1.0)
-"""Inverse strengths of regularisation that are tried."""
+"""Inverse strengths of regularisation to try."""
 UNSURE_FROM = 0.1
 _LEAST_PRECISION = 0.99
 _MARGIN = 0.05
@@ -33,17 +33,17 @@ Flags = npt.NDArray[np.bool_]
 
 
 def learn(pages: list[LabelledPage]) -> SavedWeights:
-    """Weights for error against normal pages; whatever else is labelled is left out."""
-    told = [page for page in pages if page.label in ("error", "normal")]
-    measured = [_signals(page) for page in told]
+    """Train weights on error and normal pages; other labels are left out."""
+    judgeable = [page for page in pages if page.label in ("error", "normal")]
+    measured = [_signals(page) for page in judgeable]
     rows = np.array([found.vector for found in measured])
-    truth: Flags = np.array([page.label == "error" for page in told])
-    owners = [page.owner for page in told]
+    truth: Flags = np.array([page.label == "error" for page in judgeable])
+    owners = [page.owner for page in judgeable]
     if truth.all() or not truth.any():
         raise EvaluationFailed("learning needs error pages and normal pages")
     counts = Counter(owners)
     weight: Matrix = np.array([counts[owner] ** -0.5 for owner in owners])
-    # A rule decides these; they still teach the formula, but choose nothing.
+    # A rule decides these pages; they train the model, but do not influence what is chosen.
     ruled: Flags = np.array([found.discusses for found in measured])
     folds = _folds(owners)
     trials = {
@@ -52,7 +52,7 @@ def learn(pages: list[LabelledPage]) -> SavedWeights:
     }
     best = min(trials, key=lambda strength: _loss(trials[strength], truth, weight))
     threshold = _threshold(trials[best], truth)
-    coefficients, constant = _fitted(rows, truth, weight, best)
+    coefficients, constant = _fit(rows, truth, weight, best)
     return SavedWeights(
         format=FORMAT,
         version=VERSION,
@@ -65,7 +65,7 @@ def learn(pages: list[LabelledPage]) -> SavedWeights:
     )
 
 
-def _signals(page: LabelledPage) -> Signals:
+def _signals(page: LabelledPage) -> PageSignals:
     parts = parts_of(page.page)
     if parts is None:
         raise EvaluationFailed(f"{page.file}: not a readable page")
@@ -79,9 +79,9 @@ def _folds(owners: list[str]) -> npt.NDArray[np.int_]:
     return np.array([fold[owner] for owner in owners])
 
 
-def _fitted(rows: Matrix, truth: Flags, weight: Matrix, strength: float) -> tuple[Matrix, float]:
-    """Coefficients for the signals as they are: the scaling done for learning is folded into them."""
-    from sklearn.linear_model import LogisticRegression  # seconds to import, and only learners have it
+def _fit(rows: Matrix, truth: Flags, weight: Matrix, strength: float) -> tuple[Matrix, float]:
+    """Coefficients for unscaled signals: the scaling used in training is folded into them."""
+    from sklearn.linear_model import LogisticRegression  # seconds to import, and only training needs it
 
     mean, scale = rows.mean(axis=0), rows.std(axis=0)
     scale[scale == 0] = 1.0
@@ -94,13 +94,13 @@ def _fitted(rows: Matrix, truth: Flags, weight: Matrix, strength: float) -> tupl
 def _held_out(
     rows: Matrix, truth: Flags, weight: Matrix, folds: npt.NDArray[np.int_], strength: float
 ) -> Matrix:
-    """The probability of each page by weights that never saw its owner."""
+    """The probability of each page by weights trained without its owner."""
     found: Matrix = np.zeros(len(truth))
     for fold in range(FOLDS):
         kept = folds != fold
         if truth[kept].all() or not truth[kept].any():
             continue
-        coefficients, constant = _fitted(rows[kept], truth[kept], weight[kept], strength)
+        coefficients, constant = _fit(rows[kept], truth[kept], weight[kept], strength)
         found[~kept] = 1 / (1 + np.exp(-(rows[~kept] @ coefficients + constant)))
     return found
 
@@ -111,7 +111,7 @@ def _loss(found: Matrix, truth: Flags, weight: Matrix) -> float:
 
 
 def _threshold(found: Matrix, truth: Flags) -> float:
-    """A margin above the lowest threshold of enough precision, so that as many error pages as possible are found."""
+    """The lowest threshold with enough precision, plus a margin: it finds as many error pages as possible."""
     for at in np.linspace(0.5, 0.9, 41):
         if _quality(found, truth, float(at))[0] >= _LEAST_PRECISION:
             return round(float(at) + _MARGIN, 2)
@@ -135,13 +135,13 @@ def _about(found: Matrix, truth: Flags, threshold: float, strength: float, owner
 
 
 def main(arguments: list[str]) -> int:
-    """The command; 0 done, 1 failed with a line on stderr."""
+    """The command; returns 0 when done, 1 after an error, with a line on stderr."""
     parser = argparse.ArgumentParser(prog="python -m repair.soft404.learn", description=__doc__)
     parser.add_argument("folder", type=Path, help="a folder with labels.jsonl")
     parser.add_argument("--out", type=Path, required=True, help="where the weights go")
     options = parser.parse_args(arguments)
     try:
-        saved = learn(list(labelled(options.folder, "train")))
+        saved = learn(list(labelled_pages(options.folder, "train")))
     except RepairError as error:
         sys.stderr.write(f"{error}\n")
         return 1

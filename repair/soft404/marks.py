@@ -1,10 +1,10 @@
-"""What the markup of a page calls itself, outside of its text: the names that its author gave an error page (pure).
+"""Marks of an error page in the markup, outside the text: names that its author gave it (pure).
 
     <body class="error404">    <link rel="stylesheet" href="/css/page-not-found.css">    <img src="404.svg">
     <link rel="canonical" href="https://school.example/404.html">
 
-A name counts only when all of its words are those of such names. Programs load ahead what their error page may need
-("error-404.8bdb1f.css", prefetched), systems number their pages ("page-404"), and photographs have numbers.
+A name counts only when all its words occur in names of error pages. Applications prefetch files of their error page
+("error-404.8bdb1f.css"), systems number their pages ("page-404"), and photographs have numbers.
 """
 
 import re
@@ -14,10 +14,10 @@ from urllib.parse import unquote, urlsplit
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 NUMBER = "number"
-"""A code that may be a number: 404.jpg may be the photograph after 403.jpg, "page-404" the page after the 403rd."""
+"""A 404 that may be a plain number: 404.jpg may be the photograph after 403.jpg, "page-404" the 404th page."""
 
 
-def _split(listed: str) -> frozenset[str]:
+def _word_set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
@@ -36,21 +36,21 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _CODE = "404"
 _PHOTOGRAPH = "photograph"
 _GLUED = re.compile(r"(?i)(page)?(not)(found)")
-_NAMES = _split(
+_NAMES = _word_set(
     "404 not found error errors err http page pages site is template body content contents container wrapper wrap "
     "section main text title box block code message msg area inner outer row info number view screen layout card "
     "hero banner bg background image img illustration picture style styles css custom new component type the "
     "kind path system"
 )
-"""The words that names of error pages and of their parts are made of."""
+"""Words that occur in names of error pages and of their parts."""
 _ERRORS = frozenset(("error", "errors", "err", "http", "found", "template", "is", "kind"))
-"""With these the number is a code; "page-404" and "row-404" may have been counted."""
+"""Next to these words 404 is the status code; in "page-404" and "row-404" it may be a counter."""
 _PLACEHOLDERS = frozenset(
     ("image", "img", "picture", "type", "component", "content", "text", "title", "info")
 )
-"""Not found may also be what stands there instead of a picture."""
+"""With these words, "not found" may be about a missing picture."""
 _EXACT = frozenset(("cms-no-route", "cms-noroute-index", "next-error-h1"))
-"""What Magento and Next call theirs."""
+"""The names that Magento and Next use."""
 _DRAWN = frozenset(("svg", "json", "lottie"))
 _OWN_IDS = frozenset(("html", "body", "main", "div"))
 _NAMED = frozenset(("html", "body", "main", "section", "article", "div", "h1"))
@@ -60,7 +60,7 @@ _ENDING = re.compile(r"(?i)\.(?:html?|shtml|php|aspx?|jsp)$")
 
 
 def marks_of(tree: LexborHTMLParser, html: str) -> frozenset[str]:
-    """The kinds of places that name the page an error page: name, style, image, label, address; or a `NUMBER`."""
+    """The kinds of marks found: name, style, image, label, address; or a `NUMBER`."""
     low = html.lower()
     if not any(word in low for word in _WORTH_A_LOOK):
         return frozenset()
@@ -96,7 +96,7 @@ def _marks(node: LexborNode) -> Iterator[str]:
 
 
 def _names(tag: str, attributes: dict[str, str | None]) -> list[str]:
-    """Its classes, and its id unless documentation makes that of the words of the heading that follows."""
+    """The classes of an element, and its id, unless documentation tools derive that from a heading."""
     classes = (attributes.get("class") or "")[:_MAX_VALUE].split()
     if tag not in _OWN_IDS or "section" in classes:
         return classes
@@ -104,7 +104,7 @@ def _names(tag: str, attributes: dict[str, str | None]) -> list[str]:
 
 
 def _marks_of_name(kind: str, name: str) -> Iterator[str]:
-    """The `kind` when a name has the words of an error page's and no others; a number alone may be anything's."""
+    """The `kind` when a name has only words of error pages; `NUMBER` when its 404 may be a counter."""
     if len(name) > _MAX_NAME:
         return
     words = [word.lower() for word in _WORD.findall(_GLUED.sub(r"-\1-\2-\3-", name))]
@@ -118,7 +118,7 @@ def _marks_of_name(kind: str, name: str) -> Iterator[str]:
 
 
 def _marks_of_file(file: str) -> Iterator[str]:
-    """By the name of a picture or film; drawings are not numbered."""
+    """The mark in the name of a picture or film; drawings are not numbered."""
     stem, _, ending = file.rpartition(".")
     if stem != _CODE:
         yield from _marks_of_name("image", stem)
@@ -127,7 +127,7 @@ def _marks_of_file(file: str) -> Iterator[str]:
 
 
 def _is_error_address(address: str) -> bool:
-    """Whether it is the address of the site's error page; `/pages/404` may be the page after the 403rd."""
+    """Whether it is the address of the site's error page; `/pages/404` may be the 404th page."""
     try:
         path = urlsplit(unquote(address[:_MAX_VALUE])).path
     except ValueError:
@@ -140,7 +140,7 @@ def _is_error_address(address: str) -> bool:
 
 
 def _are_numbered(tree: LexborHTMLParser) -> bool:
-    """Whether other pictures have numbers for names."""
+    """Whether other pictures are named by numbers."""
     stems = {
         _file(node.attributes.get("src") or "").partition(".")[0]
         for node in tree.css("img[src]")[:_MAX_NODES]

@@ -1,4 +1,4 @@
-"""The learned weights: plain JSON with the names of its features and a version, read without scikit-learn."""
+"""The trained weights: JSON with feature names and a version, read without scikit-learn."""
 
 import math
 from collections.abc import Sequence
@@ -31,8 +31,8 @@ class SavedWeights(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """A logistic formula. From `threshold` on a page is taken for missing, from `unsure_from` on it is in doubt."""
+class Soft404Weights:
+    """A logistic model. From `threshold` on a page counts as missing, from `unsure_from` on it is in doubt."""
 
     weights: tuple[float, ...]
     constant: float
@@ -40,13 +40,13 @@ class Weights:
     unsure_from: float
 
     def probability(self, vector: Sequence[float], shift: float = 0.0) -> float:
-        """How likely a page with these signals says that it is missing; `shift` is further evidence, in logits."""
+        """The probability that a page with these signals is missing; `shift` is further evidence, in logits."""
         logit = self.constant + shift + sum(w * x for w, x in zip(self.weights, vector, strict=True))
         return 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, logit))))
 
 
-def read(text: bytes, place: str) -> Weights:
-    """Weights out of a file's content. Raises ModelMismatch when they are not ours."""
+def read_weights(text: bytes, place: str) -> Soft404Weights:
+    """Read weights from a file's content. Raises ModelMismatch when they do not fit this version."""
     try:
         saved = msgspec.json.decode(text, type=SavedWeights)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -56,8 +56,8 @@ def read(text: bytes, place: str) -> Weights:
         raise ModelMismatch(f"{place}: expected {FORMAT} {VERSION}, found {found}")
     if tuple(saved.features) != FEATURES or len(saved.weights) != len(FEATURES):
         odd = sorted(set(saved.features) ^ set(FEATURES)) or ["another order"]
-        raise ModelMismatch(f"{place}: other features than ours: {', '.join(odd[:5])}")
-    return Weights(
+        raise ModelMismatch(f"{place}: unknown features: {', '.join(odd[:5])}")
+    return Soft404Weights(
         weights=tuple(saved.weights),
         constant=saved.constant,
         threshold=saved.threshold,
@@ -65,15 +65,17 @@ def read(text: bytes, place: str) -> Weights:
     )
 
 
-def load(path: Path) -> Weights:
-    """A model of one's own. Raises ModelMismatch."""
+def load(path: Path) -> Soft404Weights:
+    """Read weights from another file. Raises ModelMismatch."""
     try:
-        return read(path.read_bytes(), path.name)
+        return read_weights(path.read_bytes(), path.name)
     except OSError as error:
-        raise ModelMismatch(f"{path.name}: cannot be read: {error.strerror or error}") from error
+        raise ModelMismatch(f"{path.name}: cannot read the file: {error.strerror or error}") from error
 
 
 @lru_cache(maxsize=1)
-def shipped() -> Weights:
+def shipped_weights() -> Soft404Weights:
     """The model that comes with linkmend."""
-    return read(resources.files("repair.soft404").joinpath("weights.json").read_bytes(), "weights.json")
+    return read_weights(
+        resources.files("repair.soft404").joinpath("weights.json").read_bytes(), "weights.json"
+    )

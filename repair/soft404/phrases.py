@@ -1,8 +1,8 @@
-"""What missing, parked, closed and unfinished pages say of themselves, in many languages (phrases.json).
+"""Phrases of missing, parked, closed and unfinished pages in many languages (phrases.json).
 
-A phrase is a row of words; `…` stands for up to `MAX_GAP` others. Both the phrases and the page are folded by
-`repair.words.tokens`, so that case, accents and punctuation do not matter, and scripts without spaces are matched as
-pairs of characters. A text is gone through once; at each word only the phrases that begin with it are tried.
+A phrase is a sequence of words; `…` stands for up to `MAX_GAP` others. `repair.text.words.tokens` folds both the
+phrases and the page, so case, accents and punctuation do not matter, and scripts without spaces are matched as pairs
+of characters. A text is scanned once; at each word only the phrases that begin with it are tried.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,18 +12,18 @@ from itertools import chain
 
 import msgspec
 
-from repair.words import tokens
+from repair.text.words import tokens
 
 MAX_GAP = 5
 _GAP = "…"
 
-_SIGHT = 24  # words ahead in which all of a phrase must stand
+_SIGHT = 24  # a phrase must end within so many words
 
 Row = tuple[str, ...]
 
 
 class Phrases:
-    """Families of phrases by name, ready to be found in a row of tokens."""
+    """Families of phrases by name, indexed by first word."""
 
     def __init__(self, families: Mapping[str, Iterable[str]]) -> None:
         self._by_first: dict[str, list[tuple[str, Row, tuple[Row, ...]]]] = {}
@@ -33,9 +33,9 @@ class Phrases:
                 if first and all(others):
                     self._by_first.setdefault(first[0], []).append((family, first, tuple(others)))
 
-    def found(self, words: Sequence[str]) -> frozenset[str]:
-        """The families that have a phrase among the words."""
-        met: set[str] = set()
+    def find(self, words: Sequence[str]) -> frozenset[str]:
+        """The families with a phrase among the words."""
+        families: set[str] = set()
         row = tuple(words)
         for at, word in enumerate(row):
             begun = self._by_first.get(word)
@@ -43,20 +43,20 @@ class Phrases:
                 continue
             near = frozenset(row[at + 1 : at + 1 + _SIGHT])
             for family, first, others in begun:
-                if family not in met and (len(first) == 1 or first[1] in near) and _follow(others, near):
+                if family not in families and (len(first) == 1 or first[1] in near) and _follow(others, near):
                     end = at + len(first)
                     if row[at:end] == first and _in_order(row, end, others):
-                        met.add(family)
-        return frozenset(met)
+                        families.add(family)
+        return frozenset(families)
 
 
 def _follow(others: tuple[Row, ...], near: frozenset[str]) -> bool:
-    """Whether each further part may come soon: a quick look before the exact one."""
+    """Whether each further part may follow: a quick check before the exact one."""
     return all(part[0] in near for part in others)
 
 
 def _in_order(row: Row, end: int, others: tuple[Row, ...]) -> bool:
-    """Whether the further parts follow; each is taken where it comes first."""
+    """Whether the further parts follow in order; the first occurrence of each counts."""
     for part in others:
         size = len(part)
         begins = next((b for b in range(end, end + MAX_GAP + 1) if row[b : b + size] == part), None)
@@ -67,24 +67,26 @@ def _in_order(row: Row, end: int, others: tuple[Row, ...]) -> bool:
 
 
 @lru_cache(maxsize=1)
-def shipped() -> Phrases:
-    """The phrases of phrases.json, of all languages together."""
+def shipped_phrases() -> Phrases:
+    """The phrases of phrases.json, all languages together."""
     return Phrases({family: chain(*by_language.values()) for family, by_language in languages().items()})
 
 
 def is_usual_notice(row: Row) -> bool:
-    """Whether the words are a notice that programs use ("page not found"), whole; film titles are none."""
+    """Whether the words are exactly a notice that programs use ("page not found"); film titles are none."""
     return row in _usual_notices()
 
 
 @lru_cache(maxsize=1)
 def _usual_notices() -> frozenset[Row]:
-    """Wordings with the bare "not found" in them, and those that say of a page, file or link what became of it."""
+    """Wordings with the bare "not found" in them, and those with a gap, which name the page, file or link."""
     known = languages()
     wordings = list(chain(*known["not_found"].values(), *known["bare"].values()))
     whole = (tuple(tokens(wording)) for wording in wordings if _GAP not in wording)
     parted = (tuple(tokens(wording)) for wording in wordings if _GAP in wording)
-    return frozenset((*(row for row in whole if len(row) > 1 and "bare" in shipped().found(row)), *parted))
+    return frozenset(
+        (*(row for row in whole if len(row) > 1 and "bare" in shipped_phrases().find(row)), *parted)
+    )
 
 
 def languages() -> dict[str, dict[str, list[str]]]:

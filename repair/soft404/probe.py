@@ -1,8 +1,8 @@
-"""Asking a site what it says to an address that cannot be there (Bar-Yossef 2004; Klein 2011, chapter VIII).
+"""Probes a site with an address that cannot exist (Bar-Yossef 2004; Klein 2011, chapter VIII).
 
-The address of the page in doubt gets twenty random letters after its last slash, and after its first. A site that
-answers such nonsense with 404 is honest, and the page in doubt is there; one that answers with the same text as
-the page has no such page. Everything here is decided on values; `Ask` is the seam to the network.
+The probe is the address of the page in doubt with twenty random letters after its last slash, or after its first. If
+the site answers it with 404, the page in doubt is there; if it answers with the same text as the page, the page is
+missing. This module is pure; `Ask` sends the requests.
 """
 
 import asyncio
@@ -19,11 +19,11 @@ from repair.soft404.sketch import ALIKE, Sketch, likeness, sketch_of
 LETTERS = 20
 
 Ask = Callable[[str], Awaitable[Page | None]]
-"""Fetches a page within limits of its own; None when there was no answer."""
+"""Fetches a page within its own limits; None when there was no answer."""
 
 
-class Verdict(StrEnum):
-    """What the site's answer says of the page in doubt."""
+class ProbeVerdict(StrEnum):
+    """Whether the page in doubt is there, by the site's answer."""
 
     MISSING = "missing"
     THERE = "there"
@@ -31,23 +31,23 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The verdict, and the sketch of the site's error page when it gave itself away."""
+class ProbeAnswer:
+    """The verdict, and the sketch of the site's error page if the answer showed it."""
 
-    verdict: Verdict
+    verdict: ProbeVerdict
     error_page: Sketch = ()
 
 
 def place_of(url: str) -> str:
-    """Host and directory of a page: asked once, it answers for all pages there. "" for the root of a site."""
+    """Host and directory of a page: one probe is enough for all pages there. "" for the root of a site."""
     parts = urlsplit(url)
     if parts.path in ("", "/"):
         return ""
     return f"{parts.scheme}://{parts.netloc}{parts.path.rpartition('/')[0]}/"
 
 
-def nonsense(url: str, letters: random.Random) -> tuple[str, ...]:
-    """Addresses of the same site that cannot be there: nonsense after the last slash, and after the first."""
+def nonsense_urls(url: str, letters: random.Random) -> tuple[str, ...]:
+    """Addresses of the same site that cannot exist: random letters after the last slash, and after the first."""
     parts = urlsplit(url)
     head, _, tail = parts.path.rpartition("/")
     word = "".join(letters.choices(string.ascii_lowercase, k=LETTERS))
@@ -57,26 +57,26 @@ def nonsense(url: str, letters: random.Random) -> tuple[str, ...]:
     return tuple(dict.fromkeys((last, first)))
 
 
-def compare(page: Sketch, answer: Page) -> Answer:
-    """What the site's answer to nonsense says of a page in doubt."""
+def compare(page: Sketch, answer: Page) -> ProbeAnswer:
+    """The verdict on a page in doubt, by the site's answer to a probe."""
     if answer.status in (404, 410):
-        return Answer(verdict=Verdict.THERE, error_page=sketch_of(answer))
+        return ProbeAnswer(verdict=ProbeVerdict.THERE, error_page=sketch_of(answer))
     if answer.status != 200:
-        return Answer(verdict=Verdict.UNKNOWN)
-    said = sketch_of(answer)
-    if likeness(page, said) > ALIKE:
-        return Answer(verdict=Verdict.MISSING, error_page=said)
-    return Answer(verdict=Verdict.UNKNOWN)
+        return ProbeAnswer(verdict=ProbeVerdict.UNKNOWN)
+    answer_sketch = sketch_of(answer)
+    if likeness(page, answer_sketch) > ALIKE:
+        return ProbeAnswer(verdict=ProbeVerdict.MISSING, error_page=answer_sketch)
+    return ProbeAnswer(verdict=ProbeVerdict.UNKNOWN)
 
 
-async def probe(url: str, page: Sketch, ask: Ask, letters: random.Random | None = None) -> Answer:
-    """Ask the site; the second address only when the first one's answer leaves the question open."""
-    found = Answer(verdict=Verdict.UNKNOWN)
-    for address in nonsense(url, letters or random.SystemRandom()):
+async def probe(url: str, page: Sketch, ask: Ask, letters: random.Random | None = None) -> ProbeAnswer:
+    """Probe the site; the second address only when the first answer decides nothing."""
+    found = ProbeAnswer(verdict=ProbeVerdict.UNKNOWN)
+    for address in nonsense_urls(url, letters or random.SystemRandom()):
         answer = await ask(address)
         if answer is None:
-            return Answer(verdict=Verdict.UNKNOWN)
-        found = await asyncio.to_thread(compare, page, answer)  # which parses it
-        if found.verdict is not Verdict.UNKNOWN:
+            return ProbeAnswer(verdict=ProbeVerdict.UNKNOWN)
+        found = await asyncio.to_thread(compare, page, answer)  # parsing takes time
+        if found.verdict is not ProbeVerdict.UNKNOWN:
             return found
     return found

@@ -1,21 +1,21 @@
-"""Redirects as evidence: a deep link sent to the start page, to a search, or to a fixed error address (pure).
+"""Redirects as evidence: a deep link redirected to the start page, to a search, or to a fixed error address (pure).
 
-Sites that do not want to say "not found" send readers somewhere that is there. Moves between http and https, with and
-without www, of a trailing slash or a language are none of that, nor is what logins and links that count clicks do.
+Sites that avoid "not found" redirect users to a page that exists. Redirects between http and https, with and without
+www, that add a slash or a language do not count, nor do those of logins and click counters.
 """
 
 import re
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from enum import StrEnum
 from urllib.parse import parse_qs
 
-from repair.urls import Parts, parse, resolve, site
+from repair.bounded import BoundedDict
+from repair.text.urls import UrlParts, parse, resolve, site
 
 
-class Landing(StrEnum):
-    """Where a deep link ended instead."""
+class RedirectLanding(StrEnum):
+    """Where a redirected deep link ended."""
 
     ROOT = "root"
     SEARCH = "search"
@@ -41,40 +41,40 @@ def _names_of(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
-# Addresses whose whole purpose is to send the reader on.
-_PASSING = _names_of(
+# Addresses whose purpose is to redirect.
+_REDIRECTING = _names_of(
     "login logout signin signout sign-in sign-out log-in log-out auth oauth oauth2 sso saml session sessions "
     "callback account accounts register signup sign-up join verify confirm activate reset cart checkout go out r l u "
     "redirect redir link links click track exit lang language locale set switch consent cookie cookies accept "
     "unsubscribe subscribe preview admin dashboard welcome"
 )
-_PASSING_FIELDS = _names_of(
+_REDIRECTING_FIELDS = _names_of(
     "code state token ticket next return returnurl return_to redirect redirect_uri continue url goto lang hl locale"
 )
 
 
-def landing(asked: str, landed: str) -> Landing | None:
-    """What the redirect from `asked` to `landed` says of the page asked for; None when it says nothing."""
+def landing(requested: str, landed: str) -> RedirectLanding | None:
+    """What kind of page a redirect from `requested` led to; None when it does not suggest a missing page."""
     try:
-        was, now = parse(asked), parse(landed)
+        was, now = parse(requested), parse(landed)
     except ValueError:
         return None
-    if site(asked) != site(landed) or not _is_deep(was):
+    if site(requested) != site(landed) or not _is_deep(was):
         return None
     before, after = _names(was.path), _names(now.path)
-    if before == after or _passes_on(was, before):
+    if before == after or _only_redirects(was, before):
         return None
     if after and _ERROR.fullmatch(after[-1]) and not any(_ERROR.fullmatch(name) for name in before):
-        return Landing.ERROR
+        return RedirectLanding.ERROR
     if _searches(now, after) and not _searches(was, before):
-        return Landing.SEARCH
+        return RedirectLanding.SEARCH
     if not after and not now.query:
-        return Landing.ROOT
+        return RedirectLanding.ROOT
     return None
 
 
 def _names(path: str) -> tuple[str, ...]:
-    """The names in a path that say something: no file ends, start pages or languages."""
+    """The meaningful names in a path, without file extensions, start pages and languages."""
     names = [_FILE_END.sub("", name) for name in path.lower().split("/") if name]
     if names and _LANGUAGE.fullmatch(names[0]):
         names = names[1:]
@@ -83,23 +83,23 @@ def _names(path: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _is_deep(asked: Parts) -> bool:
-    """Whether the address is one of a page: several names, a file, or a name of several words."""
-    names = _names(asked.path)
+def _is_deep(requested: UrlParts) -> bool:
+    """Whether the address is that of a single page: several names, a file, or a name of several words."""
+    names = _names(requested.path)
     if not names:
         return False
     return (
         len(names) > 1
-        or bool(_FILE_END.search(asked.path.lower()))
+        or bool(_FILE_END.search(requested.path.lower()))
         or len(re.split(r"[-_ ]|%20", names[0])) > 2
     )
 
 
-def _passes_on(asked: Parts, names: tuple[str, ...]) -> bool:
-    return not _PASSING.isdisjoint(names) or not _PASSING_FIELDS.isdisjoint(_fields(asked.query))
+def _only_redirects(requested: UrlParts, names: tuple[str, ...]) -> bool:
+    return not _REDIRECTING.isdisjoint(names) or not _REDIRECTING_FIELDS.isdisjoint(_fields(requested.query))
 
 
-def _searches(parts: Parts, names: tuple[str, ...]) -> bool:
+def _searches(parts: UrlParts, names: tuple[str, ...]) -> bool:
     return not _SEARCH.isdisjoint(names) or (
         not names and not _SEARCH_FIELDS.isdisjoint(_fields(parts.query))
     )
@@ -113,33 +113,30 @@ def _fields(query: str) -> set[str]:
 
 
 class RecentRedirects:
-    """Which address a client asked for before it was sent to another: in memory, bounded, for a few seconds."""
+    """Which address a client requested before it was redirected: in memory, bounded, for a few seconds."""
 
     def __init__(
         self, *, limit: int = 2_000, remember_s: float = 10.0, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._asked: OrderedDict[tuple[str, str], tuple[str, float]] = OrderedDict()
-        self._limit = limit
+        self._asked = BoundedDict[tuple[str, str], tuple[str, float]](limit)
         self._remember_s = remember_s
         self._clock = clock
 
-    def note(self, client: str, asked: str, location: str) -> None:
-        """The client asked and was redirected; of a chain of redirects the first address counts."""
-        target = resolve(asked, location)
-        first = self.taken(client, asked) or asked
-        # `/#/lessons/lava`: the page asked for, by the address that an application has for it.
+    def note(self, client: str, requested: str, location: str) -> None:
+        """Record a redirect of a client; of a chain of redirects the first address counts."""
+        target = resolve(requested, location)
+        first = self.pop_origin(client, requested) or requested
+        # `/#/lessons/lava` is the requested page, by the address that an application has for it.
         if target is None or location.partition("#")[2]:
             return
         self._asked[client, target] = (first, self._clock())
-        while len(self._asked) > self._limit:
-            self._asked.popitem(last=False)
 
-    def awaits(self, client: str, landed: str) -> bool:
-        """Whether `taken` might have something to tell."""
+    def has_origin(self, client: str, landed: str) -> bool:
+        """Whether `pop_origin` may find something."""
         return bool(self._asked) and (client, resolve(landed, landed)) in self._asked
 
-    def taken(self, client: str, landed: str) -> str | None:
-        """The address first asked for, once; None when the client was not sent here a moment ago."""
+    def pop_origin(self, client: str, landed: str) -> str | None:
+        """The address first requested, given once; None when the client was not redirected here a moment ago."""
         target = resolve(landed, landed)
         found = self._asked.pop((client, target), None) if target is not None else None
         return found[0] if found is not None and self._clock() - found[1] <= self._remember_s else None

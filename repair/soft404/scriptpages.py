@@ -1,18 +1,18 @@
-"""What the words of a page are worth that seem to say that it is missing (pure).
+"""Whether words that seem to say "missing" can be trusted, or the page is a shell that scripts fill (pure).
 
-Single-page applications, games, viewers and test pages come as a title, perhaps a heading, and an empty place that a
-script fills. "Lost and found" may be all that the HTML of a school's office says. So the words of such a shell never
-make it a missing page, nor does it count that the site sends the same text for another address: an application sends
-one shell for all of its addresses.
+Single-page applications, games, viewers and test pages come as a title, perhaps a heading, and an empty element that
+a script fills. "Lost and found" may be all the text in the HTML of a school's office. So the words of a shell never
+make it a missing page. Nor does it matter that the site sends the same text for another address: an application sends
+one shell for all its addresses.
 
-The words of a page count when its HTML itself says that the page is missing, in more than its title again:
+The words count when the HTML itself says that the page is missing, beyond repeating its title:
 
-    always                     a notice ("404", "Page not found") or a sentence that is neither title nor heading
-    without an empty place     also a heading that tells it in other words than the title, which tells it too,
-                               and a notice that is all of the title, of a line or of a piece of a heading; a page
-                               with enough other text; a page that its markup calls an error page (marks.py)
+    always                       a notice ("404", "Page not found") or a sentence that is neither title nor heading
+    without an empty element     also a heading that says it in other words than the title, which says it too;
+                                 a notice that is a whole title, line or piece of a heading; a page with enough
+                                 other text; a page whose markup is marked as an error page (marks.py)
 
-Otherwise a page that runs scripts or shows something from elsewhere is a shell, and any other is in doubt.
+Otherwise a page that runs scripts or embeds other addresses is a shell, and any other page is in doubt.
 """
 
 import re
@@ -22,14 +22,14 @@ from itertools import islice
 
 from selectolax.lexbor import LexborNode
 
-from repair import markup
-from repair.soft404.parts import PageParts
+from repair.parse import htmlpage
+from repair.soft404.pageparts import PageParts
 from repair.soft404.phrases import Row
-from repair.soft404.signals import Claim, Signals, is_notice
-from repair.words import tokens
+from repair.soft404.signals import MissingClaim, PageSignals, is_notice
+from repair.text.words import tokens
 
 
-def _split(listed: str) -> frozenset[str]:
+def _word_set(listed: str) -> frozenset[str]:
     return frozenset(listed.split())
 
 
@@ -42,28 +42,28 @@ _MAX_TEXT = 2_000
 _MAX_SCRIPT = 5_000
 _MAX_DEPTH = 30
 _SENTENCE = range(4, 17)
-"""How many words a sentence has that says it; longer ones talk about something."""
+"""How many words a sentence that says it has; longer ones are about something else."""
 _WRITTEN = 100
 _HIDDEN = re.compile(r"(?i)(?:display\s*:\s*none|visibility\s*:\s*hidden)")
 _HIDDEN_CLASSES = frozenset(("hidden", "hide", "d-none", "is-hidden", "invisible", "ng-hide", "display-none"))
 _DATA = re.compile(r"(?i)json|templ|tmpl|importmap|speculationrules|mustache|handlebars|text/html")
-"""The types of script elements that only hold data."""
+"""Types of script elements that only contain data."""
 _HEADINGS = frozenset(("h1", "h2", "h3"))
 _ELSEWHERE = frozenset(("iframe", "frame", "canvas", "object", "embed"))
 _UNSEEN = frozenset(("script", "style", "noscript", "template"))
 _PLACES = frozenset(("div", "section", "ul", "ol", "table", "tbody", "pre", "p"))
 _ASIDE = frozenset(("nav", "header", "footer", "aside", "form", "button", "a", "svg", "label"))
 _OWN_PLACES = frozenset(("body", "main", "article"))
-"""Elements for the page itself, whatever their names."""
+"""Elements for the page's own content, whatever their names."""
 _SEEN = frozenset(
     ("img", "svg", "picture", "video", "audio", "input", "button", "textarea", "select", "hr", "a", "form")
 )
 _SPINNERS = frozenset(("img", "svg", "picture"))
-_MOUNTS = _split(
+_MOUNTS = _word_set(
     "root app application approot appcontainer appmount main content page mount outlet view reactroot reactapp "
     "vueapp next nuxt layout gatsby ember emberapp flutter svelte sapper elm blazor"
 )
-"""What programs call the element that they fill, without dashes and underscores."""
+"""Names of elements that applications fill, without dashes and underscores."""
 _MOUNT_ATTRIBUTES = frozenset(
     ("ng-app", "ng-view", "ui-view", "v-cloak", "data-reactroot", "data-v-app", "x-data")
 )
@@ -74,7 +74,7 @@ _HARMLESS = re.compile(
     r"|theme|dark|light|switch|toggle|btn|button|lang|locale|widget|chat|captcha|cursor|trail|tooltip|skip|bar|blind"
     r"|lottie|meting|wave|cloud|moon|planet|shadow|icon|logo|ima?ge?"
 )
-"""Names of empty elements that hold no page: decoration, menus, notices, advertisements."""
+"""Names of empty elements that are not for content: decoration, menus, notices, advertisements."""
 _WAITING = frozenset(
     tokens(
         "loading please wait a moment initializing starting you need to enable javascript to run this app "
@@ -85,30 +85,30 @@ _WAITING = frozenset(
 )
 
 
-class Words(Enum):
-    """What the words of a page that seem to say it is missing are worth."""
+class WordTrust(Enum):
+    """Whether the words that seem to say "missing" can be trusted."""
 
     COUNT = "count"
     DOUBTFUL = "doubtful"
     SHELL = "shell"
-    """Nothing: scripts, or another address, bring the text."""
+    """They cannot: scripts, or another address, provide the text."""
 
 
-def weigh_words(html: str, parts: PageParts, found: Signals) -> Words:
-    """Whether what the page says of being missing can be taken at its word."""
+def weigh_words(html: str, parts: PageParts, found: PageSignals) -> WordTrust:
+    """Decide whether the words that seem to say "missing" can be trusted."""
     nodes = _nodes(html)
     if _is_said(nodes, parts, found):
-        return Words.COUNT
-    return Words.SHELL if any(map(_brings_content, nodes)) else Words.DOUBTFUL
+        return WordTrust.COUNT
+    return WordTrust.SHELL if any(map(_brings_content, nodes)) else WordTrust.DOUBTFUL
 
 
 def has_empty_place(html: str) -> bool:
-    """Whether scripts have a place to put the page in, so that many pages may come with the same text."""
+    """Whether scripts fill an empty element, so that many pages may have the same text."""
     nodes = _nodes(html)
     return any(map(_brings_content, nodes)) and any(map(_is_empty_place, nodes))
 
 
-def _is_said(nodes: Sequence[LexborNode], parts: PageParts, found: Signals) -> bool:
+def _is_said(nodes: Sequence[LexborNode], parts: PageParts, found: PageSignals) -> bool:
     unshown = islice(filter(_is_hidden, nodes), _MAX_HIDDEN)
     hidden = frozenset(word for node in unshown for word in tokens(_text(node)))
     claims = [claim for claim in found.claims if not hidden.issuperset(claim.words)]
@@ -130,12 +130,12 @@ def _is_said(nodes: Sequence[LexborNode], parts: PageParts, found: Signals) -> b
     return is_notice(found.title_words) or any(is_notice(claim.words) for claim in claims)
 
 
-def _is_sentence(claim: Claim, headings: frozenset[str]) -> bool:
+def _is_sentence(claim: MissingClaim, headings: frozenset[str]) -> bool:
     return claim.says and len(claim.words) in _SENTENCE and not headings.issuperset(claim.words)
 
 
 def _heading_pieces(nodes: Iterable[LexborNode]) -> Iterator[Row]:
-    """What stands by itself within headings: "404 <br> nothing here", "404 Not found <small>Oh dear</small>"."""
+    """The separate texts within headings: "404 <br> nothing here", "404 Not found <small>Oh dear</small>"."""
     for heading in islice((node for node in nodes if node.tag in _HEADINGS), _MAX_HEADINGS):
         for inner in islice(heading.traverse(include_text=True), _MAX_INNER):
             if inner.tag == "-text" and (piece := tuple(tokens((inner.text_content or "")[:_MAX_PIECE]))):
@@ -143,8 +143,8 @@ def _heading_pieces(nodes: Iterable[LexborNode]) -> Iterator[Row]:
 
 
 def _nodes(html: str) -> list[LexborNode]:
-    """The first elements, without those inside others that no browser with scripts shows."""
-    root = markup.tree(html).root
+    """The first elements, without those inside elements that a browser with scripts does not show."""
+    root = htmlpage.tree(html).root
     if root is None:
         return []
     every = islice(root.traverse(include_text=False), _MAX_NODES)
@@ -152,7 +152,7 @@ def _nodes(html: str) -> list[LexborNode]:
 
 
 def _brings_content(node: LexborNode) -> bool:
-    """Whether scripts run here, or what is seen comes from another address."""
+    """Whether the element runs a script or embeds another address."""
     tag = node.tag
     if tag == "script":
         return not _DATA.search(node.attributes.get("type") or "")
@@ -162,13 +162,13 @@ def _brings_content(node: LexborNode) -> bool:
 
 
 def _is_written(parts: PageParts, known: frozenset[str]) -> bool:
-    """Whether there is enough static text besides the title, menus included: somebody has written the whole page."""
+    """Whether there is enough static text besides the title, menus included, for a whole page."""
     texts = (block.text for block in parts.blocks)
     return sum(len(text) for text in texts if not known.issuperset(tokens(text))) >= _WRITTEN
 
 
 def _may_be_filled(node: LexborNode, known: frozenset[str]) -> bool:
-    """Whether a script might put the page here: any empty element, a main part with no words but those `known`."""
+    """Whether a script might fill the element: it is empty, or a main element with only `known` words."""
     tag = node.tag or ""
     if tag == "script":
         return "document.write" in (node.text() or "")[:_MAX_SCRIPT]
@@ -180,7 +180,7 @@ def _may_be_filled(node: LexborNode, known: frozenset[str]) -> bool:
 
 
 def _is_aside(node: LexborNode) -> bool:
-    """Whether it stands in a menu, a footer or the like, or is named as what holds no page."""
+    """Whether the element is in a menu, a footer or the like, or has a name that is not for content."""
     around: LexborNode | None = node
     for _ in range(_MAX_DEPTH):
         if around is None or around.tag == "body":
@@ -196,7 +196,7 @@ def _names(node: LexborNode) -> str:
 
 
 def _is_hidden(node: LexborNode) -> bool:
-    """Whether it is there for a script to show if need be: many applications carry their error message so."""
+    """Whether the element is hidden until a script shows it: many applications hide their error message so."""
     attributes = node.attributes
     if "hidden" in attributes or _HIDDEN.search(attributes.get("style") or ""):
         return True
@@ -208,7 +208,7 @@ def _text(node: LexborNode) -> str:
 
 
 def _is_empty_place(node: LexborNode) -> bool:
-    """Whether a script is to put the page here."""
+    """Whether the element is empty and meant for a script to fill."""
     tag = node.tag or ""
     if tag in _OWN_PLACES or "-" in tag[1:]:
         return not _HARMLESS.search(tag) and _is_empty(node)
@@ -229,7 +229,7 @@ def _plain(name: str) -> str:
 def _is_empty(
     node: LexborNode, *, beside: frozenset[str] = frozenset(), known: frozenset[str] = _WAITING
 ) -> bool:
-    """Whether there is nothing to see in an element, `beside` such, but words that are `known`."""
+    """Whether an element shows nothing but `known` words and elements of the tags in `beside`."""
     for number, inner in enumerate(node.traverse(include_text=True)):
         if number > _MAX_INNER or (inner.tag in _SEEN and inner.tag not in beside):
             return False

@@ -1,9 +1,9 @@
-"""The numbers a page is judged by (pure): what it says, where it says it, and how much else it says.
+"""The features a page is judged by (pure): what it says, where it says it, and how much else it says.
 
 An error page is short, says little besides that something is missing, and says it in its title, a heading or a line
 of its own. A page *about* errors has the same words with much text around them. So most signals come as a pair: the
 words in a place, and how much of the page is something else. (Forms, pictures, search boxes, links home and noindex
-were tried as well: they told apart the sites that were learnt from, not missing pages from others.)
+were tried as well: they separated the training sites, not missing pages from others.)
 """
 
 import re
@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import log1p
 
+from repair.parse.traversal import TextBlock
 from repair.soft404.marks import NUMBER
-from repair.soft404.parts import PageParts
-from repair.soft404.phrases import Phrases, is_usual_notice, shipped
-from repair.walk import Block
-from repair.words import tokens
+from repair.soft404.pageparts import PageParts
+from repair.soft404.phrases import Phrases, is_usual_notice, shipped_phrases
+from repair.text.words import tokens
 
 FEATURES = (
     "title.says",
@@ -72,14 +72,14 @@ _CODE_WORDS = _CODES | frozenset(
 )
 _TELLING = frozenset(("not_found", "hint", "bare", "error"))
 _BARE_WORDS = 4
-"""In a line of so few words, "not found" or "404" is the whole message."""
+"""In a line of at most so many words, "not found" or "404" is the whole message."""
 _PROSE_WORDS = 8
-"""A line of so many words or more is a sentence of running text; menus and notices are shorter."""
+"""A line of at least so many words is a sentence of running text; menus and notices are shorter."""
 _NOTICE_WORDS = 14
-"""A notice is not longer; longer sentences talk about something."""
+"""A notice has at most so many words; longer sentences are about something."""
 _MANY_HEADINGS = 4
 _MUCH_PROSE = 120
-"""Words of running text about other things that no error page has; of those learnt from the wordiest has 102."""
+"""Words of running text about other things that no error page has; the training pages have at most 102."""
 _FIRST_LINES = 4
 _MAX_BLOCK = 2_000
 _MAX_WORDS = 500
@@ -89,43 +89,43 @@ _TITLE_PARTS = re.compile(r"\s[|\-–—·•:»«/<>]+\s|\s*[|•·]\s*|:{2}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
-    """A line that `says` that the page is missing, or only hints it."""
+class MissingClaim:
+    """A line that says that the page is missing (`says`), or only hints at it."""
 
     words: tuple[str, ...]
     says: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signals:
-    """What was found: the `vector` for the model, and what rules ask for.
+class PageSignals:
+    """The features of a page: the `vector` for the model, and what the rules need.
 
-    `discusses` is for a page that says much about something, be it errors (documentation of HTTP): it is no error
-    page. `told` are the families of phrases anywhere, `announced` those of title, headings and the first lines;
-    `spoken` is how many characters of content there are; `claims` are the lines that say or
-    hint that it is missing, `title_tells` is whether the title says so, `is_marked` whether the markup confirms it.
+    `discusses` means that the page has much text about something, even about errors (documentation of HTTP): it is
+    no error page. `families` are the families of all phrases found, `announced` those of title, headings and first
+    lines. `content_chars` counts the characters of content. `claims` are the lines that say or hint that the page is
+    missing, `title_tells` tells whether the title says so, `is_marked` whether the markup confirms it.
     """
 
     vector: tuple[float, ...]
     discusses: bool
-    told: frozenset[str]
+    families: frozenset[str]
     announced: frozenset[str]
-    spoken: int
+    content_chars: int
     prose_words: int
     parked_texts: int
     title_words: tuple[str, ...]
     heading_words: tuple[str, ...]
     words: frozenset[str]
-    claims: tuple[Claim, ...]
+    claims: tuple[MissingClaim, ...]
     title_tells: bool
     is_marked: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
-    """One text: its words, the families of its phrases, whether it bears the code of a missing page or another.
+class _TextSignals:
+    """The features of one text: its words, the families of its phrases, whether it has a 404 or another status code.
 
-    `mentions` is for a number that may be anything: "Peugeot 404" is no error.
+    `mentions` means a number that may not be a status code, as in "Peugeot 404".
     """
 
     words: tuple[str, ...]
@@ -148,44 +148,44 @@ class _Told:
         return self.code and len(self.words) <= _BARE_WORDS
 
 
-def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
-    """Measure a page; the same page gives the same numbers, whatever its address."""
-    known = phrases or shipped()
+def signals(parts: PageParts, phrases: Phrases | None = None) -> PageSignals:
+    """Compute the features of a page; its address does not matter."""
+    known = phrases or shipped_phrases()
     content = [block for block in parts.blocks if not block.boilerplate]
-    spoken = sum(len(block.text) for block in content)
+    content_chars = sum(len(block.text) for block in content)
     everything = sum(len(block.text) for block in parts.blocks)
-    title = _told(parts.title, known)
-    headings = [_told(heading, known) for heading in parts.headings]
-    lines = list(_lines(content if spoken else parts.blocks, known))
+    title = _read_text(parts.title, known)
+    headings = [_read_text(heading, known) for heading in parts.headings]
+    lines = list(_lines(content if content_chars else parts.blocks, known))
     agree = _agree(title, headings, lines)
-    told = (title, *headings, *lines)
-    # Names in the markup confirm what the words say; alone they tell nothing ("404.jpg" may be a car).
-    is_named = bool(parts.marks - {NUMBER}) and any(map(_tells, told))
-    is_marked = is_named or (bool(parts.marks) and any(text.code or text.says for text in told))
+    texts = (title, *headings, *lines)
+    # Names in the markup only confirm what the words say; alone they mean nothing ("404.jpg" may be a car).
+    is_named = bool(parts.marks - {NUMBER}) and any(map(_tells, texts))
+    is_marked = is_named or (bool(parts.marks) and any(text.code or text.says for text in texts))
     vector = (
         *_of_title(title, parts.title, known),
         *_of_headings(headings),
-        *_of_lines(lines, content if spoken else parts.blocks),
+        *_of_lines(lines, content if content_chars else parts.blocks),
         float(agree),
-        *_of_amount(parts, lines, spoken, everything, agree),
-        float("error" in title.families or any("error" in told.families for told in (*headings, *lines))),
+        *_of_amount(parts, lines, content_chars, everything, agree),
+        float("error" in title.families or any("error" in line.families for line in (*headings, *lines))),
         float(is_marked),
     )
-    return Signals(
+    return PageSignals(
         vector=vector,
         discusses=_discusses(headings, lines),
-        told=_families(told),
+        families=_families(texts),
         announced=_families((title, *headings, *lines[:_FIRST_LINES])),
-        spoken=spoken,
+        content_chars=content_chars,
         prose_words=sum(len(line.words) for line in lines if len(line.words) >= _PROSE_WORDS),
         parked_texts=sum("parked" in text.families for text in (title, *lines)),
         title_words=title.words,
         heading_words=tuple(word for text in headings for word in text.words),
-        words=frozenset(word for text in told for word in text.words),
+        words=frozenset(word for text in texts for word in text.words),
         title_tells=title.says or title.code,
         is_marked=is_marked,
         claims=tuple(
-            Claim(words=line.words, says=line.says or line.code_alone)
+            MissingClaim(words=line.words, says=line.says or line.code_alone)
             for line in lines
             if line.says or line.code_alone or line.hints
         ),
@@ -193,21 +193,21 @@ def signals(parts: PageParts, phrases: Phrases | None = None) -> Signals:
 
 
 def is_notice(words: Sequence[str]) -> bool:
-    """Whether the words are the code of a missing page, or the usual notice of one, and nothing else."""
+    """Whether the words are only a 404 code or a usual notice of a missing page."""
     row = tuple(words[: _NOTICE_WORDS + 1])
     if not _CODES.isdisjoint(row) and _CODE_WORDS.issuperset(row):
         return True
-    # "Error 404, page not found": the usual notice, and around it what goes with the code.
+    # "Error 404, page not found": a usual notice, with words around it that go with the code.
     begins = [at for at in range(len(row)) if _CODE_WORDS.issuperset(row[:at])]
     ends = [at for at in range(len(row), 0, -1) if _CODE_WORDS.issuperset(row[at:])]
     return any(is_usual_notice(row[begin:end]) for begin in begins for end in ends)
 
 
-def is_talkative(beginning: Sequence[Block], phrases: Phrases | None = None) -> bool:
-    """Whether a page that begins so `discusses` something, whatever follows: each further line can only add."""
-    lines: list[_Told] = []
+def is_talkative(beginning: Sequence[TextBlock], phrases: Phrases | None = None) -> bool:
+    """Whether the beginning of a page already `discusses` something; further lines can only add to that."""
+    lines: list[_TextSignals] = []
     other = 0
-    for line in _lines(beginning, phrases or shipped()):
+    for line in _lines(beginning, phrases or shipped_phrases()):
         lines.append(line)
         other += len(line.words) if _is_other_prose(line) else 0
         if other >= _MUCH_PROSE:
@@ -215,15 +215,15 @@ def is_talkative(beginning: Sequence[Block], phrases: Phrases | None = None) -> 
     return _discusses([], lines)
 
 
-def _families(texts: Iterable[_Told]) -> frozenset[str]:
+def _families(texts: Iterable[_TextSignals]) -> frozenset[str]:
     return frozenset(family for text in texts for family in text.families)
 
 
-def _told(text: str, phrases: Phrases) -> _Told:
-    words = _joined(tuple(tokens(text)))
-    families = phrases.found(words)
+def _read_text(text: str, phrases: Phrases) -> _TextSignals:
+    words = _join_code(tuple(tokens(text)))
+    families = phrases.find(words)
     held = _CODES.intersection(words)
-    return _Told(
+    return _TextSignals(
         words=words,
         families=families,
         code=bool(held) and (bool(families & _TELLING) or any(map(_is_code, _TITLE_PARTS.split(text)))),
@@ -233,118 +233,118 @@ def _told(text: str, phrases: Phrases) -> _Told:
     )
 
 
-def _joined(words: tuple[str, ...]) -> tuple[str, ...]:
-    """The words, a code that they begin with as one: "4 0 4" is how large figures come, each in an element."""
+def _join_code(words: tuple[str, ...]) -> tuple[str, ...]:
+    """The words with a leading "4 0 4" joined: large digits often come each in its own element."""
     if words[:3] in _FIGURES and len(words) <= _NOTICE_WORDS:
         return ("404", *words[3:])
     return words
 
 
 def _is_code(text: str) -> bool:
-    """Whether the text is the code of a missing page and little else."""
-    words = set(_joined(tuple(tokens(text))))
+    """Whether the text is a 404 code and words that go with it."""
+    words = set(_join_code(tuple(tokens(text))))
     return not words.isdisjoint(_CODES) and words <= _CODE_WORDS
 
 
-def _lines(blocks: Sequence[Block], phrases: Phrases) -> Iterator[_Told]:
-    """The sentences of the first blocks, each by itself."""
+def _lines(blocks: Sequence[TextBlock], phrases: Phrases) -> Iterator[_TextSignals]:
+    """The features of each sentence of the first blocks."""
     lines = words = 0
     for block in blocks:
         for sentence in _SENTENCE_END.split(block.text[:_MAX_BLOCK]):
-            told = _told(sentence, phrases)
-            if told.words:
-                yield told
+            line = _read_text(sentence, phrases)
+            if line.words:
+                yield line
                 lines += 1
-                words += len(told.words)
+                words += len(line.words)
         if words >= _MAX_WORDS or lines >= _MAX_LINES:
             break
 
 
-def _of_title(title: _Told, text: str, phrases: Phrases) -> tuple[float, ...]:
-    """`rest`: how many words of the part of the title that tells are about something else."""
+def _of_title(title: _TextSignals, text: str, phrases: Phrases) -> tuple[float, ...]:
+    """The features of the title; `rest` counts the words in the part of the title that says it."""
     parts = [tokens(part) for part in _TITLE_PARTS.split(text)]
-    telling = [part for part in parts if _CODES.intersection(part) or "not_found" in phrases.found(part)]
+    telling = [part for part in parts if _CODES.intersection(part) or "not_found" in phrases.find(part)]
     rest = min((len(part) for part in telling), default=0)
     return (float(title.says), float(title.hints), float(title.code), log1p(rest), float(title.other_code))
 
 
-def _of_headings(headings: list[_Told]) -> tuple[float, ...]:
+def _of_headings(headings: list[_TextSignals]) -> tuple[float, ...]:
     return (
         _early(headings),
-        float(any(told.says for told in headings)),
-        float(any(told.hints for told in headings)),
-        float(any(told.code for told in headings)),
-        float(any(told.other_code for told in headings)),
+        float(any(line.says for line in headings)),
+        float(any(line.hints for line in headings)),
+        float(any(line.code for line in headings)),
+        float(any(line.other_code for line in headings)),
         log1p(len(headings)),
     )
 
 
-def _of_lines(lines: list[_Told], blocks: Sequence[Block]) -> tuple[float, ...]:
-    """What single lines say, how early, and what share of the text they make up together."""
-    telling = [told for told in lines if told.says or told.code_alone]
+def _of_lines(lines: list[_TextSignals], blocks: Sequence[TextBlock]) -> tuple[float, ...]:
+    """The features of lines: what they say, how early, and their share of the text."""
+    telling = [line for line in lines if line.says or line.code_alone]
     total = sum(len(block.text) for block in blocks) or 1
     return (
-        float(any(told.says for told in lines)),
-        log1p(sum(told.hints for told in lines)),
-        float(any(told.code for told in lines)),
-        float(any(told.code_alone for told in lines)),
+        float(any(line.says for line in lines)),
+        log1p(sum(line.hints for line in lines)),
+        float(any(line.code for line in lines)),
+        float(any(line.code_alone for line in lines)),
         _early(lines),
-        log1p(sum(told.says for told in lines)),
-        log1p(sum(told.code for told in lines)),
-        min(1.0, sum(told.chars for told in telling) / total),
+        log1p(sum(line.says for line in lines)),
+        log1p(sum(line.code for line in lines)),
+        min(1.0, sum(line.chars for line in telling) / total),
     )
 
 
-def _early(texts: list[_Told]) -> float:
-    """1 when the first of the texts tells, less the later it comes, 0 when none does."""
-    first = next((at for at, told in enumerate(texts) if told.says or told.code_alone), None)
+def _early(texts: list[_TextSignals]) -> float:
+    """1 when the first text says it, less the later it comes, 0 when none does."""
+    first = next((at for at, line in enumerate(texts) if line.says or line.code_alone), None)
     return 0.0 if first is None else 1.0 / (1.0 + first)
 
 
-def _tells(told: _Told) -> bool:
-    return told.says or told.hints
+def _tells(line: _TextSignals) -> bool:
+    return line.says or line.hints
 
 
-def _talks(told: _Told) -> bool:
-    """Whether the words stand in a longer sentence: a notice says it shortly."""
-    return (told.says or told.mentions) and len(told.words) > _NOTICE_WORDS
+def _talks(line: _TextSignals) -> bool:
+    """Whether the words are in a longer sentence: a notice is short."""
+    return (line.says or line.mentions) and len(line.words) > _NOTICE_WORDS
 
 
-def _is_other_prose(told: _Told) -> bool:
-    return len(told.words) >= _PROSE_WORDS and not _tells(told)
+def _is_other_prose(line: _TextSignals) -> bool:
+    return len(line.words) >= _PROSE_WORDS and not _tells(line)
 
 
-def _discusses(headings: list[_Told], lines: list[_Told]) -> bool:
-    about = sum("about" in told.families for told in lines)
+def _discusses(headings: list[_TextSignals], lines: list[_TextSignals]) -> bool:
+    about = sum("about" in line.families for line in lines)
     talk = sum(map(_talks, lines))
-    other = sum(len(told.words) for told in lines if _is_other_prose(told))
-    often = sum(told.says or told.mentions for told in headings) > _MANY_HEADINGS
+    other = sum(len(line.words) for line in lines if _is_other_prose(line))
+    often = sum(line.says or line.mentions for line in headings) > _MANY_HEADINGS
     return about >= 2 or talk >= 3 or (about >= 1 and talk >= 2) or often or other >= _MUCH_PROSE
 
 
-def _agree(title: _Told, headings: list[_Told], lines: list[_Told]) -> int:
-    """In how many places (title, headings, lines) the page says that it is missing, by words or by code."""
+def _agree(title: _TextSignals, headings: list[_TextSignals], lines: list[_TextSignals]) -> int:
+    """In how many places (title, headings, lines) the page says by words or code that it is missing."""
     places = ((title,), headings, lines)
-    return sum(any(told.says or told.code for told in place) for place in places)
+    return sum(any(line.says or line.code for line in place) for place in places)
 
 
 def _of_amount(
-    parts: PageParts, lines: list[_Told], spoken: int, everything: int, agree: int
+    parts: PageParts, lines: list[_TextSignals], content_chars: int, everything: int, agree: int
 ) -> tuple[float, ...]:
-    """How much is said, and how much of it is running text that says something else."""
-    telling = sum(told.chars for told in lines if told.says or told.hints or told.code)
-    untold = log1p(max(0, (spoken or everything) - telling))
-    about = log1p(sum("about" in told.families for told in lines))
-    other = log1p(sum(len(told.words) for told in lines if _is_other_prose(told)))
+    """The features of amount: how much text there is, and how much of it is running text about other things."""
+    telling = sum(line.chars for line in lines if line.says or line.hints or line.code)
+    untold = log1p(max(0, (content_chars or everything) - telling))
+    about = log1p(sum("about" in line.families for line in lines))
+    other = log1p(sum(len(line.words) for line in lines if _is_other_prose(line)))
     return (
-        log1p(spoken),
+        log1p(content_chars),
         log1p(everything),
         untold,
         other,
         log1p(sum(map(_talks, lines))),
         about,
         about * agree,
-        log1p(sum(told.other_code for told in lines)),
+        log1p(sum(line.other_code for line in lines)),
         log1p(parts.tables),
         log1p(parts.tables) * agree,
         log1p(parts.own_links),

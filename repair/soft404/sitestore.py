@@ -1,4 +1,4 @@
-"""What is known of each site's error pages, kept in SQLite: their sketches, which pages are fine, who was asked.
+"""What is known of each site's error pages, in SQLite: their sketches, which pages are fine, which sites were probed.
 
 Several processes may use the file at once, a `kill -9` loses nothing that was committed, and each table is bounded.
 Addresses are kept as digests only: which pages people insisted on seeing is nobody's business.
@@ -6,8 +6,6 @@ Addresses are kept as digests only: which pages people insisted on seeing is nob
 
 import contextlib
 import hashlib
-import logging
-import os
 import sqlite3
 import threading
 import time
@@ -17,22 +15,26 @@ from pathlib import Path
 from typing import Protocol
 
 from repair.errors import CollectionError
-from repair.files import is_damage, set_aside
+from repair.files import is_damage
 from repair.soft404.sketch import Sketch, is_alike
-from repair.urls import normal, parse, site
-
-log = logging.getLogger(__name__)
+from repair.sqlite import SqliteFile, transaction
+from repair.text.urls import normal, parse, site
 
 PER_SITE = 8
+"""Error pages of one host."""
+PER_DOMAIN = 200
+"""Error pages of all hosts under one registrable domain, of which its owner can make any number."""
 MAX_ROWS = 20_000
 ASK_EVERY_S = 86_400.0
-"""How long a directory of a site is not asked again."""
+"""How long a directory of a site is not probed again."""
 ASKED_PER_SITE = 20
-"""Directories of one site that are asked within that time: whoever leads us through them has it asked no more."""
+"""Directories of one site that are probed within that time, so that nobody can make us probe a site often."""
 _CHANGED = "soft404"
+_Statement = tuple[str, tuple[object, ...] | dict[str, object]]
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS prints (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, sketch BLOB NOT NULL, UNIQUE (host, sketch)
+    id INTEGER PRIMARY KEY AUTOINCREMENT, host TEXT NOT NULL, sketch BLOB NOT NULL, domain TEXT NOT NULL DEFAULT '',
+    UNIQUE (host, sketch)
 );
 CREATE TABLE IF NOT EXISTS fine (id INTEGER PRIMARY KEY AUTOINCREMENT, url BLOB NOT NULL UNIQUE);
 CREATE TABLE IF NOT EXISTS asked (
@@ -42,9 +44,14 @@ CREATE TABLE IF NOT EXISTS turns (
     id INTEGER PRIMARY KEY AUTOINCREMENT, site BLOB NOT NULL UNIQUE, since REAL NOT NULL, used INTEGER NOT NULL
 );
 """
+_DOMAIN = "ALTER TABLE prints ADD COLUMN domain TEXT NOT NULL DEFAULT ''"
+_LATEST = (
+    "DELETE FROM prints WHERE {0} = :{0} AND id NOT IN"
+    " (SELECT id FROM prints WHERE {0} = :{0} ORDER BY id DESC LIMIT :most)"
+)
 
 
-class Changes(Protocol):
+class SiteChanges(Protocol):
     """How processes with the same file tell each other that something changed."""
 
     def stamp(self, key: str) -> int: ...
@@ -52,43 +59,24 @@ class Changes(Protocol):
     def note(self, key: str) -> None: ...
 
 
-class Sites:
+class SiteStore:
     """The memory in one file. It reads and writes the disk: ask it from a thread, any thread."""
 
     def __init__(
-        self, path: Path, *, clock: Callable[[], float] = time.time, changes: Changes | None = None
+        self, path: Path, *, clock: Callable[[], float] = time.time, changes: SiteChanges | None = None
     ) -> None:
         self._path = path
         self._clock = clock
         self._changes = changes
         self._changed = 0
         self._lock = threading.Lock()
+        self._file = SqliteFile(path=path, schema=_SCHEMA, busy_s=5.0)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._database = self._begun()
+            self._database = self._file.open_or_replace()
+            if "domain" not in {row[1] for row in self._database.execute("PRAGMA table_info(prints)")}:
+                self._database.execute(_DOMAIN)  # a file of an earlier version
         except (OSError, sqlite3.Error) as error:
-            raise CollectionError(f"{path}: the memory of error pages cannot be opened: {error}") from error
-
-    def _begun(self) -> sqlite3.Connection:
-        """The database; a damaged one is set aside, since it can be learnt again."""
-        try:
-            return self._opened()
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise
-            return self._anew(error)
-
-    def _anew(self, error: sqlite3.Error) -> sqlite3.Connection:
-        log.error("%s was damaged (%s); it lies in %s now", self._path.name, error, set_aside(self._path))
-        return self._opened()
-
-    def _opened(self) -> sqlite3.Connection:
-        os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
-        database = sqlite3.connect(self._path, timeout=5, check_same_thread=False)
-        database.execute("PRAGMA journal_mode=WAL")
-        database.execute("PRAGMA synchronous=NORMAL")
-        database.executescript(_SCHEMA)
-        return database
+            raise CollectionError(f"{path}: cannot open the database of error pages: {error}") from error
 
     def close(self) -> None:
         with self._lock:
@@ -102,38 +90,35 @@ class Sites:
         """This is an error page of the site that `url` belongs to."""
         if not sketch or self.is_error_page(url, sketch):
             return
-        host = _host(url)
+        host, domain = _host(url), site(url)
         self._write(
-            ("INSERT OR IGNORE INTO prints (host, sketch) VALUES (?, ?)", (host, _packed(sketch))),
             (
-                "DELETE FROM prints WHERE host = ?1 AND id NOT IN"
-                " (SELECT id FROM prints WHERE host = ?1 ORDER BY id DESC LIMIT ?2)",
-                (host, PER_SITE),
+                "INSERT OR IGNORE INTO prints (host, sketch, domain) VALUES (?, ?, ?)",
+                (host, _pack(sketch), domain),
             ),
-            _bounded("prints"),
+            (_LATEST.format("host"), {"host": host, "most": PER_SITE}),
+            (_LATEST.format("domain"), {"domain": domain, "most": PER_DOMAIN}),
+            _drop_oldest("prints"),
         )
         self._note_change()
 
     def error_pages(self, url: str) -> list[Sketch]:
         """The sketches of all error pages that are known of the site."""
         rows = self._read("SELECT sketch FROM prints WHERE host = ? LIMIT ?", (_host(url), PER_SITE))
-        return [_unpacked(row[0]) for row in rows]
+        return [_unpack(row[0]) for row in rows]
 
     def is_error_page(self, url: str, sketch: Sketch) -> bool:
         """Whether the page is one that its site is known to send for what is not there."""
         return bool(sketch) and any(is_alike(sketch, known) for known in self.error_pages(url))
 
     def forget(self, url: str, sketch: Sketch) -> None:
-        """A reader wanted to see the page: it is fine, and pages like it are no error pages of its site."""
+        """A user wanted to see the page: it is fine, and pages like it are no error pages of its site."""
         alike = [known for known in self.error_pages(url) if is_alike(sketch, known)]
         host = _host(url)
         self._write(
-            *(
-                ("DELETE FROM prints WHERE host = ? AND sketch = ?", (host, _packed(known)))
-                for known in alike
-            ),
+            *(("DELETE FROM prints WHERE host = ? AND sketch = ?", (host, _pack(known))) for known in alike),
             ("INSERT OR REPLACE INTO fine (url) VALUES (?)", (_digest(url),)),
-            _bounded("fine"),
+            _drop_oldest("fine"),
         )
         self._note_change()
 
@@ -143,54 +128,54 @@ class Sites:
         self._note_change()
 
     def is_fine(self, url: str) -> bool:
-        """Whether a reader has vouched for the page."""
+        """Whether a user has vouched for the page."""
         return bool(self._read("SELECT 1 FROM fine WHERE url = ?", (_digest(url),)))
 
     def may_ask(self, place: str) -> bool:
-        """Whether it is time to ask a directory of a site again; who is told yes is the one to ask, and no other."""
+        """Whether it is time to probe a directory of a site again; True for one caller only, which then probes it."""
         now = self._clock()
         is_its_turn = self._write(
             (
-                "INSERT INTO asked (place, at) VALUES (?1, ?2)"
-                " ON CONFLICT (place) DO UPDATE SET at = ?2 WHERE at < ?3 OR at > ?2",
-                (_digest(place), now, now - ASK_EVERY_S),
+                "INSERT INTO asked (place, at) VALUES (:place, :now)"
+                " ON CONFLICT (place) DO UPDATE SET at = :now WHERE at < :since OR at > :now",
+                {"place": _digest(place), "now": now, "since": now - ASK_EVERY_S},
             ),
-            _bounded("asked"),
+            _drop_oldest("asked"),
         )
         return is_its_turn > 0 and self._takes_turn(site(place), now)
 
     def _takes_turn(self, of_site: str, now: float) -> bool:
-        """Whether a site may be asked once more within a day, and has been counted as asked."""
+        """Count a probe of a site; returns whether it was still allowed today."""
         taken = self._write(
             (
-                "INSERT INTO turns (site, since, used) VALUES (?1, ?2, 1) ON CONFLICT (site) DO UPDATE SET"
-                " used = CASE WHEN since BETWEEN ?3 AND ?2 THEN used + 1 ELSE 1 END,"
-                " since = CASE WHEN since BETWEEN ?3 AND ?2 THEN since ELSE ?2 END"
-                " WHERE used < ?4 OR since NOT BETWEEN ?3 AND ?2",
-                (_digest(of_site), now, now - ASK_EVERY_S, ASKED_PER_SITE),
+                "INSERT INTO turns (site, since, used) VALUES (:site, :now, 1) ON CONFLICT (site) DO UPDATE SET"
+                " used = CASE WHEN since BETWEEN :then AND :now THEN used + 1 ELSE 1 END,"
+                " since = CASE WHEN since BETWEEN :then AND :now THEN since ELSE :now END"
+                " WHERE used < :most OR since NOT BETWEEN :then AND :now",
+                {"site": _digest(of_site), "now": now, "then": now - ASK_EVERY_S, "most": ASKED_PER_SITE},
             ),
-            _bounded("turns"),
+            _drop_oldest("turns"),
         )
         return taken > 0
 
     def _note_change(self) -> None:
-        """Once it is committed: whoever sees another stamp reads what is new."""
+        """After the commit: processes that see another stamp read the new rows."""
         self._changed += 1
         if self._changes:
             self._changes.note(_CHANGED)
 
     def _read(self, query: str, values: tuple[object, ...]) -> list[tuple[bytes]]:
-        with self._translated():
+        with self._translate_errors():
             return self._database.execute(query, values).fetchall()
 
-    def _write(self, *statements: tuple[str, tuple[object, ...]]) -> int:
+    def _write(self, *statements: _Statement) -> int:
         """Carry all of them out or none; how many rows the first one changed."""
-        with self._translated(), self._database:
+        with self._translate_errors(), transaction(self._database):
             changed = [self._database.execute(text, values).rowcount for text, values in statements]
         return changed[0]
 
     @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """One at a time. Damage may show only when a page of the file is read: then the next meets a new file."""
         with self._lock:
             try:
@@ -199,13 +184,14 @@ class Sites:
                 if is_damage(error):
                     self._database.close()
                     with contextlib.suppress(OSError, sqlite3.Error):
-                        self._database = self._anew(error)
+                        self._database = self._file.replace(error)
                 raise CollectionError(f"{self._path}: {error}") from error
 
 
-def _bounded(table: str) -> tuple[str, tuple[object, ...]]:
-    newest = f"(SELECT max(id) FROM {table})"  # noqa: S608  (our own table names)
-    return f"DELETE FROM {table} WHERE id <= {newest} - ?", (MAX_ROWS,)  # noqa: S608
+def _drop_oldest(table: str) -> _Statement:
+    """By what there is, not by numbers: those of a domain that is bounded by itself would push out the others."""
+    first = f"(SELECT id FROM {table} ORDER BY id DESC LIMIT 1 OFFSET ?)"  # noqa: S608  (our own table names)
+    return f"DELETE FROM {table} WHERE id <= {first}", (MAX_ROWS,)  # noqa: S608
 
 
 def _host(url: str) -> str:
@@ -221,9 +207,9 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()
 
 
-def _packed(sketch: Sketch) -> bytes:
+def _pack(sketch: Sketch) -> bytes:
     return array("I", sketch).tobytes()
 
 
-def _unpacked(blob: bytes) -> Sketch:
+def _unpack(blob: bytes) -> Sketch:
     return tuple(array("I", blob[: len(blob) // 4 * 4]))

@@ -1,24 +1,24 @@
-"""The text of a page as a small sketch, and how alike two are (pure): Jaccard's measure over runs of three words.
+"""Sketches of page texts, and their similarity (pure): the Jaccard index over shingles of three words.
 
-Of all runs only the `KEPT` with the smallest hashes are kept (Broder's bottom-k): two sketches tell nearly what the
-whole texts would, and one takes a kilobyte at most.
+Only the `KEPT` shingles with the smallest hashes are kept (Broder's bottom-k): two sketches give nearly the
+similarity of the whole texts, and a sketch takes a kilobyte at most.
 """
 
 import zlib
 from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 
-from repair.fingerprints import shingles
 from repair.model import Page
-from repair.soft404.parts import reading_of
-from repair.walk import Block
-from repair.words import tokens
+from repair.parse.traversal import TextBlock
+from repair.soft404.pageparts import reading_of
+from repair.text.fingerprints import shingles
+from repair.text.words import tokens
 
 KEPT = 256
 LEAST = 6
-"""Texts of fewer runs are too short to be known again."""
+"""Texts with fewer shingles are too short to be recognised."""
 ALIKE = 0.9
-"""From here on two texts are the same page (Klein, chapter VIII)."""
+"""From this similarity on two texts are the same page (Klein, chapter VIII)."""
 _MAX_WORDS = 3_000
 _RUN = 3
 
@@ -26,13 +26,13 @@ Sketch = tuple[int, ...]
 
 
 def sketch_of(page: Page, *, like: int = KEPT) -> Sketch:
-    """The sketch of a page's text, title included; empty when there is too little of it.
+    """The sketch of a page's text, title included; empty when the text is too short.
 
-    Who only asks whether it is alike to sketches of `like` values at most gets an empty one, in a fraction of the
-    time, of a page that is too long for it already where it begins.
+    With `like`, the caller only compares it to sketches of at most that many values: if the beginning of the page is
+    already too long to be similar to them, the result is empty, in a fraction of the time.
     """
     reading = reading_of(page)
-    if reading is None or (like < KEPT and len(_runs_within(reading.beginning())) * ALIKE > like):
+    if reading is None or (like < KEPT and len(_hashes_within(reading.beginning())) * ALIKE > like):
         return ()
     parts = reading.parts()
     words: list[str] = tokens(parts.title)
@@ -44,19 +44,19 @@ def sketch_of(page: Page, *, like: int = KEPT) -> Sketch:
 
 
 def sketch(words: Sequence[str]) -> Sketch:
-    """The sketch of a row of words."""
-    runs = _runs(words)
-    return tuple(nsmallest(KEPT, runs)) if len(runs) >= LEAST else ()
+    """The sketch of a sequence of words."""
+    hashes = _shingle_hashes(words)
+    return tuple(nsmallest(KEPT, hashes)) if len(hashes) >= LEAST else ()
 
 
-def _runs(words: Sequence[str]) -> set[int]:
+def _shingle_hashes(words: Sequence[str]) -> set[int]:
     return {zlib.crc32(" ".join(run).encode("utf-8", "replace")) for run in shingles(words, _RUN)}
 
 
-def _runs_within(blocks: Iterable[Block]) -> set[int]:
-    """Those that do not go from one block to the next: whatever stands between, the page has them."""
+def _hashes_within(blocks: Iterable[TextBlock]) -> set[int]:
+    """The shingles within blocks: the whole page has these, whatever is between the blocks."""
     rows = (tokens(block.text) for block in blocks)
-    return set[int]().union(*(_runs(words) for words in rows if len(words) >= _RUN))
+    return set[int]().union(*(_shingle_hashes(words) for words in rows if len(words) >= _RUN))
 
 
 def is_alike(left: Sketch, right: Sketch) -> bool:
@@ -65,7 +65,7 @@ def is_alike(left: Sketch, right: Sketch) -> bool:
 
 
 def likeness(left: Sketch, right: Sketch) -> float:
-    """Jaccard's measure of the texts behind two sketches, exact for short ones; 0 when either is empty."""
+    """The Jaccard index of the texts behind two sketches, exact for short ones; 0 when either is empty."""
     if not left or not right:
         return 0.0
     union = nsmallest(KEPT, set(left) | set(right))

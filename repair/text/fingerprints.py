@@ -2,8 +2,8 @@
 
 A fingerprint is Charikar's simhash over the terms of a text and over pairs of neighbouring terms: texts that share
 most of them differ in few bits. All fingerprints of a collection fit into memory (300,000 pages: 5 MB), and
-comparing one with all of them takes two milliseconds at any distance, so there are no bands of bits to look up and
-none to miss. A short text has too few terms for its bits to mean much; it gets no fingerprint.
+comparing one with all of them takes two milliseconds at any distance, so no index over bands of bits is needed.
+A short text has too few terms for its bits to mean much; it gets no fingerprint.
 """
 
 import zlib
@@ -19,10 +19,10 @@ Prints = npt.NDArray[np.uint64]
 LEAST_TERMS = 20
 """Texts shorter than this have no fingerprint."""
 NEAR = 10
-"""Bits in which the fingerprints of near-duplicates differ at most; of other pages about 1 in 10,000 do."""
+"""The most bits in which near-duplicates differ; of other pages about 1 in 10,000 do."""
 
 _SHIFTS = np.arange(64, dtype=np.uint64)
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIERS = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
@@ -31,8 +31,8 @@ def fingerprint(terms: Sequence[str]) -> int | None:
     if len(terms) < LEAST_TERMS:
         return None
     words = np.fromiter((zlib.crc32(term.encode("utf-8", "replace")) for term in terms), dtype=np.uint64)
-    features = _mixed(np.concatenate((words, words[:-1] * _ODD + words[1:] + np.uint64(1))))
-    # Each feature once: a word said a hundred times must not drown the rest.
+    features = _mix_bits(np.concatenate((words, words[:-1] * _MULTIPLIERS + words[1:] + np.uint64(1))))
+    # Each feature once: a word repeated a hundred times must not drown the rest.
     features = np.unique(features)
     ones = ((features[:, None] >> _SHIFTS) & np.uint64(1)).sum(axis=0, dtype=np.int64)
     bits = (2 * ones > len(features)).astype(np.uint64)
@@ -55,15 +55,15 @@ class Fingerprints:
     def __len__(self) -> int:
         return len(self._pages)
 
-    def joined(self, others: "Fingerprints") -> "Fingerprints":
-        """These and others; of a page that is in both, the other's."""
+    def merge(self, others: "Fingerprints") -> "Fingerprints":
+        """These and others; for a page in both, the other's fingerprint."""
         made, stay = Fingerprints(), ~np.isin(self._pages, others._pages)
         made._pages = np.concatenate((self._pages[stay], others._pages))
         made._prints = np.concatenate((self._prints[stay], others._prints))
         return made
 
     def near(self, wanted: int, *, within: int = NEAR, limit: int = 20) -> tuple[tuple[int, int], ...]:
-        """Pages and distances of those that differ in at most `within` bits, the nearest first."""
+        """Pages and distances of those that differ in at most `within` bits, nearest first."""
         distances = bit_counts(self._prints ^ np.uint64(wanted))
         found = np.flatnonzero(distances <= within)
         order = found[np.lexsort((self._pages[found], distances[found]))][:limit]
@@ -71,7 +71,7 @@ class Fingerprints:
 
 
 def bit_counts(values: Prints) -> npt.NDArray[np.uint8]:
-    """How many bits of each number are set; by halves, so that it works before numpy 2 as well."""
+    """How many bits of each number are set; by halves, so that it works before numpy 2 too."""
     one, two, four = (
         np.uint64(0x5555555555555555),
         np.uint64(0x3333333333333333),
@@ -84,14 +84,14 @@ def bit_counts(values: Prints) -> npt.NDArray[np.uint8]:
 
 
 def shingles(terms: Sequence[str], size: int = 3) -> frozenset[tuple[str, ...]]:
-    """The runs of so many neighbouring terms; the whole text when it is shorter."""
+    """The n-grams of `size` neighbouring terms; the whole text when it is shorter."""
     if len(terms) <= size:
         return frozenset((tuple(terms),) if terms else ())
     return frozenset(zip(*(terms[start:] for start in range(size)), strict=False))
 
 
 def resemblance(left: frozenset[tuple[str, ...]], right: frozenset[tuple[str, ...]]) -> float:
-    """Broder's resemblance: shared shingles of all shingles."""
+    """Broder's resemblance: shared shingles over all shingles."""
     union = len(left | right)
     return len(left & right) / union if union else 0.0
 
@@ -129,8 +129,8 @@ def _square(weights: Mapping[str, float]) -> float:
     return sum(weight * weight for weight in weights.values())
 
 
-def _mixed(values: Prints) -> Prints:
-    """Numbers spread over all 64 bits (the finaliser of splitmix64); overflow is meant."""
+def _mix_bits(values: Prints) -> Prints:
+    """Numbers spread over all 64 bits (the finaliser of splitmix64); overflow is intended."""
     values = (values ^ (values >> np.uint64(30))) * _MIX[0]
     values = (values ^ (values >> np.uint64(27))) * _MIX[1]
     return values ^ (values >> np.uint64(31))

@@ -1,6 +1,7 @@
 """The passage of a page that shows best why it was found, with the matching words marked.
 
-The best window holds the most different matching words, then the most matches, then comes first. It takes one pass.
+The best window has the most different matching words, then the most matches, then the first position. It takes one
+pass.
 """
 
 import re
@@ -9,10 +10,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from repair.model import Span
-from repair.words import located_terms, terms
+from repair.text.words import located_terms, terms
 
 MAX_TEXT = 100_000
-"""Characters of the page that are looked at."""
+"""Characters of the page that are searched."""
 ELLIPSIS = "…"
 
 _Match = tuple[int, int, str]
@@ -27,16 +28,16 @@ def snippet(text: str, words: Iterable[str], *, width: int = 240, language: str 
     text = " ".join(_CONTROLS.sub("", text[:MAX_TEXT]).split())
     if not text:
         return ()
-    wanted = _wanted(tuple(words), language)
+    wanted = _wanted_terms(tuple(words), language)
     matches = [found for found in located_terms(text, wanted) if found[2] in wanted] if wanted else []
     start, end = _window(text, matches, max(1, width))
-    marked = _merged([(max(a, start), min(b, end)) for a, b, _ in matches if a < end and b > start])
+    marked = _merge_ranges([(max(a, start), min(b, end)) for a, b, _ in matches if a < end and b > start])
     return _spans(text, start, end, marked)
 
 
 @lru_cache(maxsize=64)
-def _wanted(words: tuple[str, ...], language: str) -> frozenset[str]:
-    """The same for all pages of a list."""
+def _wanted_terms(words: tuple[str, ...], language: str) -> frozenset[str]:
+    """The wanted terms; cached, because they are the same for all pages of a list."""
     return frozenset(words).union(*(terms(word, language) for word in words))
 
 
@@ -78,7 +79,7 @@ def _best_run(matches: list[_Match], width: int) -> tuple[int, int]:
     return best_run
 
 
-def _merged(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _merge_ranges(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """Overlapping and touching ranges as one; they come in order of their starts."""
     merged: list[tuple[int, int]] = []
     for start, end in ranges:

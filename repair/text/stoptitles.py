@@ -1,16 +1,16 @@
 """Stop titles: titles that say nothing of their page ("Home", "Untitled document", "Appendix A"), in many languages.
 
-After Klein (dissertation, chapter VI and appendix A): a title is dismissed when it is one of the list, and also when
-three quarters of its words, or of its letters, are made up of such titles. An admin may add to the list.
+After Klein (dissertation, chapter VI and appendix A): a title is dismissed when it is one of the list, and also
+when three quarters of its words, or of its letters, are made up of such titles. An admin may add to the list.
 """
 
 from collections.abc import Iterable
 from functools import lru_cache
 
-from repair import words
+from repair.text import words
 
 STOP_SHARE = 0.75
-"""The share of a title from which it is dismissed."""
+"""The least share of stop titles for which a title is dismissed."""
 
 # Defaults of page generators, names of parts that every site and every book has, and messages of servers; languages
 # in the order of the repair page, then some others.
@@ -62,13 +62,13 @@ def is_stop_title(title: str, extra: Iterable[str] = ()) -> bool:
 
 
 def stop_share(title: str, extra: Iterable[str] = ()) -> float:
-    """The share of a title that is made up of stop titles, by words or by letters, whichever is more.
+    """The share of a title that consists of stop titles, by words or by letters, whichever is more.
 
-    Numbers and single letters behind a stop title belong to it ("Appendix A", "Page 3"). 1 for an empty title.
+    Numbers and single letters after a stop title belong to it ("Appendix A", "Page 3"). 1 for an empty title.
     """
     tokens = words.tokens(title[:_MAX_TITLE])
     stop = _stop_titles(tuple(extra))
-    covered = _covered(tokens, stop)
+    covered = _mark_covered(tokens, stop)
     for at in range(1, len(tokens)):
         covered[at] = covered[at] or (covered[at - 1] and _is_label(tokens[at]))
     letters = sum(map(len, tokens))
@@ -80,7 +80,7 @@ def stop_share(title: str, extra: Iterable[str] = ()) -> float:
     return max(sum(covered) / len(tokens), by_letters)
 
 
-def _covered(tokens: list[str], stop: frozenset[tuple[str, ...]]) -> list[bool]:
+def _mark_covered(tokens: list[str], stop: frozenset[tuple[str, ...]]) -> list[bool]:
     """For each token whether it is part of a stop title; the longest ones from the left."""
     covered = [False] * len(tokens)
     at = 0

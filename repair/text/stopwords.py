@@ -1,4 +1,4 @@
-"""Words and anchor texts that say nothing; data only, `repair.words` reads it."""
+"""Words and anchor texts that say nothing; data only, `repair.text.words` reads it."""
 
 # Function words only. Longer lists (1,298 English words in stopwordsiso) hold "system", "home" and "find",
 # which are what some pages are about.

@@ -1,7 +1,7 @@
-"""URLs as values: their normal form, the site they belong to, the words they are made of, their shorter forms.
+"""URLs as values: their normal form, their site, their words, their shorter forms.
 
-Hostile input: only `normal` raises, and only ValueError; everything else answers None, "" or nothing. The
-normal form of a URL is what pages are held under and what links are compared by. It follows RFC 3986 section 6.2
+Hostile input: only `normal` raises, and only ValueError; everything else returns None, "" or nothing. Pages are
+saved under the normal form of their URL, and links are compared by it. It follows RFC 3986 section 6.2
 where that changes no meaning, and browsers where authors rely on them (backslashes, stray spaces and newlines).
 User names and passwords are dropped: they have no business in a store.
 """
@@ -9,22 +9,22 @@ User names and passwords are dropped: they have no business in a store.
 import re
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote, urljoin
 
 import idna
-import tldextract
 
-from repair.words import segments
+if TYPE_CHECKING:
+    import tldextract
 
 MAX_URL = 8_000
-"""Longer addresses are not addresses of pages."""
+"""Longer URLs are not URLs of pages."""
 MAX_WORDS = 64
 FILE_SUFFIXES = (
     r"pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|csv|zip|"
     r"jpe?g|png|gif|svg|webp|bmp|tiff?|mp[34]|avi|mov|webm|ogg|wav|swf"
 )
-"""How the names of documents, pictures, recordings and the like end; says what they are, not what is in them."""
+"""Suffixes of documents, pictures, recordings and the like; they give the file type, not the subject."""
 
 _DEFAULT_PORT = {"http": "80", "https": "443"}
 _SPLIT = re.compile(r"(?is)(https?)://([^/?#]*)([^?#]*)(?:\?([^#]*))?(?:#.*)?\Z")
@@ -41,11 +41,12 @@ _FILE_BOILERPLATE = re.compile(
     r"(?i)(?:(?<=/)(?:index|default|welcome))?"
     rf"(?:\.(?:[xs]?html?|php[0-9]?|aspx?|jspx?|cgi|cfm|{FILE_SUFFIXES}))?\Z"
 )
+_PRINTABLE = re.compile(r"[!-~]+\Z")
 _GLUED = re.compile(r"[0-9]+|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
-class Parts(NamedTuple):
-    """A web address in normal form, taken apart. `authority` is the host with a port that is not the default."""
+class UrlParts(NamedTuple):
+    """A web URL in normal form, taken apart. `authority` is the host with a port that is not the default."""
 
     scheme: str
     host: str
@@ -54,30 +55,30 @@ class Parts(NamedTuple):
     query: str
 
 
-def parse(url: str, *, most: int = MAX_URL) -> Parts:
-    """The parts of a web address in normal form; ValueError when it is none, or has more characters than `most`."""
+def parse(url: str, *, most: int = MAX_URL) -> UrlParts:
+    """The parts of a web URL in normal form; ValueError when it is none, or longer than `most`."""
     if len(url) > most:
-        raise ValueError(f"address of {len(url)} characters")
+        raise ValueError(f"address too long: {len(url)} characters")
     found = _SPLIT.match(_LINE_NOISE.sub("", url.strip(_EDGES)).replace("\\", "/"))
     if found is None:
         raise ValueError(f"not a web address: {url[:100]!r}")
     scheme = found[1].lower()
     host, port = _host_and_port(found[2].rpartition("@")[2])
     if port and int(port) > 65_535:
-        raise ValueError(f"port of {url[:100]!r}")
+        raise ValueError(f"invalid port in {url[:100]!r}")
     port = "" if port == _DEFAULT_PORT[scheme] else port
-    path = _without_dots(_PERCENT.sub(_encoded, found[3])) or "/"
-    query = _PERCENT.sub(_encoded, found[4] or "")
-    return Parts(scheme, host, f"{host}:{port}" if port else host, path, query)
+    path = _without_dots(_PERCENT.sub(_normalise_escape, found[3])) or "/"
+    query = _PERCENT.sub(_normalise_escape, found[4] or "")
+    return UrlParts(scheme, host, f"{host}:{port}" if port else host, path, query)
 
 
 def normal(url: str, *, most: int = MAX_URL) -> str:
-    """The normal form of a web address, without its fragment; ValueError when it is none.
+    """The normal form of a web URL, without its fragment; ValueError when it is none.
 
     >>> normal("HTTP://School.Test:80/a/./b/../%7Ec?q=%c3%a9#top")
     'http://school.test/a/~c?q=%C3%A9'
     """
-    # Most addresses are plain and normal already: one look instead of the whole procedure.
+    # Most URLs are plain and normal already: one match replaces the whole procedure.
     if len(url) <= MAX_URL and _PLAIN_URL.match(url):
         return url
     parts = parse(url, most=most)
@@ -94,8 +95,20 @@ def is_web_url(url: str) -> bool:
     return True
 
 
+def is_printable(url: str) -> bool:
+    """Whether an address can stand in a request as it is: a line break in it would begin a header of its own."""
+    return _PRINTABLE.match(url) is not None
+
+
+def host_and_port(url: str) -> tuple[str, int]:
+    """As a connection needs them, an IPv6 address without its brackets; ValueError for no web address."""
+    parts = parse(url)
+    port = parts.authority[len(parts.host) + 1 :] or _DEFAULT_PORT[parts.scheme]
+    return parts.host.removeprefix("[").removesuffix("]"), int(port)
+
+
 def resolve(base: str, href: str) -> str | None:
-    """Where a link on the page `base` leads, in normal form; None when that is no web address."""
+    """The target of a link on the page `base`, in normal form; None when that is no web URL."""
     href = _LINE_NOISE.sub("", href.strip(_EDGES)).replace("\\", "/")
     if len(href) > MAX_URL:
         return None
@@ -108,12 +121,12 @@ def resolve(base: str, href: str) -> str | None:
 
 
 def site(url: str) -> str:
-    """The registrable domain (`school.example` of `www.school.example`); addresses and single names as they are.
+    """The registrable domain (`school.example` of `www.school.example`); IP addresses and single names as they are.
 
-    Names under which the public registers pages of its own (`github.io`) count as suffixes. "" for no web address.
+    Names under which the public registers pages of its own (`github.io`) count as suffixes. "" for no web URL.
     """
     try:
-        return _site_of_host(parse(url).host)
+        return site_of_host(parse(url).host)
     except ValueError:
         return ""
 
@@ -126,6 +139,10 @@ def path_words(url: str) -> tuple[str, ...]:
     >>> path_words("http://www.school.co.uk/SchoolLibrary/lesson12.html?topic=water%20cycle")
     ('school', 'schoollibrary', 'library', 'lesson12', 'lesson', '12', 'topic', 'water', 'cycle')
     """
+    from repair.text.words import (
+        segments,  # its character tables take longer to build than most users of this module run
+    )
+
     try:
         parts = parse(url)
     except ValueError:
@@ -143,8 +160,8 @@ def path_words(url: str) -> tuple[str, ...]:
     return tuple(words)[:MAX_WORDS]
 
 
-def shortened(url: str) -> tuple[str, ...]:
-    """Shorter addresses of the same host, nearest first: without the query, then each directory up to the root."""
+def shorter_urls(url: str) -> tuple[str, ...]:
+    """Shorter URLs of the same host, nearest first: without the query, then each directory up to the root."""
     try:
         parts = parse(url)
     except ValueError:
@@ -159,7 +176,7 @@ def shortened(url: str) -> tuple[str, ...]:
 
 
 def directory(url: str) -> str:
-    """The address up to the last slash of its path; "" for no web address."""
+    """The URL up to the last slash of its path; "" for no web URL."""
     try:
         parts = parse(url)
     except ValueError:
@@ -167,8 +184,8 @@ def directory(url: str) -> str:
     return f"{parts.scheme}://{parts.authority}{parts.path[: parts.path.rindex('/') + 1]}"
 
 
-def _encoded(found: re.Match[str]) -> str:
-    """One percent escape or one character that must become one, in the only normal way to write it."""
+def _normalise_escape(found: re.Match[str]) -> str:
+    """The normal form of one percent escape, or of one character that must be escaped."""
     if found[0][0] != "%":
         return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))
     if found[1] is None:
@@ -197,13 +214,13 @@ def _host_and_port(authority: str) -> tuple[str, str]:
     if authority.startswith("["):
         host, closed, rest = authority.partition("]")
         if not closed or (rest and not rest.startswith(":")):
-            raise ValueError(f"address in brackets: {authority[:100]!r}")
+            raise ValueError(f"invalid IP address in brackets: {authority[:100]!r}")
         host, port = f"[{_ipv6(host[1:])}]", rest[1:]
     else:
         name, _, port = authority.partition(":")
         host = _host(name)
     if port and not (port.isascii() and port.isdigit() and len(port) <= 10):
-        raise ValueError(f"port: {port[:20]!r}")
+        raise ValueError(f"invalid port: {port[:20]!r}")
     return host, str(int(port)) if port else ""
 
 
@@ -211,14 +228,14 @@ def _ipv6(text: str) -> str:
     try:
         return IPv6Address(text).compressed
     except AddressValueError as error:
-        raise ValueError(f"address: {text[:100]!r}") from error
+        raise ValueError(f"invalid IP address: {text[:100]!r}") from error
 
 
 @lru_cache(maxsize=4096)
 def _host(name: str) -> str:
-    """The host in lower case ASCII; a name IDNA refuses stays as it was written, in lower case."""
+    """The host in lower case ASCII; a name that IDNA rejects stays as it was written, in lower case."""
     if len(name) > 255:  # before IDNA, whose checks are slow on long names
-        raise ValueError(f"host of {len(name)} characters")
+        raise ValueError(f"host name too long: {len(name)} characters")
     name = (unquote(name) if "%" in name else name).lower()
     if not name.isascii():
         try:
@@ -226,15 +243,15 @@ def _host(name: str) -> str:
         except (idna.IDNAError, UnicodeError):
             name = name.encode("utf-8", "replace").decode("utf-8")
     if not _HOST.match(name) or not name.isprintable():
-        raise ValueError(f"host: {name[:100]!r}")
+        raise ValueError(f"invalid host name: {name[:100]!r}")
     return name
 
 
 def _named_host(host: str) -> str:
-    """What is telling in a host: its labels without the public suffix; nothing of a bare address."""
+    """The meaningful labels of a host, without the public suffix; nothing for an IP address."""
     if host.startswith("[") or _is_ipv4(host):
         return ""
-    suffix = _extract().extract_str(host).suffix if "." in host else ""
+    suffix = _suffix_list().extract_str(host).suffix if "." in host else ""
     named = _WWW.sub("", host[: -len(suffix) - 1] if suffix and host != suffix else host)
     return " ".join(_unicode_label(label) for label in named.split("."))
 
@@ -249,10 +266,11 @@ def _unicode_label(label: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _site_of_host(host: str) -> str:
+def site_of_host(host: str) -> str:
+    """The registrable domain of a host, as in `site`."""
     if host.startswith("[") or "." not in host or _is_ipv4(host):
         return host
-    found = _extract().extract_str(host)
+    found = _suffix_list().extract_str(host)
     if found.suffix:
         return f"{found.domain}.{found.suffix}" if found.domain else host
     return ".".join(host.rstrip(".").split(".")[-2:])
@@ -267,6 +285,8 @@ def _is_ipv4(host: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _extract() -> tldextract.TLDExtract:
+def _suffix_list() -> "tldextract.TLDExtract":
     """The list of public suffixes that ships with tldextract: nothing is fetched, nothing written."""
+    import tldextract  # imports requests, a tenth of a second
+
     return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)

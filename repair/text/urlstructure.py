@@ -1,8 +1,8 @@
-"""How a missing URL and a candidate's URL are alike in build, and what kind of address each is; no words, no I/O.
+"""Structural similarity of a missing URL and a candidate's URL, and their types; no words, no I/O.
 
-A page that moved within its site mostly keeps something of its address: the file name in another directory, the slug
-with other separators, case or suffix, the number by which a database knows it. `likeness` gives each of these as
-a number between 0 and 1. Addresses that are none of the web are like nothing.
+A page that moved within its site mostly keeps something of its URL: the file name in another directory, the slug
+with other separators, case or suffix, its number in a database. `likeness` gives each of these as
+a number between 0 and 1. What is no web URL is like nothing.
 """
 
 import re
@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from rapidfuzz.distance import JaroWinkler
 
-from repair import urls
+from repair.text import urls
 
 _MAX_COMPARED = 300  # characters; Jaro-Winkler takes quadratic time, and addresses come from strangers
 _INDEX = re.compile(r"(?i)(?:index|default|welcome|home)(?:\.[a-z0-9]{1,5})?\Z")
@@ -25,11 +25,11 @@ _PLAIN_URL = re.compile(
 )
 _NONE: frozenset[str] = frozenset()
 _NUMBER = re.compile(r"[0-9]{2,}")
-_NOT_TELLING = re.compile(r"[\W_]+")
+_GENERIC_NAMES = re.compile(r"[\W_]+")
 
 
-class Build(NamedTuple):
-    """An address taken apart for comparison. `slug` is the page's own name without suffix, separators and case."""
+class UrlStructure(NamedTuple):
+    """A URL taken apart for comparison. `slug` is the page's own name without suffix, separators and case."""
 
     site: str
     host: str
@@ -41,19 +41,19 @@ class Build(NamedTuple):
     numbers: frozenset[str]
 
 
-class Likeness(NamedTuple):
-    """How alike two addresses are, each between 0 and 1; the names are the names of features.
+class UrlLikeness(NamedTuple):
+    """How similar two URLs are, each between 0 and 1; the names are the names of features.
 
     same_directory  all but the last part of the path agree, on the same host
     same_name       the last part is the same to the letter
     same_slug       the last part is the same but for separators, case and suffix
     same_parameter  the share of the missing URL's `key=value` pairs that the candidate has
-    same_number     a number of two digits or more stands in both, wherever (an article's id)
+    same_number     both have the same number of two digits or more (an article's id), at any place
     path, slug      Jaro-Winkler similarity of whole paths and of slugs
-    tail            Jaro-Winkler similarity of the paths read backwards: what moved keeps its end
+    tail            Jaro-Winkler similarity of the reversed paths: what moved keeps its end
     head_parts      the share of leading directories that agree
     tail_parts      the share of trailing parts that agree but for separators, case and suffix
-    slug_within     the shorter slug stands within the longer: the share of the longer that it makes up
+    slug_within     the longer slug contains the shorter: the share of the longer that it makes up
     depth           1 for the same depth, less for each level of difference
     """
 
@@ -73,13 +73,13 @@ class Likeness(NamedTuple):
     depth: float = 0.0
 
 
-UNLIKE = Likeness()
+UNLIKE = UrlLikeness()
 
 
 @lru_cache(maxsize=65_536)
-def build(url: str) -> Build | None:
-    """An address made ready for `likeness`; None when it is none of the web."""
-    plainly = _PLAIN_URL.match(url)  # most held addresses: no need for the whole procedure
+def structure_of(url: str) -> UrlStructure | None:
+    """A URL prepared for `likeness`; None when it is no web URL."""
+    plainly = _PLAIN_URL.match(url)  # most saved URLs: no need to parse them
     if plainly and len(url) <= _MAX_COMPARED and "/." not in url:
         host, path, query = plainly[1], plainly[2], plainly[3] or ""
     else:
@@ -92,51 +92,51 @@ def build(url: str) -> Build | None:
     if pieces and _INDEX.match(pieces[-1]):
         pieces = pieces[:-1]
     name = pieces[-1] if pieces else ""
-    return Build(
+    return UrlStructure(
         site=_site(host),
         host=host,
         path="/".join(pieces).lower(),
-        parts=tuple(plain(piece) for piece in pieces),
+        parts=tuple(normalise_part(piece) for piece in pieces),
         name=name,
-        slug=plain(name),
+        slug=normalise_part(name),
         parameters=frozenset(pair for pair in query.split("&", 64)[:64] if "=" in pair) if query else _NONE,
         numbers=frozenset(_NUMBER.findall(f"{path} {query[:_MAX_COMPARED]}")),
     )
 
 
 @lru_cache(maxsize=32_768)  # pages of one site share their directories
-def plain(name: str) -> str:
+def normalise_part(name: str) -> str:
     """One part of a path without suffix, separators and case, so that rewritten names can be compared.
 
     >>> plain("Water-Cycle_(intro).html")
     'watercycleintro'
     """
-    return _bare(_FILE_SUFFIX.sub("", name))
+    return _strip_separators(_FILE_SUFFIX.sub("", name))
 
 
 @lru_cache(maxsize=32_768)
-def squeezed(text: str) -> str:
-    """A name without anything but its letters and digits, to compare names however they are written."""
-    return _bare(_SUFFIX.sub("", text[:200]))
+def normalise_name(text: str) -> str:
+    """The letters and digits of a name, to compare names however they are written."""
+    return _strip_separators(_SUFFIX.sub("", text[:200]))
 
 
-def _bare(stem: str) -> str:
-    return _NOT_TELLING.sub("", stem).lower() or stem.lower()
+def _strip_separators(stem: str) -> str:
+    return _GENERIC_NAMES.sub("", stem).lower() or stem.lower()
 
 
-def likeness(missing: str, candidate: str) -> Likeness:
-    """How alike the addresses are; `UNLIKE` when either is none of the web."""
-    lost, found = build(missing), build(candidate)
+def likeness(missing: str, candidate: str) -> UrlLikeness:
+    """How similar the URLs are; `UNLIKE` when either is no web URL."""
+    lost, found = structure_of(missing), structure_of(candidate)
     return likeness_of(lost, found) if lost and found else UNLIKE
 
 
-def likeness_of(lost: Build, found: Build) -> Likeness:
-    """The same for addresses made ready: comparing one with hundreds, `build` each once."""
+def likeness_of(lost: UrlStructure, found: UrlStructure) -> UrlLikeness:
+    """The same for prepared URLs: to compare one with hundreds, `build` each once."""
     same_host = lost.host == found.host
     longer = max(len(lost.parts), len(found.parts))
     pathed, named = bool(lost.path and found.path), bool(lost.slug and found.slug)
     # In the order of the names above: by keyword it would take half as long again, for hundreds of candidates.
-    return Likeness(
+    return UrlLikeness(
         float(bool(lost.site) and lost.site == found.site),
         float(same_host),
         float(same_host and longer > 0 and lost.parts[:-1] == found.parts[:-1]),
@@ -147,8 +147,8 @@ def likeness_of(lost: Build, found: Build) -> Likeness:
         JaroWinkler.similarity(lost.path, found.path) if pathed else 0.0,
         JaroWinkler.similarity(lost.slug, found.slug) if named else 0.0,
         JaroWinkler.similarity(lost.path[::-1], found.path[::-1]) if pathed else 0.0,
-        agreeing(lost.parts, found.parts) / longer if longer and same_host else 0.0,
-        agreeing(lost.parts[::-1], found.parts[::-1]) / longer if named else 0.0,
+        common_prefix_length(lost.parts, found.parts) / longer if longer and same_host else 0.0,
+        common_prefix_length(lost.parts[::-1], found.parts[::-1]) / longer if named else 0.0,
         _within(lost.slug, found.slug) if named else 0.0,
         1.0 / (1 + abs(len(lost.parts) - len(found.parts))),
     )
@@ -163,8 +163,8 @@ def _share(wanted: frozenset[str], found: frozenset[str]) -> float:
     return len(wanted & found) / len(wanted)
 
 
-def agreeing(left: Sequence[str], right: Sequence[str]) -> int:
-    """How many parts are the same from the beginning on."""
+def common_prefix_length(left: Sequence[str], right: Sequence[str]) -> int:
+    """How many leading parts are the same."""
     count = 0
     for one, other in zip(left, right, strict=False):
         if one != other:
@@ -175,5 +175,5 @@ def agreeing(left: Sequence[str], right: Sequence[str]) -> int:
 
 def _within(left: str, right: str) -> float:
     short, long = (left, right) if len(left) <= len(right) else (right, left)
-    # Two letters stand within anything.
+    # Any name may contain two letters by chance.
     return len(short) / len(long) if len(short) > 2 and short in long else 0.0

@@ -1,80 +1,79 @@
-"""How common words are in the addresses of a site, so that the words every address has ("wiki", "docs") tell nothing.
+"""How common each term is in the URLs of a site, so that terms that every URL has ("wiki", "docs") weigh nothing.
 
-All addresses known of the host count, also those that are only linked to: a site whose pages have all moved is known
-by what its old addresses were. A sample is counted once and remembered for a while.
+All known URLs of the host count, also those that are only linked to: a site whose pages have all moved is known by
+its old URLs. A sample is counted once and cached for a while.
 """
 
 import math
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from repair import urls, words
+from repair.bounded import BoundedDict
+from repair.text import urls, words
 
 _SAMPLE = 3_000
 _SITES = 64
 _FRESH_S = 900.0
 
 Split = Callable[[str], Sequence[str]]
-"""The words glued in a word; the word alone when there are none."""
+"""Splits a compound into its words; returns the word alone when it is none."""
 
 
-class KnownAddresses(Protocol):
-    """Who knows addresses of a host, held or linked to."""
+class AddressLookup(Protocol):
+    """Knows the URLs of a host, saved or linked to."""
 
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
-        """Known addresses with a beginning, spread over all there are."""
+        """Known URLs with a prefix, sampled evenly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SiteWords:
-    """Terms of a site's addresses and in how many of `size` addresses each stands."""
+class SiteUrlTerms:
+    """Terms of a site's URLs, and how many of its `size` URLs have each."""
 
     counts: Counter[str]
     size: int
 
     def rarity(self, term: str) -> float:
-        """1 for a term that no other address has, near 0 for one that all have."""
+        """1 for a term that no other URL has, near 0 for one that all have."""
         if self.size < 2:
             return 1.0
         df = min(self.counts[term], self.size)
         return math.log1p((self.size - df + 0.5) / (df + 0.5)) / math.log1p((self.size + 0.5) / 0.5)
 
 
-class AddressWords:
-    """The words of sites' addresses, counted when first asked for."""
+class UrlTermCounts:
+    """The terms of each site's URLs, counted at the first request and cached."""
 
-    def __init__(self, known: KnownAddresses) -> None:
+    def __init__(self, known: AddressLookup) -> None:
         self._known = known
-        self._sites: OrderedDict[str, tuple[float, SiteWords]] = OrderedDict()
+        self._sites = BoundedDict[str, tuple[float, SiteUrlTerms]](_SITES)
 
-    def of_site(self, url: str) -> SiteWords:
-        """The words of the addresses on the host of a URL."""
+    def of_site(self, url: str) -> SiteUrlTerms:
+        """The terms of the URLs on the same host as a URL."""
         try:
             parts = urls.parse(url)
         except ValueError:
-            return SiteWords(counts=Counter(), size=0)
+            return SiteUrlTerms(counts=Counter(), size=0)
         beginning = f"{parts.scheme}://{parts.authority}/"
         now = time.monotonic()
-        remembered = self._sites.get(beginning)
-        if remembered is not None and now - remembered[0] < _FRESH_S:
-            return remembered[1]
-        counted = _counted(self._known.addresses(beginning, _SAMPLE))
-        self._sites[beginning] = (now, counted)
-        while len(self._sites) > _SITES:
-            self._sites.popitem(last=False)
-        return counted
+        cached = self._sites.get(beginning)
+        if cached is not None and now - cached[0] < _FRESH_S:
+            return cached[1]
+        site_words = _count_terms(self._known.addresses(beginning, _SAMPLE))
+        self._sites[beginning] = (now, site_words)
+        return site_words
 
 
 def address_terms(url: str, split: Split = lambda word: (word,)) -> tuple[list[str], list[str]]:
-    """The terms of a page's own name, and those of the directories above it; `split` takes glued words apart."""
+    """The terms of a page's own name, and those of the directories above it; `split` splits compounds."""
     try:
         parts = urls.parse(url)
     except ValueError:
         return [], []
-    # A host without words of its own, so that only the part's words count.
+    # This host has no words, so only the words of the part count.
     empty = "http://127.0.0.1"
     directory, _, name = parts.path.rstrip("/").rpartition("/")
     query = f"?{parts.query}" if parts.query else ""
@@ -82,14 +81,14 @@ def address_terms(url: str, split: Split = lambda word: (word,)) -> tuple[list[s
 
 
 def _terms(url: str, split: Split) -> list[str]:
-    """Glued words count as written, too: others may write them so."""
+    """A compound counts as written too: other pages may write it so."""
     written = [word for found in urls.path_words(url) for word in dict.fromkeys((found, *split(found)))]
     return list(dict.fromkeys(term for word in written for term in words.terms(word)))
 
 
-def _counted(addresses: tuple[str, ...]) -> SiteWords:
+def _count_terms(addresses: tuple[str, ...]) -> SiteUrlTerms:
     counts: Counter[str] = Counter()
     for address in addresses:
         own, above = address_terms(address)
         counts.update({*own, *above})
-    return SiteWords(counts=counts, size=len(addresses))
+    return SiteUrlTerms(counts=counts, size=len(addresses))

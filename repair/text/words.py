@@ -1,9 +1,9 @@
-"""Text to terms, the same way for pages, anchors, addresses and queries, whatever their language.
+"""Text to terms, the same way for pages, anchors, URLs and queries, whatever their language.
 
 A query has no known language, so a term may depend on nothing but the word itself: each word is folded (NFKC, case,
-Latin and Greek accents, vowel points) and stemmed by the Snowball stemmer that its *script* names: English for Latin,
+Latin and Greek accents, vowel points) and stemmed by the Snowball stemmer of its *script*: English for Latin,
 Russian for Cyrillic, Arabic, Hindi for Devanagari, and so on. For Spanish or Swahili words the English stemmer is
-a crude one, but it is equally crude on both sides, and no wrong guess of a language can part a query from its page.
+crude, but it is equally crude on both sides, and no wrong guess of a language can separate a query from its page.
 The language, where it is known, only adds stop words: dropping a word on one side never makes another word miss.
 
 Scripts written without spaces (and Korean, for its particles) become overlapping pairs of characters.
@@ -20,7 +20,8 @@ from itertools import chain
 import Stemmer
 import stopwordsiso
 
-from repair.stopwords import ENGLISH, STOP_ANCHORS
+from repair.bounded import MemoDict
+from repair.text.stopwords import ENGLISH, STOP_ANCHORS
 
 MAX_TEXT = 400_000
 """Characters of one text that are read."""
@@ -28,7 +29,7 @@ MAX_WORD = 64
 """Longer runs of letters are not words (encoded data, hashes)."""
 _REMEMBERED = 65_536
 _FEW = 32
-"""Words that are looked for one by one; of more all words of the text are gone through."""
+"""Up to this many words are searched one by one; for more, all words of the text are visited."""
 
 
 _UNSPACED = (
@@ -62,7 +63,7 @@ _SEGMENT = re.compile(
 _ASCII_SEGMENT = re.compile(rf"([A-Za-z0-9]++){_TAIL}")
 _IN_WORD = re.compile(f"[{_WORD}]")
 _JOINER = re.compile(f"[{_JOINERS}]")  # after "school's" it begins a word, elsewhere it is within one
-# A segment that stands wherever it is found between others than letters: no end of "school's", no unspaced script.
+# A segment that is one wherever non-letters surround it: no end of "school's", no unspaced script.
 _LONE = re.compile(rf"(?!(?:{_ENDINGS})\Z)[{_WORD}]++")
 _NOT_WORD = re.compile(rf"[^\w{_WORD}]+")
 _DROPPED = dict.fromkeys(map(ord, _JOINERS))
@@ -95,31 +96,29 @@ def tokens(text: str) -> list[str]:
     >>> tokens("The school's H2O experiment, 3.11")
     ['the', 'school', 'h2o', 'experiment', '3', '11']
     """
-    return [token for segment in segments(text) for token, _ in _analysed(segment)]
+    return [token for segment in segments(text) for token, _ in _analyse_segment(segment)]
 
 
 def terms(text: str, language: str = "") -> list[str]:
     """Stemmed tokens without stop words, in order. A text of nothing but stop words ("The Who") keeps them."""
     found = segments(text)
     telling = list(chain.from_iterable(map(_telling(language).__getitem__, found)))
-    return telling or [term for segment in found for _, term in _analysed(segment)]
+    return telling or [term for segment in found for _, term in _analyse_segment(segment)]
 
 
-class _Telling(dict[str, tuple[str, ...]]):
+class _Telling(MemoDict[str, tuple[str, ...]]):
     """The terms of segments without stop words, each worked out when first met: most of indexing is looking up."""
 
     def __init__(self, stop: frozenset[str]) -> None:
+        super().__init__(_REMEMBERED)
         self._stop = stop
 
     def __missing__(self, segment: str) -> tuple[str, ...]:
         if len(segment) > MAX_WORD:
-            return self._found(_analysed(segment))
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        found = self[segment] = self._found(_analyse(segment))
-        return found
+            return self._without_stop_words(_analyse_segment(segment))
+        return self.keep(segment, self._without_stop_words(_analyse(segment)))
 
-    def _found(self, pairs: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    def _without_stop_words(self, pairs: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
         return tuple(term for token, term in pairs if token not in self._stop)
 
 
@@ -130,15 +129,15 @@ def _telling(language: str | None) -> _Telling:
 
 
 def located_terms(text: str, wanted: AbstractSet[str] | None = None) -> Iterator[tuple[int, int, str]]:
-    """Every term of a text, stop words too, with where in the text it starts and ends.
+    """Every term of a text, stop words included, with its start and end in the text.
 
-    Who is after a few terms names them as `wanted`, and is spared most of the others.
+    A caller that needs only a few terms passes them as `wanted`, which skips most of the others.
     """
     text = text[:MAX_TEXT]
-    places = _places(text) if wanted is None else _places_of(text, _having_one(wanted, text))
+    places = _segment_starts(text) if wanted is None else _starts_of(text, _segments_with(wanted, text))
     for start, segment in places:
         end = start + len(segment)
-        pairs = _analysed(segment)
+        pairs = _analyse_segment(segment)
         if len(pairs) == end - start - 1 and _IS_UNSPACED.match(segment):
             for offset, (_, term) in enumerate(pairs):
                 yield start + offset, start + offset + 2, term
@@ -147,25 +146,25 @@ def located_terms(text: str, wanted: AbstractSet[str] | None = None) -> Iterator
                 yield start, end, term
 
 
-def _having_one(wanted: AbstractSet[str], text: str) -> set[str]:
-    """The segments of a text that have a wanted term."""
+def _segments_with(wanted: AbstractSet[str], text: str) -> set[str]:
+    """The segments of a text that contain a wanted term."""
     return set(filter(_having(frozenset(wanted)).__getitem__, segments(text)))
 
 
-def _places(text: str) -> Iterator[tuple[int, str]]:
-    """Where each segment starts, in order."""
+def _segment_starts(text: str) -> Iterator[tuple[int, str]]:
+    """The start of each segment, in order."""
     for found in (_ASCII_SEGMENT if text.isascii() else _SEGMENT).finditer(text):
         yield found.start(1), found[1]
 
 
-def _places_of(text: str, wanted: set[str]) -> Iterable[tuple[int, str]]:
-    """The same for some of its segments. They are few: each is looked for, rather than all the others passed by."""
+def _starts_of(text: str, wanted: set[str]) -> Iterable[tuple[int, str]]:
+    """The starts of some of its segments. They are few: each is searched, which is faster than visiting all."""
     if len(wanted) > _FEW or not all(map(_LONE.fullmatch, wanted)) or _JOINER.search(text):
-        return ((start, segment) for start, segment in _places(text) if segment in wanted)
-    return sorted((start, segment) for segment in wanted for start in _places_of_one(text, segment))
+        return ((start, segment) for start, segment in _segment_starts(text) if segment in wanted)
+    return sorted((start, segment) for segment in wanted for start in _starts_of_one(text, segment))
 
 
-def _places_of_one(text: str, segment: str) -> Iterator[int]:
+def _starts_of_one(text: str, segment: str) -> Iterator[int]:
     start = text.find(segment)
     while start >= 0:
         end = start + len(segment)
@@ -174,19 +173,16 @@ def _places_of_one(text: str, segment: str) -> Iterator[int]:
         start = text.find(segment, end)
 
 
-class _Having(dict[str, bool]):
+class _Having(MemoDict[str, bool]):
     """Whether segments have a wanted term, each worked out when first met: a list of pages shares most words."""
 
     def __init__(self, wanted: frozenset[str]) -> None:
+        super().__init__(_REMEMBERED)
         self._wanted = wanted
 
     def __missing__(self, segment: str) -> bool:
         has = not self._wanted.isdisjoint(_telling(None)[segment])
-        if len(self) >= _REMEMBERED:
-            self.clear()
-        if len(segment) <= MAX_WORD:
-            self[segment] = has
-        return has
+        return self.keep(segment, has) if len(segment) <= MAX_WORD else has
 
 
 _having = lru_cache(maxsize=2)(_Having)
@@ -207,7 +203,7 @@ def _stop_anchors(extra: tuple[str, ...]) -> frozenset[str]:
 
 
 def language_of(text: str) -> str:
-    """The language as a two-letter code, guessed from up to a thousand characters; "" when too short to tell."""
+    """The language as a two-letter code, guessed from up to a thousand characters; "" when the text is too short."""
     sample = " ".join(text[:2000].split())[:1000]
     letters = len("".join(segments(sample)))
     if letters < 24 and not (letters >= 6 and _IS_UNSPACED.search(sample)):
@@ -222,10 +218,10 @@ def language_of(text: str) -> str:
 _identifying = threading.Lock()
 
 
-def _analysed(segment: str) -> tuple[tuple[str, str], ...]:
+def _analyse_segment(segment: str) -> tuple[tuple[str, str], ...]:
     """The tokens of one segment with their terms: one, or several for unspaced scripts and odd characters.
 
-    Long runs are unspaced text, too large to remember, or no words.
+    Long runs are unspaced text, too large to cache, or no words.
     """
     if len(segment) <= MAX_WORD:
         return _remembered(segment)
@@ -233,12 +229,12 @@ def _analysed(segment: str) -> tuple[tuple[str, str], ...]:
 
 
 def _analyse(segment: str) -> tuple[tuple[str, str], ...]:
-    if segment.isascii():  # letters and digits only, or it were no segment
+    if segment.isascii():  # letters and digits only, or it would be no segment
         token = segment.lower()
-        return ((token, _stemmed(token)),)
-    folded = _folded(segment)
+        return ((token, _stem(token)),)
+    folded = _fold(segment)
     if not _IS_UNSPACED.match(folded):
-        return tuple((token, _stemmed(token)) for token in _NOT_WORD.sub(" ", folded).split())
+        return tuple((token, _stem(token)) for token in _NOT_WORD.sub(" ", folded).split())
     pairs = [folded[at : at + 2] for at in range(max(1, len(folded) - 1))]
     return tuple((pair, pair) for pair in pairs)
 
@@ -246,8 +242,8 @@ def _analyse(segment: str) -> tuple[tuple[str, str], ...]:
 _remembered = lru_cache(maxsize=_REMEMBERED)(_analyse)
 
 
-def _folded(word: str) -> str:
-    """NFKC, case-folded, without the accents and vowel points that writers leave out as often as not.
+def _fold(word: str) -> str:
+    """The word in NFKC, case-folded, without the accents and vowel points that writers often leave out.
 
     Marks of other scripts stay: without them, Indic vowels and the Cyrillic short i would be lost.
     """
@@ -263,7 +259,7 @@ def _folded(word: str) -> str:
     return unicodedata.normalize("NFC", "".join(kept)).translate(_PLAIN_LETTER)
 
 
-def _stemmed(token: str) -> str:
+def _stem(token: str) -> str:
     if len(token) < 3 or (not token.isalpha() and any(map(str.isdigit, token))):
         return token
     for first, last, name in _STEMMERS:

@@ -1,7 +1,7 @@
-"""Words written without the spaces between them, taken apart by what the collection itself says.
+"""Splits words written without spaces, by the document frequencies of the collection.
 
-`watercycle` in an address is `water cycle` if pages of the collection have these words. Of all ways to cut it the
-likeliest is taken: the one whose words, drawn at random from the collection, come up most often together. Each cut
+`watercycle` in a URL is `water cycle` if pages of the collection have these words. Of all ways to cut it the
+likeliest wins: the one whose words, drawn at random from the collection, occur most often together. Each cut
 has its price, so that a word that the collection knows as a whole stays whole.
 """
 
@@ -9,39 +9,39 @@ import math
 from collections.abc import Callable
 from functools import lru_cache
 
-from repair import words
-from repair.stopwords import ENGLISH
+from repair.text import words
+from repair.text.stopwords import ENGLISH
 
 _LEAST_WHOLE, _MOST_WHOLE = 6, 40
 _LEAST_PIECE, _MOST_PIECE = 3, 20
 _MEAN_PIECE = 3.5
-_LEAST_PAGES = 3  # what fewer pages have may be a misspelling or glued itself
-_CUT_PRICE = 2.0  # in nats, on top of what each word costs
-_KNOWN_WHOLE = 0.00005  # share of the pages from which a word is known as a whole
-_REMEMBERED = 16_384
+_LEAST_PAGES = 3  # a word of fewer pages may be a misspelling or a compound itself
+_CUT_PRICE = 2.0  # in nats, on top of the cost of each word
+_KNOWN_SHARE = 0.00005  # share of the pages from which a word is known as a whole
+_CACHED = 16_384
 
 
-class Splitter:
-    """Takes words apart by document frequencies; `df` is asked for terms as `repair.words` makes them."""
+class WordSplitter:
+    """Splits compounds by document frequencies; `df` takes terms as `repair.text.words` makes them."""
 
     def __init__(self, df: Callable[[str], int], pages: Callable[[], int]) -> None:
         self._df = df
         self._pages = pages
-        self._price = lru_cache(maxsize=_REMEMBERED)(self._looked_up)
-        self.split = lru_cache(maxsize=_REMEMBERED)(self._split)
-        """The words glued in a word, in order; the word alone when it is known, or cannot be taken apart whole."""
+        self._price = lru_cache(maxsize=_CACHED)(self._compute_cost)
+        self.split = lru_cache(maxsize=_CACHED)(self._split)
+        """The words of a compound, in order; the word alone when it is known or cannot be split completely."""
 
     def _split(self, word: str) -> tuple[str, ...]:
         word = word.lower()
         if not (_LEAST_WHOLE <= len(word) <= _MOST_WHOLE and word.isalpha() and word.isascii()):
             return (word,)
         whole = self._frequency(word)
-        if whole >= max(_LEAST_PAGES, _KNOWN_WHOLE * self._pages()):
+        if whole >= max(_LEAST_PAGES, _KNOWN_SHARE * self._pages()):
             return (word,)
         return self._cheapest(word) or (word,)
 
     def _cheapest(self, word: str) -> tuple[str, ...]:
-        """The cheapest way to make up the word of known ones; empty when there is none or it is one word."""
+        """The cheapest way to build the word from known ones; empty when there is none or it is one word."""
         best: list[tuple[float, tuple[str, ...]]] = [(0.0, ())]
         for end in range(1, len(word) + 1):
             ways = [
@@ -53,13 +53,13 @@ class Splitter:
         cost, pieces = best[-1]
         return pieces if math.isfinite(cost) and _is_likely(pieces) else ()
 
-    def _looked_up(self, piece: str) -> float:
-        """What a word costs: how surprising it is; joining words of one or two letters only if they are such."""
+    def _compute_cost(self, piece: str) -> float:
+        """The cost of a word: its surprisal; words of one or two letters must be known joining words."""
         if len(piece) < _LEAST_PIECE:
             return _CUT_PRICE + 5.0 if piece in _SMALL else math.inf
         frequency = self._frequency(piece)
         if frequency < _LEAST_PAGES:
-            # Stop words are in no index, but glued in names ("worldofwater").
+            # Stop words are not in the index, but they occur in compounds ("worldofwater").
             return _CUT_PRICE + 5.0 if piece in ENGLISH else math.inf
         return _CUT_PRICE - math.log(min(1.0, frequency / max(1, self._pages())))
 
@@ -69,7 +69,7 @@ class Splitter:
 
 
 def _is_likely(pieces: tuple[str, ...]) -> bool:
-    """Whether this is how people glue words: rare names, too, can be made up of short ones ("tri chi nos is")."""
+    """Whether people form compounds so: rare names can be built from short words too ("tri chi nos is")."""
     letters = sum(map(len, pieces))
     return len(pieces) > 1 and letters >= _MEAN_PIECE * len(pieces) and len(pieces[0]) > 1 < len(pieces[-1])
 

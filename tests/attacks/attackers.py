@@ -18,7 +18,7 @@ def connection_to(
 
 
 def read_until(connection: socket.socket, end: bytes = b"", *, most: int = 1_000_000) -> bytes:
-    """What arrives up to and with `end`, to the end of the connection, or until nothing more comes."""
+    """The bytes up to and including `end`, to the end of the connection, or until nothing more comes."""
     got = b""
     with contextlib.suppress(TimeoutError, ConnectionError):
         while not (end and end in got) and len(got) < most and (piece := connection.recv(65536)):
@@ -27,7 +27,7 @@ def read_until(connection: socket.socket, end: bytes = b"", *, most: int = 1_000
 
 
 def send_raw(running: Linkmend, data: bytes, *, timeout_s: float = 5, source: str = "127.0.1.71") -> bytes:
-    """Everything the proxy answers to these bytes, until it closes or falls silent."""
+    """Everything the proxy answers to these bytes, until it closes or sends no more."""
     with connection_to(running, source=source, timeout_s=timeout_s) as connection:
         connection.sendall(data)
         return read_until(connection)

@@ -46,5 +46,5 @@ def bob(running):
 
 @pytest.fixture
 def path():
-    """A path that no other test has asked for."""
+    """A path that no other test has requested."""
     return f"/attacked/{next(_numbers)}"

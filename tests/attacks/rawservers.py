@@ -5,7 +5,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import h2.config
@@ -15,13 +15,13 @@ import h2.events
 from tests.attacks.attackers import connection_to
 from tests.integration.processes import Linkmend
 
-Pieces = list[bytes | float]
+Pieces = Iterable[bytes | float]
 """What is sent, in order; a number is a pause in seconds."""
 
 
 @dataclass(frozen=True)
 class Head:
-    """One request as the origin took it, and on which of its connections."""
+    """One request as the origin parsed it, and on which of its connections."""
 
     method: str
     path: str
@@ -58,7 +58,7 @@ def page(
 
 @dataclass
 class HeadsOnly:
-    """An origin that takes every head for a request, also one within another's body, unless it `reads_bodies`."""
+    """An origin that parses every header section as a request, also one within a body, unless it `reads_bodies`."""
 
     respond: Respond
     tls: ssl.SSLContext | None = None
@@ -144,10 +144,16 @@ class Kept:
     def ask(
         self, path: str, *fields: str, method: str = "GET", body: bytes = b"", version: str = "1.1"
     ) -> tuple[int, bytes, bytes]:
-        """Status, head and body of the answer; (0, b"", what came) when there is none."""
+        """Status, head and body of the response; (0, b"", the bytes) when there is none."""
+        self.send(path, *fields, method=method, body=body, version=version)
+        return self.read(method)
+
+    def send(
+        self, path: str, *fields: str, method: str = "GET", body: bytes = b"", version: str = "1.1"
+    ) -> None:
+        """Send a request and read nothing yet."""
         lines = [f"{method} {self._base}{path} HTTP/{version}", f"Host: {self._host}", *fields]
         self._connection.sendall("\r\n".join(lines).encode("latin-1") + b"\r\n\r\n" + body)
-        return self.read(method)
 
     def read(self, method: str = "GET") -> tuple[int, bytes, bytes]:
         while b"\r\n\r\n" not in self._waiting:
@@ -208,7 +214,7 @@ def ask_by_http2(
     *,
     announces_end: bool = False,
 ) -> tuple[int, bytes]:
-    """One request of HTTP/2, exactly as given: status and body; 0 when the stream or connection was ended."""
+    """One HTTP/2 request, exactly as given: status and body; 0 when the stream or connection was closed."""
     with (
         connection_to(running, timeout_s=8) as connection,
         _tunnelled(running, origin, connection, "h2") as secured,

@@ -1,4 +1,4 @@
-"""A program's token opens what it was made for: no other call, no page, and above all no other token."""
+"""An API token allows what it was made for: no other call, no page, and above all no other token."""
 
 import json
 import re
@@ -7,12 +7,12 @@ from urllib.error import HTTPError
 
 import pytest
 
-from proxy.desk.passwords import Passwords
-from proxy.desk.scopes import ALL
+from proxy.admin.auth.passwords import Passwords
+from proxy.admin.auth.scopes import ALL
 from tests.integration.processes import linkmend, serving
 
 JSON = {"Content-Type": "application/json"}
-# What each scope opens besides reading, as method and path with something to send.
+# What each scope allows besides reading, as method and path with a body.
 CHANGES = {
     ("POST", "/admin/api/misses/marks"): ("review", {"url": "http://a.test/", "mark": "ignored"}),
     ("POST", "/admin/api/misses/pins"): ("review", {"url": "http://a.test/", "target": "http://b.test/"}),
@@ -27,13 +27,13 @@ READS = ("/admin/api/health", "/admin/api/misses/summary", "/admin/api/rules", "
 
 
 class Program:
-    """Asks the desk with a token."""
+    """Calls the admin API with a token."""
 
     def __init__(self, desk, token):
         self.desk, self.token = desk, token
 
     def ask(self, method, path, body=None, **headers):
-        """The status, and what was answered."""
+        """The status and the response."""
         data = None if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {
             "Authorization": f"Bearer {self.token}",
@@ -77,7 +77,7 @@ def is_refused(status, said):
     return status == 403 and "scope" in said
 
 
-def test_a_token_opens_what_its_scopes_say_and_nothing_else(program):
+def test_token_allows_only_its_scopes(program):
     for scope in ALL:
         one = program(scope)
         for path in READS:
@@ -87,7 +87,7 @@ def test_a_token_opens_what_its_scopes_say_and_nothing_else(program):
             assert is_refused(status, said) == (scope != needed), (scope, method, path, status, said)
 
 
-def test_every_call_that_the_document_lists_needs_the_scope_it_names(program):
+def test_every_documented_call_needs_its_scope(program):
     described = json.loads(program("read").ask("GET", "/admin/api/openapi.json")[1])
     listed = 0
     for path, operations in described["paths"].items():
@@ -105,7 +105,7 @@ def test_every_call_that_the_document_lists_needs_the_scope_it_names(program):
 @pytest.mark.parametrize("scopes", [ALL, ("read",)], ids=["all", "read"])
 def test_a_token_makes_and_removes_no_tokens(running, program, scopes):
     one = program(*scopes)
-    before = {each.name for each in Passwords(running.data / "desk.json").kept().tokens}
+    before = {each.name for each in Passwords(running.data / "desk.json").load().tokens}
     form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": one.desk}
     for path, body in (
         ("/admin/access/token", b"name=mine&scope-read=1"),
@@ -116,11 +116,11 @@ def test_a_token_makes_and_removes_no_tokens(running, program, scopes):
     ):
         assert one.ask("POST", path, body, **form)[0] == 403, path
     assert one.ask("GET", "/admin/access")[0] == 403
-    assert {each.name for each in Passwords(running.data / "desk.json").kept().tokens} == before
+    assert {each.name for each in Passwords(running.data / "desk.json").load().tokens} == before
     assert one.ask("GET", "/admin/api/health")[0] == 200
 
 
-def test_a_token_of_before_there_were_scopes_still_works_and_makes_none(running, program):
+def test_token_from_before_scopes_still_works_and_makes_no_tokens(running, program):
     one = program("read")
     file = running.data / "desk.json"
     kept = json.loads(file.read_text())
@@ -133,7 +133,7 @@ def test_a_token_of_before_there_were_scopes_still_works_and_makes_none(running,
     assert one.ask("POST", "/admin/access/token", b"name=mine&scope-read=1")[0] == 403
 
 
-def test_a_token_made_at_the_machine_reads_unless_more_is_asked_for(running, program):
+def test_token_made_on_the_command_line_is_read_only_by_default(running, program):
     made = linkmend("desk", "token", "plain", "--data", running.data)
     assert made.returncode == 0, made.stderr
     one = Program(program("read").desk, made.stdout.strip())

@@ -1,4 +1,4 @@
-"""Small files that unpack to more than a machine has: importing one takes little more memory than another does."""
+"""Small files that unpack to more than a machine has: importing one takes little more memory than a normal file."""
 
 import gzip
 import json
@@ -80,7 +80,7 @@ BOMBS = {
 
 
 def imported(tmp_path, name):
-    """What an import of a file or folder said, and the most memory that it had at once."""
+    """The output of an import and its peak memory."""
     done = subprocess.run(
         [
             sys.executable,
@@ -101,7 +101,7 @@ def imported(tmp_path, name):
     return (json.loads(done.stdout) if done.stdout else {}), int(peak.split()[1]) * 1024
 
 
-# The kernel's own count for a child begins with what its parent had; this one begins with the program.
+# The kernel's own count for a child begins with its parent's; this one begins with the program.
 _MEASURED = """
 import pathlib, sys
 from proxy.main import run
@@ -115,7 +115,7 @@ finally:
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory):
-    """What an import of one page takes; the page is found."""
+    """The peak memory of importing one page; the page is found."""
     folder = tmp_path_factory.mktemp("usual")
     (folder / "honest.warc.gz").write_bytes(gzip.compress(a_page()))
     told, peak = imported(folder, "honest.warc.gz")
@@ -124,7 +124,7 @@ def usual(tmp_path_factory):
 
 
 @pytest.mark.parametrize("kind", BOMBS)
-def test_a_warc_that_unpacks_to_too_much_takes_no_more_memory(tmp_path, usual, kind):
+def test_warc_bomb_uses_bounded_memory(tmp_path, usual, kind):
     bomb = b"".join(gzip.compress(each, 1) for each in BOMBS[kind]())
     assert len(bomb) < 4 * MEBI
     (tmp_path / "bomb.warc.gz").write_bytes(gzip.compress(a_page()) + bomb)
@@ -133,7 +133,7 @@ def test_a_warc_that_unpacks_to_too_much_takes_no_more_memory(tmp_path, usual, k
     assert peak < usual + ROOM, f"{peak / MEBI:.0f} MiB, usually {usual / MEBI:.0f}"
 
 
-def test_a_wacz_that_unpacks_to_too_much_takes_no_more_memory(tmp_path, usual):
+def test_wacz_bomb_uses_bounded_memory(tmp_path, usual):
     with zipfile.ZipFile(tmp_path / "bomb.wacz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("archive/honest.warc", a_page())
         archive.writestr("archive/bomb.warc", coded(b"gzip", gzipped(), b"image/png"))
@@ -143,7 +143,7 @@ def test_a_wacz_that_unpacks_to_too_much_takes_no_more_memory(tmp_path, usual):
     assert peak < usual + ROOM
 
 
-def test_a_collection_folder_that_unpacks_to_too_much_takes_no_more_memory(tmp_path, usual):
+def test_collection_folder_bomb_uses_bounded_memory(tmp_path, usual):
     folder = tmp_path / "collection"
     folder.mkdir()
     honest = b'{"url": "http://honest.test/", "title": "honest", "text": "honest words"}\n'

@@ -1,4 +1,4 @@
-"""What some users choose on repair pages neither leads nor misleads the others, however many addresses they have."""
+"""Users' choices on repair pages neither redirect nor mislead others, however many addresses they have."""
 
 import json
 import re
@@ -23,7 +23,7 @@ TEXT = "<p>Words that have nothing to do with the address of the page, nor with 
 
 @pytest.fixture(scope="module")
 def school(tmp_path_factory):
-    """A linkmend that leads users straight to pages it is sure of, and a site with pages that are held."""
+    """A linkmend with auto-redirects, and a site with saved pages."""
     home = tmp_path_factory.mktemp("choices")
     (home / "rules").mkdir()
     (home / "rules" / "lead.toml").write_text(
@@ -66,11 +66,11 @@ class School:
         return Client(self.running.url, source=f"127.1.{network}.{device}")
 
     def offered(self, lost):
-        """What a user whom nobody has heard of is offered."""
+        """The alternatives for a new user."""
         return self.user(200).repair(lost).told["alternatives"]
 
     def click(self, user, lost, page, *, by=None):
-        """Whether the page was offered to a user, who clicks on it; `by` is who sends the click."""
+        """Whether the page was offered to a user, who clicks on it; `by` is the client that sends the click."""
         shown = user.open_page(lost).text
         ping = re.search(rf'href="{re.escape(page)}" ping="([^"]+)"', shown)
         assert ping, f"{page} is not offered for {lost}"
@@ -97,7 +97,7 @@ class School:
             return json.loads(answer.read() or b"null")
 
     def networks(self, lost):
-        """How many networks stand behind each page that was chosen for a missing one, as the desk tells."""
+        """The number of networks behind each chosen page, from the admin API."""
         return {each["chosen"]: each["networks"] for each in self.desk("address", url=lost)["counted"]}
 
     def chosen_by(self, count, lost, page):
@@ -106,7 +106,7 @@ class School:
         eventually(lambda: self.networks(lost).get(page) == count, f"{page} was not counted")
 
 
-def test_what_is_opened_after_a_repair_page_is_no_choice_a_click_on_it_is(school):
+def test_only_clicks_on_the_repair_page_count_as_choices(school):
     lost, page = school.site.url + "/old/marmots", school.held("marmots")
     typed, clicked = school.user(31), school.user(32)
     assert page in typed.open_page(lost).text
@@ -134,7 +134,7 @@ def test_a_network_has_one_vote_however_many_addresses_it_has(school):
     eventually(lambda: school.networks(lost).get(page) == 2, "two networks are not counted as two")
 
 
-def test_choices_put_no_page_before_one_that_the_text_supports_and_lead_nobody(school):
+def test_choices_neither_outrank_text_similarity_nor_auto_redirect(school):
     lost = school.site.url + "/old/marmots.html"
     best, other = school.held("marmots"), school.held("more")
     before = school.offered(lost)
@@ -144,14 +144,14 @@ def test_choices_put_no_page_before_one_that_the_text_supports_and_lead_nobody(s
     assert [(each["url"], each["confidence"]) for each in after] == [
         (each["url"], each["confidence"]) for each in before
     ]
-    # Control: a user is led where the text is sure, and to the page that it is sure of.
+    # Control: a user is auto-redirected where the text is sure, and to that page.
     answer = Client(school.running.url, source=f"{LED}.1").open_page(lost)
     assert (answer.status, answer.headers["Location"]) == (302, best)
     exported = linkmend("repairs", "export", "-", "--data", school.running.data)
     assert (exported.returncode, exported.stdout) == (0, ""), exported.stderr
 
 
-def test_choices_decide_between_pages_that_are_as_good_but_lead_nobody_there(school):
+def test_choices_break_ties_but_do_not_auto_redirect(school):
     lost = school.site.url + "/old/wells-springs"
     led, led_later = (Client(school.running.url, source=f"{LED}.{device}") for device in (2, 3))
     first, second = [each["url"] for each in school.offered(lost)][:2]
@@ -162,7 +162,7 @@ def test_choices_decide_between_pages_that_are_as_good_but_lead_nobody_there(sch
     assert led_later.open_page(lost).status == 404
 
 
-def test_an_admin_sees_who_stands_behind_a_choice_and_forgets_it(school):
+def test_admin_sees_the_networks_behind_a_choice_and_can_forget_it(school):
     lost, page = school.site.url + "/forgotten/marmots", school.held("marmots")
     school.chosen_by(3, lost, page)
     assert "shared" in school.offered(lost)[0]["reasons"]
@@ -171,7 +171,7 @@ def test_an_admin_sees_who_stands_behind_a_choice_and_forgets_it(school):
     assert "shared" not in school.offered(lost)[0]["reasons"]
 
 
-def test_a_list_of_another_school_adds_no_page_and_puts_none_first(school, tmp_path):
+def test_list_of_another_school_adds_no_page_and_ranks_none_first(school, tmp_path):
     lost, best = school.public("old/marmots"), school.held("marmots")
     before = school.offered(lost)
     assert before[0]["url"] == best

@@ -1,4 +1,4 @@
-"""What was answered to one user's Cookie or password reaches no other, nor the disk in clear."""
+"""A response to one user's Cookie or password reaches no other user, and no secret is on disk in clear."""
 
 import pytest
 
@@ -9,7 +9,7 @@ LARGE = 2 * 1024 * 1024
 
 
 def by_cookie(*, kind="image/png", size=0, **said):
-    """A picture that is another one for each Cookie."""
+    """A picture that differs for each Cookie."""
 
     async def answer(exchange):
         body = f"for {exchange.headers.get('cookie', 'everyone')}".ljust(size)
@@ -28,7 +28,7 @@ def is_hit(answer):
 @pytest.mark.parametrize(
     "said", [{"Last_Modified": MODIFIED}, {"Cache_Control": "max-age=600", "ETag": '"a"'}]
 )
-def test_a_picture_asked_for_with_a_cookie_is_nobody_elses(site, alice, bob, path, kind, said):
+def test_picture_requested_with_a_cookie_is_not_shared(site, alice, bob, path, kind, said):
     site.pages[path] = by_cookie(kind=kind, **said)
     assert alice.get(site.url + path, Cookie="alice").text == "for alice"
     assert bob.get(site.url + path, Cookie="bob").text == "for bob"
@@ -36,7 +36,7 @@ def test_a_picture_asked_for_with_a_cookie_is_nobody_elses(site, alice, bob, pat
     assert is_hit(alice.get(site.url + path))
 
 
-def test_a_large_one_is_not_either(site, alice, bob, path):
+def test_large_picture_requested_with_a_cookie_is_not_shared(site, alice, bob, path):
     site.pages[path] = by_cookie(size=LARGE, Last_Modified=MODIFIED)
     assert alice.get(site.url + path, Cookie="alice").text.strip() == "for alice"
     assert bob.get(site.url + path, Cookie="bob").text.strip() == "for bob"
@@ -44,14 +44,14 @@ def test_a_large_one_is_not_either(site, alice, bob, path):
 
 
 @pytest.mark.parametrize("said", ["public, max-age=600", "s-maxage=600", "max-age=600, immutable"])
-def test_it_is_when_the_site_says_that_it_is_for_everyone(site, alice, bob, path, said):
+def test_picture_marked_public_is_shared_despite_a_cookie(site, alice, bob, path, said):
     site.pages[path] = reply("a picture", kind="image/png", Cache_Control=said)
     alice.get(site.url + path, Cookie="alice")
     assert is_hit(bob.get(site.url + path, Cookie="bob"))
 
 
 @pytest.mark.parametrize("size", [10, LARGE])
-def test_or_when_the_same_bytes_were_also_sent_to_a_request_without_one(site, alice, bob, path, size):
+def test_picture_equal_without_cookie_is_shared(site, alice, bob, path, size):
     site.pages[path] = reply("x" * size, kind="image/png", Cache_Control="max-age=600")
     alice.get(site.url + path)
     reload = {"Cache_Control": "no-cache"}
@@ -63,7 +63,7 @@ def test_or_when_the_same_bytes_were_also_sent_to_a_request_without_one(site, al
 
 
 @pytest.mark.parametrize("name", ["Cookie", "Authorization", "X-Auth-Token"])
-def test_what_a_site_chooses_by_who_asks_is_not_kept_and_no_secret_stands_on_disk(
+def test_response_varying_by_credentials_is_not_stored_and_no_secret_is_on_disk(
     running, site, alice, bob, path, name
 ):
     site.pages[path] = reply("a page", Cache_Control="public, max-age=600", Vary=name, ETag='"a"')
@@ -71,7 +71,7 @@ def test_what_a_site_chooses_by_who_asks_is_not_kept_and_no_secret_stands_on_dis
     alice.get(site.url + path, **{name.replace("-", "_"): secret})
     assert not is_hit(alice.get(site.url + path, **{name.replace("-", "_"): secret}))
     bob.get(site.url + path)
-    assert is_hit(bob.get(site.url + path))  # those who do not say who they are share theirs
+    assert is_hit(bob.get(site.url + path))  # anonymous users share theirs
     held = [file for file in (running.data / "cache").rglob("*") if file.is_file()]
     assert any(path.encode() in file.read_bytes() for file in held)
     assert not [

@@ -1,7 +1,7 @@
-"""Headers of absurd size, of a site or of a client, do not make later hits slow for everybody.
+"""Huge headers of a site or a client do not make later hits slow for everybody.
 
-Nothing here looks at a clock: a costly header is not stored at all, and what a request may cost is counted in the
-unit tests. Here a costly one and an ordinary one take turns, and the costly one may take ten times as long.
+Nothing here measures absolute time: a huge header is not stored at all, and unit tests count what a request may
+cost. Here a costly request and an ordinary one alternate, and the costly one may take ten times as long.
 """
 
 import time
@@ -69,7 +69,7 @@ def test_a_response_with_a_huge_header_is_passed_on_and_not_stored(
 def test_a_huge_field_of_a_request_costs_little_more_than_reading_it(
     running, site, alice, bob, path, name, value
 ):
-    """Compared with a field of the same size that nobody reads."""
+    """Compared with a field of the same size that no code reads."""
     for number in range(12):
 
         async def answer(exchange, number=number):

@@ -1,4 +1,7 @@
-"""What is left over of one exchange with an origin never becomes the answer to another URL."""
+"""Leftover bytes of one exchange with an origin never become the response to another URL."""
+
+import threading
+import time
 
 import pytest
 
@@ -12,7 +15,7 @@ EVIL = page("evil", "X-Evil: 1")
 
 @pytest.fixture(scope="module")
 def pages():
-    """What the origins of this module say by path, beside the honest page of each."""
+    """The responses of the origins of this module by path, beside the honest page of each."""
     return {}
 
 
@@ -65,7 +68,7 @@ def _smuggled(origin, path):
 
 
 def _assert_kept_and_stored(running, origin, bob, path):
-    """The control: plain requests share one connection to the origin, and what they get is stored for others."""
+    """The control: plain requests share one connection to the origin, and their responses are stored for others."""
     with kept_connection(running, origin) as client:
         for number in (1, 2, 3):
             assert client.ask(f"{path}/control{number}")[2] == f"honest {path}/control{number}".encode()
@@ -76,7 +79,7 @@ def _assert_kept_and_stored(running, origin, bob, path):
 
 
 def _assert_not_poisoned(client: Kept, origin, bob, path):
-    """The next URL on the attacker's connection, for whom it is asked and for everybody."""
+    """The next URL on the attacker's connection, for the attacker and for everybody."""
     status, _, body = client.ask(f"{path}/victim")
     assert (status, body) in ((200, f"honest {path}/victim".encode()), (0, b""))
     assert bob.get(f"{origin.url}{path}/victim").text == f"honest {path}/victim"
@@ -93,9 +96,7 @@ CHUNKED = ("Transfer-Encoding: chunked",)
         *(("get", False), ("Post", False), ("FOO", False), ("TRACE", False)),
     ],
 )
-def test_a_body_that_an_origin_does_not_read_is_not_answered_under_the_next_url(
-    running, origin, bob, path, method, chunked
-):
+def test_unread_request_body_does_not_answer_the_next_url(running, origin, bob, path, method, chunked):
     body = _smuggled(origin, path)
     framing = CHUNKED if chunked else (f"Content-Length: {len(body)}",)
     with kept_connection(running, origin) as client:
@@ -107,8 +108,8 @@ def test_a_body_that_an_origin_does_not_read_is_not_answered_under_the_next_url(
     _assert_kept_and_stored(running, origin, bob, path)
 
 
-def test_an_upload_that_is_streamed_is_not_answered_under_the_next_url(running, plain, bob, path):
-    body = _smuggled(plain, path) * 30_000  # more than is held back
+def test_streamed_upload_does_not_answer_the_next_url(running, plain, bob, path):
+    body = _smuggled(plain, path) * 30_000  # more than is buffered
     with kept_connection(running, plain) as client:
         client.ask(f"{path}/odd", f"Content-Length: {len(body)}", method="POST", body=body)
         _assert_not_poisoned(client, plain, bob, path)
@@ -116,7 +117,7 @@ def test_an_upload_that_is_streamed_is_not_answered_under_the_next_url(running, 
 
 
 @pytest.mark.parametrize("method", ["hEaD", "Head", "head"])
-def test_a_method_is_passed_on_as_it_is_spelt_and_framed_by_that(running, origin, pages, bob, path, method):
+def test_method_is_forwarded_and_framed_as_spelt(running, origin, pages, bob, path, method):
     pages[f"{path}/odd"] = page(EVIL)
     with kept_connection(running, origin) as client:
         assert client.ask(f"{path}/odd", method=method)[2] == EVIL
@@ -125,7 +126,7 @@ def test_a_method_is_passed_on_as_it_is_spelt_and_framed_by_that(running, origin
     _assert_kept_and_stored(running, origin, bob, path)
 
 
-def test_a_lower_case_get_is_not_answered_from_the_store_nor_stored(running, plain, bob, path):
+def test_lower_case_get_is_neither_served_from_the_cache_nor_stored(running, plain, bob, path):
     with kept_connection(running, plain) as client:
         for _ in range(2):
             assert client.ask(f"{path}/page", method="get")[0] == 200
@@ -134,7 +135,7 @@ def test_a_lower_case_get_is_not_answered_from_the_store_nor_stored(running, pla
 
 
 @pytest.mark.parametrize("line", ["cOnNeCt /x HTTP/1.1", "GE(T /x HTTP/1.1", "G\x80T /x HTTP/1.1"])
-def test_what_is_no_method_is_refused(running, plain, bob, path, line):
+def test_invalid_method_is_refused(running, plain, bob, path, line):
     from tests.attacks.attackers import send_raw
 
     said = send_raw(running, f"{line}\r\nHost: {plain.host}\r\n\r\n".encode("latin-1"), timeout_s=3)
@@ -174,7 +175,7 @@ LEFT_OVER = {
 
 
 @pytest.mark.parametrize("what", LEFT_OVER)
-def test_what_an_origin_says_on_top_is_not_the_answer_to_the_next_url(running, plain, pages, bob, path, what):
+def test_extra_response_bytes_do_not_answer_the_next_url(running, plain, pages, bob, path, what):
     method, pages[f"{path}/odd"] = LEFT_OVER[what]
     with kept_connection(running, plain) as client:
         client.ask(f"{path}/odd", method=method)
@@ -182,7 +183,7 @@ def test_what_an_origin_says_on_top_is_not_the_answer_to_the_next_url(running, p
     _assert_kept_and_stored(running, plain, bob, path)
 
 
-def test_an_answer_with_more_behind_it_is_not_stored(running, plain, pages, bob, path):
+def test_response_with_extra_bytes_is_not_stored(running, plain, pages, bob, path):
     pages[f"{path}/odd"] = page("short") + EVIL
     with kept_connection(running, plain) as client:
         assert client.ask(f"{path}/odd")[2] == b"short"
@@ -191,9 +192,7 @@ def test_an_answer_with_more_behind_it_is_not_stored(running, plain, pages, bob,
     _assert_kept_and_stored(running, plain, bob, path)
 
 
-def test_an_origin_that_speaks_unasked_is_not_listened_to(running, plain, pages, bob, path):
-    import time
-
+def test_unsolicited_response_is_ignored(running, plain, pages, bob, path):
     pages[f"{path}/odd"] = [page("fine"), 0.2, EVIL]
     with kept_connection(running, plain) as client:
         assert client.ask(f"{path}/odd")[2] == b"fine"
@@ -202,9 +201,31 @@ def test_an_origin_that_speaks_unasked_is_not_listened_to(running, plain, pages,
     _assert_kept_and_stored(running, plain, bob, path)
 
 
+@pytest.mark.parametrize("first", ["client", "origin"])
+def test_bytes_received_before_a_request_do_not_answer_it(running, origin, pages, bob, path, first):
+    """Both are there when linkmend, busy until then, reads again: the next request, and the unsolicited bytes."""
+    over = threading.Event()
+
+    def fine_then_evil():
+        yield page("fine")
+        over.wait(10)
+        yield EVIL
+
+    pages[f"{path}/odd"] = fine_then_evil()
+    with kept_connection(running, origin) as client:
+        assert client.ask(f"{path}/odd")[2] == b"fine"
+        with running.held_still():
+            for who in (("client", "origin"), ("origin", "client"))[first == "origin"]:
+                client.send(f"{path}/victim") if who == "client" else over.set()
+                time.sleep(0.2)
+        assert client.read()[2] == f"honest {path}/victim".encode()
+    assert bob.get(f"{origin.url}{path}/victim").text == f"honest {path}/victim"
+    _assert_kept_and_stored(running, origin, bob, path)
+
+
 @pytest.mark.parametrize("length", [None, b"3"])
-def test_a_body_of_http2_does_not_become_a_request_of_http1(running, secure, bob, path, length):
-    """HTTP/2 need not tell the length of a body; an origin that speaks HTTP/1 must be told."""
+def test_http2_body_does_not_become_an_http1_request(running, secure, bob, path, length):
+    """HTTP/2 need not announce the length of a body; an HTTP/1 origin needs it."""
     body = _smuggled(secure, path)
     for method in (b"GET", b"POST"):
         fields = [
@@ -226,7 +247,7 @@ def test_a_body_of_http2_does_not_become_a_request_of_http1(running, secure, bob
     "hidden",
     [(b"accept", b"*/*\r\nX-Forwarded-Host: evil"), (b":path", b"/x HTTP/1.1\r\nA: b"), (b":method", b"G T")],
 )
-def test_a_field_of_http2_does_not_become_two_of_http1(running, secure, bob, path, hidden):
+def test_http2_field_does_not_become_two_http1_fields(running, secure, bob, path, hidden):
     honest = (b"GET", b"https", secure.host.encode(), f"{path}/odd".encode())
     fields = dict(zip((b":method", b":scheme", b":authority", b":path"), honest, strict=True)) | dict(
         [hidden]
@@ -237,7 +258,7 @@ def test_a_field_of_http2_does_not_become_two_of_http1(running, secure, bob, pat
     _assert_kept_and_stored(running, secure, bob, path)
 
 
-def test_a_refused_web_socket_leaves_no_connection_behind(running, plain, bob, path):
+def test_refused_web_socket_leaves_no_reusable_connection(running, plain, bob, path):
     upgrade = (
         "Connection: Upgrade",
         "Upgrade: websocket",
@@ -252,7 +273,7 @@ def test_a_refused_web_socket_leaves_no_connection_behind(running, plain, bob, p
     _assert_kept_and_stored(running, plain, bob, path)
 
 
-def test_a_body_of_get_harms_nobody_behind_squid(tmp_path, start_linkmend, start_squid, plain, path):
+def test_get_body_poisons_nothing_behind_squid(tmp_path, start_linkmend, start_squid, plain, path):
     """Squid keeps connections to origins for everybody."""
     squid = start_squid()
     running = start_linkmend("--parent", squid.url)
@@ -267,7 +288,7 @@ def test_a_body_of_get_harms_nobody_behind_squid(tmp_path, start_linkmend, start
     assert len(plain.asked(f"{path}/other")) == 1
 
 
-def test_a_304_with_more_behind_it_changes_nothing_that_is_stored(running, plain, pages, bob, path):
+def test_a_304_with_extra_bytes_does_not_change_the_stored_response(running, plain, pages, bob, path):
     tagged = page("first", 'ETag: "1"', cache="Cache-Control: max-age=0")
     for more in (b"", EVIL):  # the control comes first
         where = f"{path}/odd{len(more)}"

@@ -1,4 +1,4 @@
-"""A page that was stored compressed goes only to programs that can read it; with curl, wget and Debian's nginx."""
+"""A page stored compressed is served only to programs that can decode it; with curl, wget and Debian's nginx."""
 
 import subprocess
 
@@ -24,7 +24,7 @@ http {{
 
 @pytest.fixture(scope="module")
 def nginx(tmp_path_factory, program):
-    """nginx as Debian sets it up: it compresses, and says nothing of it in Vary."""
+    """nginx as Debian configures it: it compresses without Vary."""
     path = program("nginx")
     folder, port = tmp_path_factory.mktemp("nginx"), free_port()
     (folder / "www").mkdir()
@@ -53,7 +53,7 @@ def wget(running, url, *more):
 
 
 @pytest.mark.parametrize("client", ["curl", "wget", "identity"])
-def test_a_page_stored_compressed_goes_to_no_program_that_cannot_read_it(running, nginx, alice, client):
+def test_compressed_page_is_not_served_to_clients_that_cannot_decode_it(running, nginx, alice, client):
     url = f"{nginx}/{['curl', 'wget', 'identity'].index(client)}.html"
     stored = alice.get(url, Accept_Encoding="gzip, deflate, br")
     assert stored.headers["Content-Encoding"] == "gzip"
@@ -69,7 +69,7 @@ def test_a_page_stored_compressed_goes_to_no_program_that_cannot_read_it(running
     assert "hit" in again.headers["Cache-Status"]
 
 
-def test_it_goes_to_those_that_can(running, nginx, alice):
+def test_compressed_page_is_served_to_clients_that_can_decode_it(running, nginx, alice):
     url = f"{nginx}/10.html"
     alice.get(url, Accept_Encoding="gzip, deflate, br")
     for accepted in ("gzip", "br;q=1.0, gzip;q=0.2", "*"):
@@ -80,14 +80,14 @@ def test_it_goes_to_those_that_can(running, nginx, alice):
     assert curl(running, url, "--compressed").decode() == PAGE
 
 
-def test_a_page_stored_plain_goes_to_everyone(running, nginx, alice):
+def test_uncompressed_page_is_served_to_everyone(running, nginx, alice):
     url = f"{nginx}/11.html"
     assert wget(running, url).decode() == PAGE
     answer = alice.get(url, Accept_Encoding="gzip")
     assert (answer.text, "hit" in answer.headers["Cache-Status"]) == (PAGE, True)
 
 
-def test_many_encodings_and_languages_do_not_push_out_what_others_use(running, site, alice, bob, path):
+def test_many_variants_do_not_evict_those_that_others_use(running, site, alice, bob, path):
     async def answer(exchange):
         said = f"for {exchange.headers.get('accept-language')}"
         await exchange.send(reply(said, Cache_Control="max-age=600", Vary="Accept-Language, Accept-Encoding"))

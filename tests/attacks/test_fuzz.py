@@ -1,4 +1,4 @@
-"""A moment of the differential fuzzer (tests/attacks/fuzz) in every run, and all that was once found."""
+"""A short run of the differential fuzzer (tests/attacks/fuzz), and all its earlier findings."""
 
 import json
 from pathlib import Path
@@ -33,15 +33,15 @@ def test_the_fast_path_answers_as_the_slow_path_does(judge, request):
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=[known["why"] for known in KNOWN])
-def test_what_was_found_once_is_not_found_again(judge, known):
+def test_earlier_fuzzer_findings_stay_fixed(judge, known):
     request = HostileRequest(
         text=known["text"], paths=tuple(known["paths"]), cut_at=known["cut_at"], tunnel=known["tunnel"]
     )
     getattr(judge, known["check"])(request)
 
 
-def test_the_judge_complains_of_a_page_that_is_not_the_sites_own(judge):
-    """A control: what one request asks is what the careless site takes for an order."""
+def test_fuzzer_detects_a_foreign_page(judge):
+    """A control: the careless site obeys a field of the request."""
     honest = HostileRequest(text="GET http://{site}/plain/{fresh} HTTP/1.1\r\nHost: {site}\r\n\r\n", paths=())
     judge.judge_poisoning(honest)
     with pytest.raises(Complaint):

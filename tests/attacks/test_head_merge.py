@@ -1,4 +1,4 @@
-"""There is one way into a stored page: what a HEAD or a 304 says passes the same checks as a page itself."""
+"""A HEAD or a 304 that updates a stored page passes the same checks as a page itself."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def is_hit(answer):
 
 
 def echoing(*names, max_age=600):
-    """A page whose Link and policy say back what it was sent; it confirms its tag."""
+    """A page whose Link and policy repeat what it was sent; it confirms its ETag."""
 
     async def answer(exchange):
         said = " ".join(exchange.headers[name] for name in names if name in exchange.headers)
@@ -39,7 +39,7 @@ ODD = [
 
 
 @pytest.mark.parametrize(("name", "value"), ODD)
-def test_a_head_with_an_odd_field_changes_nobodys_page(site, alice, bob, path, name, value):
+def test_head_with_an_unusual_field_changes_no_stored_page(site, alice, bob, path, name, value):
     site.pages[path] = echoing(name.lower())
     site.pages[path] = echoing(*(() if name == "User-Agent" else (name.lower(),)))
     alice.get(site.url + path)
@@ -74,7 +74,7 @@ def test_only_a_plain_head_removes_a_page_that_has_changed(site, alice, bob, pat
 
 
 @pytest.mark.parametrize(("name", "value"), ODD)
-def test_a_304_to_a_request_with_an_odd_field_changes_nobodys_page(site, alice, bob, path, name, value):
+def test_a_304_to_an_unusual_request_changes_no_stored_page(site, alice, bob, path, name, value):
     site.pages[path] = echoing(*(() if name == "User-Agent" else (name.lower(),)), max_age=0)
     alice.get(site.url + path)
     site.pages[path] = echoing(name.lower())
@@ -87,7 +87,7 @@ def test_a_304_to_a_request_with_an_odd_field_changes_nobodys_page(site, alice, 
     assert is_hit(alice.get(site.url + path))
 
 
-def test_nor_does_one_that_was_asked_for_in_the_background(site, alice, bob, path):
+def test_a_304_to_a_background_request_changes_no_stored_page(site, alice, bob, path):
     told = {
         "ETag": TAG,
         "Cache_Control": "max-age=0, stale-while-revalidate=600",
@@ -106,7 +106,7 @@ def test_nor_does_one_that_was_asked_for_in_the_background(site, alice, bob, pat
     odd = {"X_Forwarded_Host": "evil.test", "Cookie": "a=1", "Authorization": "Basic eA=="}
     assert alice.get(site.url + path, **odd).text == "the page"
     eventually(lambda: asked, "nothing is asked in the background")
-    # Nothing of the one whose request it was goes along, so the answer is everybody's.
+    # It carries nothing of the client whose request caused it, so the response is shared.
     assert not {"x-forwarded-host", "cookie", "authorization"} & asked[0].keys()
     eventually(
         lambda: bob.get(site.url + path).headers["Link"] == "<http://new.test/>", "what came is not stored"
@@ -114,7 +114,7 @@ def test_nor_does_one_that_was_asked_for_in_the_background(site, alice, bob, pat
 
 
 def test_changed_policies_of_a_304_reach_a_client_that_has_the_page(site, alice, bob, path):
-    """Through us as directly: what the site says with its 304 is what the browser learns."""
+    """As without a proxy: the browser gets what the site sends with its 304."""
     site.pages[path] = echoing(max_age=0)
     alice.get(site.url + path)
 
@@ -139,7 +139,7 @@ def test_changed_policies_of_a_304_reach_a_client_that_has_the_page(site, alice,
     ("name", "value"),
     [("If-None-Match", "unquoted"), ("If-None-Match", 'W/"a" junk'), ("If-Modified-Since", "x")],
 )
-def test_a_condition_in_a_form_of_its_own_reaches_the_site_as_it_is(site, alice, path, name, value):
+def test_unusual_condition_is_forwarded_unchanged(site, alice, path, name, value):
     site.pages[path] = echoing(max_age=0)
     alice.get(site.url + path)
     alice.get(site.url + path, **{name.replace("-", "_"): value})

@@ -1,4 +1,4 @@
-"""What was meant for one connection is not passed on, and nobody takes out of a message what others decide by."""
+"""Hop-by-hop fields are not forwarded, and Connection cannot remove fields that others decide by."""
 
 import pytest
 
@@ -73,7 +73,7 @@ def test_proxy_connection_alone_is_dropped_and_the_page_is_stored(running, origi
     assert len(origin.asked(path)) == 1
 
 
-def test_uploads_lose_them_as_well(running, origin, path):
+def test_uploads_lose_hop_by_hop_fields_too(running, origin, path):
     fields = ("Connection: X-Private", "X-Private: 1", "Proxy-Connection: close", "Content-Length: 3")
     with kept_connection(running, origin) as client:
         assert client.ask(path, *fields, method="POST", body=b"abc")[0] == 200
@@ -94,7 +94,7 @@ def test_uploads_lose_them_as_well(running, origin, path):
         ),
     ],
 )
-def test_what_others_decide_by_stays_whoever_names_it(running, origin, path, named, value):
+def test_connection_header_cannot_remove_end_to_end_fields(running, origin, path, named, value):
     fields = (f"Connection: {named}", *((f"{named}: {value}",) if value else ()))
     with kept_connection(running, origin) as client:
         assert client.ask(path, *fields)[0] == 200
@@ -102,7 +102,7 @@ def test_what_others_decide_by_stays_whoever_names_it(running, origin, path, nam
     assert got[named.lower()] == (value or origin.host)
 
 
-def test_the_length_of_a_body_stays_whoever_names_it(running, origin, path):
+def test_connection_header_cannot_remove_content_length(running, origin, path):
     with kept_connection(running, origin) as client:
         status = client.ask(
             path, "Connection: Content-Length", "Content-Length: 3", method="POST", body=b"abc"
@@ -115,10 +115,10 @@ def test_the_length_of_a_body_stays_whoever_names_it(running, origin, path):
     ("name", "value"),
     [("Accept-Language", "fr"), ("Accept-Encoding", "br"), ("User-Agent", "gold"), ("X-Variant", "gold")],
 )
-def test_a_variant_that_the_origin_was_not_asked_for_is_not_stored(
+def test_variant_of_a_field_removed_by_connection_is_not_stored(
     running, origin, pages, bob, path, name, value
 ):
-    """Named in Connection, the field does not reach the origin, which answers as to everybody without it."""
+    """Named in Connection, the field does not reach the origin, which sends the default variant."""
     pages[path] = lambda head: page(f"for {head.field(name)}", f"Vary: {name}")
     asked = {name.replace("-", "_"): value}
     with kept_connection(running, origin) as client:
@@ -145,7 +145,7 @@ def test_fields_of_the_origins_connection_do_not_reach_the_client(running, origi
     assert not {b"x-private", b"keep-alive", b"upgrade", b"proxy-authenticate"} & got
     asked = len(origin.asked(path))
     bob.get(f"{origin.url}{path}")
-    assert len(origin.asked(path)) == asked + 1  # it sets a cookie, whatever it says
+    assert len(origin.asked(path)) == asked + 1  # it sets a cookie, whatever its directives say
 
 
 def test_a_field_that_the_origin_names_is_not_stored_but_the_page_is(running, origin, pages, bob, path):

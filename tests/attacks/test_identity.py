@@ -1,7 +1,7 @@
 """Whatever a request says besides its target, nobody gets another site's page under a site's name.
 
-One server holds two sites, as servers do: over https it goes by the name in the TLS greeting, over http by Host. One
-site is the attacker's, and it is also what the server shows when nobody is named.
+One server has two sites, as is common: over https it goes by the SNI, over http by Host. One site is the
+attacker's, and it is also the default.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ LONG = {"Cache_Control": "max-age=600"}
 
 
 class Sites(dict):
-    """Every path is there, on whichever site the server takes the request to be for."""
+    """Every path exists, on whichever site the server takes the request to be for."""
 
     def get(self, path, default=None):
         return self.answer
@@ -80,7 +80,7 @@ def bob(running):
 
 @contextlib.contextmanager
 def tunnel(running, host, port, *, sni, alpn=None):
-    """A connection through a tunnel to `host`, greeted as `sni`; None for a greeting without a name."""
+    """A connection through a tunnel to `host`, with `sni`; None for none."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     if alpn:
@@ -94,7 +94,7 @@ def tunnel(running, host, port, *, sni, alpn=None):
 
 
 def ask(connection, path, *lines, version="1.1", method="GET"):
-    """The answer to one request on an open connection."""
+    """The response to one request on an open connection."""
     said = "\r\n".join((f"{method} {path} HTTP/{version}", *lines, "", ""))
     connection.sendall(said.encode("latin-1"))
     response = http.client.HTTPResponse(connection, method=method)
@@ -110,7 +110,7 @@ def cache_status(headers):
 
 def is_hit(answer):
     told = cache_status(answer.headers) if hasattr(answer, "headers") else answer.cache
-    return ";hit" in told.rpartition(",")[2]  # the last word is that of the proxy asked
+    return ";hit" in told.rpartition(",")[2]  # the last entry is that of the proxy under test
 
 
 def assert_unpoisoned(bob, url):
@@ -128,7 +128,7 @@ def assert_stored(bob, url):
     assert is_hit(told)
 
 
-# Names in TLS greetings
+# SNI
 
 
 @pytest.mark.parametrize("sni", [ATTACKER, f"www.{VICTIM}", f"{VICTIM}.{ATTACKER}"])
@@ -142,7 +142,7 @@ def test_a_page_fetched_under_another_tls_name_is_not_stored(running, sites, bob
 
 
 @pytest.mark.parametrize("sni", [VICTIM, VICTIM.upper(), f"{VICTIM}.", None])
-def test_the_same_tls_name_in_another_spelling_or_none_is_ordinary(running, sites, bob, path, sni):
+def test_equivalent_or_missing_sni_is_stored_normally(running, sites, bob, path, sni):
     port = sites.secure.port
     with tunnel(running, VICTIM, port, sni=sni) as connection:
         told = ask(connection, path, f"Host: {VICTIM}:{port}")
@@ -150,7 +150,7 @@ def test_the_same_tls_name_in_another_spelling_or_none_is_ordinary(running, site
     assert_stored(bob, f"https://{VICTIM}:{port}{path}")
 
 
-def test_the_origin_is_asked_and_verified_under_the_name_of_the_tunnel(running, sites, path):
+def test_origin_is_contacted_and_verified_under_the_connect_name(running, sites, path):
     port = sites.secure.port
     with tunnel(running, VICTIM, port, sni=ATTACKER) as connection:
         told = ask(connection, path, f"Host: {VICTIM}:{port}")
@@ -158,7 +158,7 @@ def test_the_origin_is_asked_and_verified_under_the_name_of_the_tunnel(running, 
     assert f"of {VICTIM}" in told.text
 
 
-def test_what_is_stored_is_not_shown_under_another_tls_name(running, sites, bob, path):
+def test_stored_page_is_not_served_under_another_sni(running, sites, bob, path):
     port = sites.secure.port
     bob.open_page(f"https://{VICTIM}:{port}{path}")
     assert_stored(bob, f"https://{VICTIM}:{port}{path}")
@@ -167,8 +167,8 @@ def test_what_is_stored_is_not_shown_under_another_tls_name(running, sites, bob,
     assert sites.secure.asked[path] == 2
 
 
-def test_a_tunnel_to_an_address_keeps_nothing_of_the_name_in_its_greeting(running, sites, bob, path):
-    """A client that looks up names itself is served, by the certificate of the name that it greets."""
+def test_tunnel_to_an_ip_address_stores_nothing_under_its_sni(running, sites, bob, path):
+    """A client that resolves names itself is served, with the certificate of its SNI."""
     port = sites.secure.port
     with tunnel(running, "127.0.0.1", port, sni=VICTIM) as connection:
         for _ in range(2):
@@ -184,8 +184,8 @@ def test_a_tunnel_to_an_address_without_a_name_needs_a_certificate_for_the_addre
         assert ask(connection, path, f"Host: {VICTIM}:{port}").status == 502
 
 
-def test_a_miss_under_another_tls_name_is_not_logged_as_the_sites(running, sites, bob, path):
-    """With the control that an honest one is."""
+def test_miss_under_another_sni_is_not_logged_for_the_site(running, sites, bob, path):
+    """With the control that an honest one is logged."""
     navigation = ("Accept: text/html", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document")
     log = running.data / "misses" / "misses.jsonl"
     missing, dead = path + "-forged", path + "-honest"
@@ -207,7 +207,7 @@ def raw(running, target, *lines, version="1.1"):
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
-def test_a_request_without_host_goes_out_with_the_one_of_its_target(running, sites, bob, path, version):
+def test_request_without_host_gets_the_host_of_its_target(running, sites, bob, path, version):
     url = f"http://{VICTIM}:{sites.plain.port}{path}"
     told = raw(running, url, "Accept: text/html", version=version)
     assert f"of {VICTIM}".encode() in told
@@ -217,7 +217,9 @@ def test_a_request_without_host_goes_out_with_the_one_of_its_target(running, sit
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
 @pytest.mark.parametrize("sni", [VICTIM, ATTACKER])
-def test_a_request_without_host_in_a_tunnel_too(running, sites, bob, path, version, sni):
+def test_request_without_host_in_a_tunnel_gets_the_host_of_its_target(
+    running, sites, bob, path, version, sni
+):
     port = sites.secure.port
     with tunnel(running, VICTIM, port, sni=sni) as connection:
         told = ask(connection, path, "Connection: keep-alive", version=version)
@@ -257,7 +259,7 @@ FORGED = list(forged_hosts(1))
 
 
 @pytest.mark.parametrize("kind", FORGED)
-def test_a_page_asked_for_with_another_host_is_not_stored(running, sites, bob, path, kind):
+def test_page_requested_with_another_host_is_not_stored(running, sites, bob, path, kind):
     port = sites.plain.port
     url = f"http://{VICTIM}:{port}{path}"
     for _ in range(2):
@@ -267,7 +269,7 @@ def test_a_page_asked_for_with_another_host_is_not_stored(running, sites, bob, p
 
 
 @pytest.mark.parametrize("kind", FORGED)
-def test_a_page_asked_for_with_another_host_in_a_tunnel_is_not_stored(running, sites, bob, path, kind):
+def test_page_requested_with_another_host_in_a_tunnel_is_not_stored(running, sites, bob, path, kind):
     port = sites.secure.port
     url = f"https://{VICTIM}:{port}{path}"
     with tunnel(running, VICTIM, port, sni=VICTIM) as connection, contextlib.suppress(OSError):
@@ -275,10 +277,8 @@ def test_a_page_asked_for_with_another_host_in_a_tunnel_is_not_stored(running, s
     assert_unpoisoned(bob, url)
 
 
-def test_another_spelling_of_the_host_in_a_tunnel_goes_out_as_it_is_and_is_not_stored(
-    running, sites, bob, path
-):
-    """A server may take it for another site, or for none; and what signs its Host must not find it changed."""
+def test_unusual_host_spelling_in_a_tunnel_is_forwarded_and_not_stored(running, sites, bob, path):
+    """A server may take it for another site, or for none; and a signed Host must not change."""
     port = sites.secure.port
     with tunnel(running, VICTIM, port, sni=VICTIM) as connection:
         assert ask(connection, path, f"Host: {VICTIM.upper()}:{port}").status == 200
@@ -287,13 +287,13 @@ def test_another_spelling_of_the_host_in_a_tunnel_goes_out_as_it_is_and_is_not_s
 
 
 @pytest.mark.parametrize("kind", ["two", "two alike", "list", "user", "space", "folded"])
-def test_a_request_that_names_no_one_site_is_refused_in_words(running, sites, path, kind):
+def test_request_with_an_ambiguous_host_is_refused(running, sites, path, kind):
     told = raw(running, f"http://{VICTIM}:{sites.plain.port}{path}", *forged_hosts(sites.plain.port)[kind])
     assert told.startswith(b"HTTP/1.1 400 ")
     assert sites.plain.asked[path] == 0
 
 
-def test_what_is_stored_is_not_shown_for_another_host(running, sites, bob, path):
+def test_stored_page_is_not_served_for_another_host(running, sites, bob, path):
     port = sites.plain.port
     url = f"http://{VICTIM}:{port}{path}"
     bob.open_page(url)
@@ -303,7 +303,7 @@ def test_what_is_stored_is_not_shown_for_another_host(running, sites, bob, path)
 
 
 def test_a_host_that_contradicts_the_target_still_reaches_the_server(running, sites, path):
-    """Whoever tries a site by its server's address, with a Host of its own, gets what they would get without us."""
+    """A user who tests a site by its server's address, with their own Host, gets the same as without us."""
     raw(running, f"http://127.0.0.1:{sites.plain.port}{path}", f"Host: {VICTIM}:{sites.plain.port}")
     assert sites.plain.seen[-1].headers["host"] == f"{VICTIM}:{sites.plain.port}"
 
@@ -341,14 +341,14 @@ def test_an_absolute_https_target_is_verified_for_its_own_name(running, sites, b
     assert_unpoisoned(bob, f"https://{VICTIM}:{port}{path}-2")
 
 
-def test_case_and_the_ports_own_number_make_no_other_site(running, sites, bob, path):
+def test_host_case_and_default_port_are_normalised(running, sites, bob, path):
     url = f"http://{VICTIM}:{sites.plain.port}{path}"
     raw(running, url.replace(VICTIM, "Victim.test"), f"Host: Victim.test:{sites.plain.port}")
     assert sites.plain.seen[-1].headers["host"] == f"{VICTIM}:{sites.plain.port}"
     assert_stored(bob, url)
 
 
-def test_a_name_with_a_dot_at_its_end_is_a_site_of_its_own(running, sites, bob, path):
+def test_trailing_dot_name_is_a_separate_site(running, sites, bob, path):
     port = sites.plain.port
     raw(running, f"http://{VICTIM}.:{port}{path}", f"Host: {VICTIM}.:{port}")
     assert_unpoisoned(bob, f"http://{VICTIM}:{port}{path}")
@@ -365,7 +365,7 @@ def test_an_international_name_is_looked_up_sent_and_stored_as_it_was_written(
     assert b";hit" not in raw(running, url, f"Host: {VICTIM}:{sites.plain.port}")
 
 
-def test_nothing_of_a_forged_request_is_collected(running, sites, bob, path):
+def test_forged_request_adds_nothing_to_the_collection(running, sites, bob, path):
     """With the control that an honest page is."""
     port = sites.plain.port
     lines = ("Accept: text/html", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: document")
@@ -383,7 +383,7 @@ def test_nothing_of_a_forged_request_is_collected(running, sites, bob, path):
 
 
 def ask_h2(connection, headers):
-    """The status and Cache-Status of one HTTP/2 request; status 0 when the proxy will have nothing to do with it."""
+    """The status and Cache-Status of one HTTP/2 request; status 0 when the proxy refuses the stream."""
     config = h2.config.H2Configuration(
         validate_outbound_headers=False, normalize_outbound_headers=False, header_encoding="utf-8"
     )
@@ -433,7 +433,7 @@ def test_another_authority_in_http2_is_not_stored(running, sites, bob, path, kin
 
 
 @pytest.mark.parametrize("name", [":authority", "host"])
-def test_the_own_authority_in_http2_is_ordinary(running, sites, bob, path, name):
+def test_matching_authority_in_http2_is_stored(running, sites, bob, path, name):
     port = sites.secure.port
     with tunnel(running, VICTIM, port, sni=VICTIM, alpn="h2") as connection:
         assert ask_h2(connection, h2_request(path, [(name, f"{VICTIM}:{port}")])).status == 200
@@ -450,7 +450,7 @@ def test_another_tls_name_in_http2_is_not_stored(running, sites, bob, path):
 
 
 @pytest.mark.parametrize("begins", ["@{victim}", ".{victim}", "", "*"])
-def test_a_path_in_http2_makes_no_other_host_of_the_name_before_it(running, sites, bob, path, begins):
+def test_http2_path_cannot_change_the_host(running, sites, bob, path, begins):
     """`https://attacker.test` with the path `@victim.test/` after it would be an address of the victim's."""
     port = sites.secure.port
     forged = begins.format(victim=f"{VICTIM}:{port}") + path.removeprefix("/" if not begins else "")
@@ -469,7 +469,7 @@ def test_a_path_in_http2_makes_no_other_host_of_the_name_before_it(running, site
 
 @pytest.fixture(scope="module")
 def chained(request, running, sites, tmp_path_factory):
-    """A linkmend that reaches the sites by way of the other."""
+    """A linkmend that reaches the sites through the other one."""
     folder, further = tmp_path_factory.mktemp("chained"), ()
     settings = f'[proxy]\ntrusted_ca = "{folder / "trusted.pem"}"\n'
     trusted = sites.trusted.read_bytes() + running.ca.read_bytes()
@@ -483,7 +483,7 @@ def chained(request, running, sites, tmp_path_factory):
 
 
 @pytest.mark.parametrize("chained", ["absolute", "connect", "upstream"], indirect=True)
-def test_neither_of_two_in_a_row_stores_what_contradicts_itself(chained, running, sites, bob, path):
+def test_chained_proxies_do_not_store_contradictory_requests(chained, running, sites, bob, path):
     near = Client(chained.url, chained.ca, source="127.0.3.73")
     plain, secure = sites.plain.port, sites.secure.port
     with tunnel(chained, VICTIM, secure, sni=ATTACKER) as connection:
@@ -516,7 +516,7 @@ def reversed_(sites, tmp_path_factory):
 
 
 @pytest.mark.parametrize("host", ["Host: whatever.test", "Accept: */*", f"Host: {ATTACKER}"])
-def test_in_reverse_mode_the_target_is_asked_whatever_the_client_says(reversed_, sites, path, host):
+def test_in_reverse_mode_the_target_is_used_whatever_the_client_says(reversed_, sites, path, host):
     first, second = raw(reversed_, path, host), raw(reversed_, path, host)
     assert f"of {VICTIM}".encode() in first
     assert sites.secure.seen[-1].headers["host"] == f"{VICTIM}:{sites.secure.port}"

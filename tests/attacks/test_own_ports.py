@@ -1,7 +1,7 @@
-"""Nobody gets through the proxy to linkmend's own ports, at whatever address of this machine they answer.
+"""Nobody reaches linkmend's own ports through the proxy, at any address of this machine.
 
-The settings are the most generous there are: all of loopback may be reached, for a wiki on the same machine, and the
-desk listens on all addresses.
+The settings are the most permissive ones: all of loopback may be reached, for a wiki on the same machine, and the
+admin server listens on all addresses.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ HOSTS = [
 
 @pytest.fixture(scope="module")
 def wiki():
-    """What the admin wants to be reached, on all addresses of the machine."""
+    """A service that the admin allows, on all addresses of the machine."""
     with Origin(host="0.0.0.0") as running:
         running.pages["/"] = reply("<p>the wiki</p>")
         yield running
@@ -101,12 +101,7 @@ def sockets_of(pid):
 
 def listening_ports(running):
     """Every TCP port that any process of a linkmend listens on."""
-    session = running.process.pid
-    inodes = set()
-    for each in Path("/proc").iterdir():
-        with contextlib.suppress(OSError, ValueError):
-            if each.name.isdigit() and os.getsid(int(each.name)) == session:
-                inodes.update(sockets_of(each.name))
+    inodes = {inode for pid in running.pids() for inode in sockets_of(pid)}
     ports = set()
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text(encoding="ascii").splitlines()[1:]:
@@ -117,14 +112,14 @@ def listening_ports(running):
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_the_desk_is_out_of_reach_at_every_address_of_the_machine(running, wiki, alice, host):
+def test_admin_port_is_unreachable_at_every_local_address(running, wiki, alice, host):
     assert alice.get(f"http://{host}:{wiki.port}/").text == "<p>the wiki</p>"
     told = alice.get(f"http://{host}:{running.desk}/admin/login")
     assert refused(told), (told.status, told.text[:200])
 
 
 @pytest.mark.parametrize("host", ["127.0.0.2", "0.0.0.0", "own.test", lan_address()])
-def test_no_tunnel_leads_to_the_desk(running, wiki, host):
+def test_no_tunnel_reaches_the_admin_port(running, wiki, host):
     said = "GET {} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
     assert b"the wiki" in tunnelled(running, host, wiki.port, said.format("/").encode())
     told = tunnelled(running, host, running.desk, said.format("/admin/login").encode())
@@ -133,7 +128,7 @@ def test_no_tunnel_leads_to_the_desk(running, wiki, host):
 
 
 @pytest.mark.parametrize("host", ["127.0.0.2", "own.test"])
-def test_no_web_socket_or_raw_tunnel_leads_to_the_desk(running, host):
+def test_no_web_socket_or_raw_tunnel_reaches_the_admin_port(running, host):
     lines = (
         f"GET http://{host}:{running.desk}/admin/live HTTP/1.1",
         f"Host: {host}:{running.desk}",
@@ -141,17 +136,16 @@ def test_no_web_socket_or_raw_tunnel_leads_to_the_desk(running, host):
         "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
     )
     assert send_raw(running, "\r\n".join((*lines, "", "")).encode()).startswith(b"HTTP/1.1 403 ")
-    # No HTTP to begin with, so mitmproxy passes bytes on as they are.
+    # Not HTTP at first, so mitmproxy forwards the bytes unchanged.
     assert b"password" not in tunnelled(
         running, host, running.desk, b"\r\n\r\nGET /admin/login HTTP/1.0\r\n\r\n"
     )
 
 
-def test_every_port_that_linkmend_listens_on_is_out_of_reach(running, wiki, alice):
-    """Those that nobody configured too: where stored bodies are read from, and where the desk answers the proxy."""
+def test_every_port_of_linkmend_is_unreachable_through_the_proxy(running, wiki, alice):
+    """Also the internal port from which stored bodies are read. The desk answers the proxy on no port."""
     ports = listening_ports(running)
     assert {running.port, running.desk, running.metrics} < ports
-    assert len(ports) >= 5
     assert alice.get(f"http://127.0.0.1:{wiki.port}/").status == 200
     for port in ports - {running.port}:
         for host in ("127.0.0.1", "127.0.0.2", "localhost", "0.0.0.0", "own.test"):
@@ -160,7 +154,7 @@ def test_every_port_that_linkmend_listens_on_is_out_of_reach(running, wiki, alic
         assert alice.get(f"http://{host}:{running.port}/").status == 403, host
 
 
-def test_a_linkmend_behind_another_leads_nobody_to_the_first(running, wiki, tmp_path):
+def test_chained_linkmend_does_not_reach_the_first_ones_ports(running, wiki, tmp_path):
     parent = f'[proxy]\nreach = ["127.0.0.0/8"]\nparent = "http://127.0.0.1:{running.port}"\n'
     settings = f"{parent}[desk]\nenabled = false\n"
     with serving(tmp_path / "data", settings=settings) as first:
@@ -171,8 +165,8 @@ def test_a_linkmend_behind_another_leads_nobody_to_the_first(running, wiki, tmp_
                 assert client.get(f"http://{host}:{port}/").status == 403, (host, port)
 
 
-def test_to_come_from_the_machine_itself_sets_no_first_password(running):
-    """Should anybody get there by a proxy or tunnel that runs here. The control is the code of the log."""
+def test_local_client_cannot_set_the_first_password_without_the_code(running):
+    """As by a proxy or tunnel that runs on this machine. The control is the setup code from the log."""
     direct = Client("")
     login = f"http://127.0.0.1:{running.desk}/admin/login"
     assert 'name="code"' in direct.get(login).text

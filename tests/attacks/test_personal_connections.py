@@ -1,4 +1,4 @@
-"""Where somebody signs in for a whole connection, nothing that comes over it is anybody else's."""
+"""When a user authenticates a whole connection, nothing that comes over it is shared."""
 
 import pytest
 
@@ -15,7 +15,7 @@ WORDS = (
 
 
 class SignsInConnections:
-    """An origin that asks who is there once per connection, but for what is under /open."""
+    """An origin that authenticates connections, except for paths under /open."""
 
     def __init__(self):
         self.signed_in = set()
@@ -39,7 +39,7 @@ class SignsInConnections:
 
 
 def _word(path):
-    """A word that stands on no other page."""
+    """A word that is on no other page."""
     return "word" + path.replace("/", "x")
 
 
@@ -90,7 +90,7 @@ def _assert_nobody_elses(origin, bob, path):
 
 
 def _assert_others_are_stored_and_read(running, origin, bob, path):
-    """The control: a page that asks nobody who they are."""
+    """The control: a page that needs no authentication."""
     shown = f"{path}/open"
     with kept_connection(running, origin) as client:
         assert client.ask(shown, *AS_BROWSER)[0] == 200
@@ -100,7 +100,7 @@ def _assert_others_are_stored_and_read(running, origin, bob, path):
 
 
 @pytest.mark.parametrize("scheme", ["NTLM", "Negotiate", "Kerberos", "negotiate", "Strange"])
-def test_pages_on_a_connection_that_was_signed_in_for_are_nobody_elses(running, plain, bob, path, scheme):
+def test_pages_on_an_authenticated_connection_are_not_shared(running, plain, bob, path, scheme):
     with kept_connection(running, plain) as client:
         assert _sign_in(client, f"{path}/first", scheme)[0] == 200
         status, _, body = client.ask(f"{path}/later", *AS_BROWSER)
@@ -118,7 +118,7 @@ def test_pages_on_a_connection_that_was_signed_in_for_are_nobody_elses(running, 
     assert len(plain.asked(f"{path}/open/too")) == asked + 1
 
 
-def test_that_holds_in_a_tunnel_too(running, secure, bob, path):
+def test_authenticated_connection_in_a_tunnel_is_not_shared(running, secure, bob, path):
     with kept_connection(running, secure) as client:
         assert _sign_in(client, f"{path}/first", "NTLM")[0] == 200
         assert client.ask(f"{path}/later", *AS_BROWSER)[0] == 200
@@ -126,7 +126,7 @@ def test_that_holds_in_a_tunnel_too(running, secure, bob, path):
     _assert_nobody_elses(secure, bob, f"{path}/later")
 
 
-def test_that_holds_behind_squid_too(start_linkmend, start_squid, plain, path):
+def test_authenticated_connection_behind_squid_is_not_shared(start_linkmend, start_squid, plain, path):
     squid = start_squid()
     running = start_linkmend("--parent", squid.url)
     bob = Client(running.url, source="127.0.2.72")
@@ -145,8 +145,8 @@ def test_that_holds_behind_squid_too(start_linkmend, start_squid, plain, path):
     "said",
     ["WWW-Authenticate: Negotiate", 'WWW-Authenticate: Basic realm="a, b", NTLM', "Persistent-Auth: true"],
 )
-def test_a_connection_that_was_only_asked_about_shares_nothing(running, plain, server, bob, path, said):
-    """An origin may know a client by more than a header, once it has asked."""
+def test_challenged_connection_is_not_shared(running, plain, server, bob, path, said):
+    """An origin may recognise a client by more than a header, once it has sent a challenge."""
     server.pages[f"{path}/asks"] = page("asks", said, status="401 Unauthorized", cache="")
     with kept_connection(running, plain) as client:
         assert client.ask(f"{path}/asks", *AS_BROWSER)[0] == 401
@@ -157,7 +157,9 @@ def test_a_connection_that_was_only_asked_about_shares_nothing(running, plain, s
 
 
 @pytest.mark.parametrize("scheme", ["Basic", "Bearer", "DIGEST", "token"])
-def test_who_signs_each_request_shares_what_was_not_signed(running, plain, server, bob, path, scheme):
+def test_per_request_authentication_shares_unauthenticated_responses(
+    running, plain, server, bob, path, scheme
+):
     server.pages[f"{path}/asks"] = page(
         "asks", f'WWW-Authenticate: {scheme} realm="x, NTLM", b=c', status="401 Unauthorized", cache=""
     )
@@ -171,8 +173,8 @@ def test_who_signs_each_request_shares_what_was_not_signed(running, plain, serve
     assert len(plain.asked(f"{path}/open/signed")) == 2
 
 
-def test_signing_in_works_with_an_upload_and_with_head(running, plain, path):
-    """Both leave a connection in doubt otherwise, and this one has to stay."""
+def test_connection_authentication_works_with_upload_and_head(running, plain, path):
+    """Both usually close a connection, and this one has to stay open."""
     with kept_connection(running, plain) as client:
         assert client.ask(f"{path}/x", "Content-Length: 3", method="POST", body=b"abc")[0] == 401
         assert client.ask(f"{path}/x", method="HEAD")[0] == 401

@@ -1,4 +1,4 @@
-"""Requests that a client sends without waiting for answers: each is answered, in order, whoever answers it."""
+"""Pipelined requests: each is answered, in order, on the fast and the slow path."""
 
 import random
 import re
@@ -44,7 +44,7 @@ def requests_for(names, site, base):
 
 
 def answers(connection, count):
-    """The names of the pages that came, until there are `count` of them or nothing more comes."""
+    """The names of the received pages, until there are `count` of them or nothing more comes."""
     got = b""
     while got.count(b"]") < count and (more := read_until(connection, b"]")):
         got += more
@@ -74,7 +74,7 @@ def test_every_pipelined_request_is_answered_in_order(running, sites, which, see
         f"{choose.choice(('stored', 'fetched'))} {choose.choice(NUMBERS)}"
         for _ in range(choose.randint(2, 20))
     ]
-    names *= 2  # of an address that is known not to be stored, nobody has to wait to hear that
+    names *= 2  # for an address known not to be stored, there is no lookup to wait for
     data = requests_for(names, site, base)
     cuts = sorted(choose.sample(range(1, len(data)), choose.randint(0, 5)))
     with connected(running, site) as connection:
@@ -83,8 +83,8 @@ def test_every_pipelined_request_is_answered_in_order(running, sites, which, see
         assert answers(connection, len(names)) == names
 
 
-def test_hundreds_of_requests_in_one_piece_are_all_answered(running, sites):
-    """Each was read within the one before, until the stack was full."""
+def test_hundreds_of_pipelined_requests_are_all_answered(running, sites):
+    """Each was read within the one before, until the stack overflowed."""
     site = sites[0]
     names = [f"stored {number % 3}" for number in range(400)]
     with connected(running, site) as connection:
@@ -94,8 +94,8 @@ def test_hundreds_of_requests_in_one_piece_are_all_answered(running, sites):
         assert answers(connection, len(names)) == names
 
 
-def test_a_request_behind_one_that_waits_for_100_continue_is_not_read_within_it(running, sites):
-    """Found by the fuzzer: the second took the first one's place."""
+def test_request_pipelined_after_expect_100_continue_is_separate(running, sites):
+    """Found by the fuzzer: the second replaced the first."""
     site = sites[0]
     one, other = (requests_for([name], site, site.url) for name in ("fetched 1", "fetched 2"))
     waiting = one.removesuffix(b"\r\n") + b"Expect: 100-continue\r\n\r\n"
@@ -104,7 +104,7 @@ def test_a_request_behind_one_that_waits_for_100_continue_is_not_read_within_it(
         assert answers(connection, 2) == ["fetched 1", "fetched 2"]
 
 
-def test_empty_lines_between_requests_are_left_out(running, sites):
+def test_empty_lines_between_requests_are_ignored(running, sites):
     site = sites[0]
     one, other = (requests_for([name], site, site.url) for name in ("fetched 1", "fetched 2"))
     with connected(running, site) as connection:
@@ -112,8 +112,8 @@ def test_empty_lines_between_requests_are_left_out(running, sites):
         assert answers(connection, 2) == ["fetched 1", "fetched 2"]
 
 
-def test_a_request_whose_first_bytes_come_alone_is_still_seen_in_a_tunnel(running, sites):
-    """mitmproxy took them for something else than HTTP, and passed the tunnel on unread, past every rule."""
+def test_request_in_small_pieces_is_recognised_in_a_tunnel(running, sites):
+    """mitmproxy did not recognise it as HTTP, and passed the tunnel through without applying any rule."""
     site = sites[1]
     for first in (1, 2, 3):
         with connected(running, site) as connection:

@@ -1,4 +1,4 @@
-"""Request fields by which one user decides what a careless site answers, and what all others get after that."""
+"""Request fields with which one user changes what a careless site sends, and what all others get after that."""
 
 import asyncio
 import gzip
@@ -71,7 +71,7 @@ ODD_VALUES = [
 
 
 def reflecting(name, *, status="200 OK", **said):
-    """A page that says back what it was sent in one field."""
+    """A page that repeats what it was sent in one field."""
 
     async def answer(exchange):
         body = f"<p>for {exchange.headers.get(name.lower(), 'everyone')}"
@@ -107,7 +107,7 @@ def is_hit(answer):
 
 
 def test_no_field_that_a_site_reflects_poisons_its_page(site, alice, attacker):
-    """Each of more than two hundred names; and the same page asked for plainly is stored."""
+    """Each of more than two hundred names; the same page requested plainly is stored."""
     poisoned, unshared = [], []
     for name in NAMES:
         url = f"{site.url}/reflected/{quote(name)}"
@@ -174,7 +174,7 @@ def test_a_field_that_vary_names_is_part_of_the_key(site, alice, bob, path):
     assert bob.get(site.url + path).text == "<p>for everyone"
 
 
-def test_an_odd_value_is_found_under_no_other_language(site, alice, running, path):
+def test_unusual_accept_language_is_not_shared(site, alice, running, path):
     site.pages[path] = reflecting("Accept-Language", Vary="Accept-Language", Content_Language="en")
     assert b"for <b>, en" in ask_with(running, site, path, ("Accept-Language", "<b>, en"))
     assert alice.get(site.url + path, Accept_Language="en").text == "<p>for en"
@@ -195,7 +195,7 @@ def test_an_odd_value_is_found_under_no_other_language(site, alice, running, pat
         "503 Busy",
     ],
 )
-def test_an_error_that_an_odd_request_causes_is_not_everybodys(site, alice, bob, path, status):
+def test_error_caused_by_an_unusual_request_is_not_shared(site, alice, bob, path, status):
     async def answer(exchange):
         bad = "x-oversized" in exchange.headers
         said = {"status": status if bad else "200 OK", "Cache_Control": FRESH}
@@ -219,7 +219,7 @@ def test_an_error_that_an_odd_request_causes_is_not_everybodys(site, alice, bob,
         ("Origin", "http://other.test"),
     ],
 )
-def test_nor_one_that_a_field_of_browsers_may_have_caused(site, alice, bob, path, name, value):
+def test_error_caused_by_a_browser_field_is_not_shared(site, alice, bob, path, name, value):
     async def answer(exchange):
         bad = name.lower() in exchange.headers
         said = {"status": "400 Bad Request" if bad else "200 OK", "Cache_Control": FRESH}
@@ -231,9 +231,7 @@ def test_nor_one_that_a_field_of_browsers_may_have_caused(site, alice, bob, path
     assert is_hit(bob.get(site.url + path))
 
 
-def test_an_error_of_the_page_itself_is_shared_and_a_passing_one_does_not_replace_a_page(
-    site, alice, bob, path
-):
+def test_plain_error_is_shared_and_a_temporary_one_replaces_no_page(site, alice, bob, path):
     site.pages[path] = reply("gone", status="404 Not Found", Cache_Control=FRESH)
     alice.get(site.url + path)
     assert is_hit(bob.get(site.url + path))
@@ -246,7 +244,7 @@ def test_an_error_of_the_page_itself_is_shared_and_a_passing_one_does_not_replac
     assert (again.text, is_hit(again)) == ("the page", True)
 
 
-def test_what_a_site_allows_one_origin_is_not_told_to_another(site, alice, bob, path):
+def test_cors_response_for_one_origin_is_not_sent_to_another(site, alice, bob, path):
     async def answer(exchange):
         allowed = exchange.headers.get("origin", "")
         said = {"Access_Control_Allow_Origin": allowed} if allowed else {}
@@ -260,7 +258,7 @@ def test_what_a_site_allows_one_origin_is_not_told_to_another(site, alice, bob, 
     assert (again.headers["Access-Control-Allow-Origin"], is_hit(again)) == ("https://school.test", True)
 
 
-def test_a_redirect_back_to_where_one_came_from_is_not_shared(site, alice, bob, path):
+def test_redirect_to_the_referrer_is_not_shared(site, alice, bob, path):
     async def answer(exchange):
         back = exchange.headers.get("referer", "http://home.test/")
         await exchange.send(reply("", status="302 Found", Location=back, Cache_Control=FRESH))
@@ -273,8 +271,8 @@ def test_a_redirect_back_to_where_one_came_from_is_not_shared(site, alice, bob, 
     assert is_hit(bob.get(site.url + path))
 
 
-def test_nobody_waits_for_an_odd_request(site, alice, bob, path):
-    """The answer to the odd one takes long; the other is not held up by it."""
+def test_unusual_request_is_not_collapsed_with_others(site, alice, bob, path):
+    """The response to the unusual request takes long; the other is not delayed by it."""
     go_on, answered = threading.Event(), []
 
     async def answer(exchange):

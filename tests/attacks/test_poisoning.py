@@ -1,20 +1,14 @@
-"""What one client, or one site, must not be able to do to another client's answers; end to end, byte by byte."""
-
-import contextlib
-import itertools
-import socket
+"""What one client, or one site, must not be able to do to another client's responses; end to end, byte by byte."""
 
 import pytest
 
-from tests.integration.client import Client
+from tests.attacks.attackers import connection_to, read_until
 from tests.integration.origin import Exchange, Origin, reply
-from tests.integration.processes import eventually, serving
+from tests.integration.processes import eventually
 
 FRESH = "max-age=600"
 LARGE = b"B" * (2 * 1024 * 1024)
 EVIL = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nPWNED!"
-
-_numbers = itertools.count(1)
 
 
 class Reading(Origin):
@@ -43,49 +37,13 @@ def site():
         yield running
 
 
-@pytest.fixture(scope="module")
-def running(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("poisoning") / "data") as proxy:
-        yield proxy
-
-
-@pytest.fixture(scope="module")
-def alice(running):
-    return Client(running.url, source="127.0.0.71")
-
-
-@pytest.fixture(scope="module")
-def bob(running):
-    return Client(running.url, source="127.0.0.72")
-
-
-@pytest.fixture
-def path():
-    return f"/page/{next(_numbers)}"
-
-
-@contextlib.contextmanager
-def connected(running):
-    with socket.create_connection(("127.0.0.1", running.port), timeout=10) as connection:
-        yield connection
-
-
-def read_until(connection, end=b"", *, most=10_000):
-    """What arrives up to `end`, or to the end of the connection."""
-    got = b""
-    with contextlib.suppress(TimeoutError):
-        while not (end and end in got) and len(got) < most and (piece := connection.recv(65536)):
-            got += piece
-    return got
-
-
 def chunked_get(site, path, *headers, chunks=b"4\r\nevil\r\n"):
     lines = (f"GET {site.url}{path} HTTP/1.1", f"Host: 127.0.0.1:{site.port}", "Transfer-Encoding: chunked")
     return "\r\n".join((*lines, *headers, "", "")).encode() + chunks + b"0\r\n\r\n"
 
 
 def store(client, url):
-    """Fetch a large page until it is held: it is stored only after its last byte has passed."""
+    """Fetch a large page until it is stored: that happens only after its last byte has passed."""
 
     def is_hit():
         return "hit" in client.download(url).headers["Cache-Status"]
@@ -94,7 +52,7 @@ def store(client, url):
 
 
 def by_header(name, **said):
-    """A page that says what it was sent in one header."""
+    """A page that repeats what it was sent in one header."""
 
     async def answer(exchange):
         await exchange.send(reply(f"for {exchange.headers.get(name)}", **said))
@@ -102,7 +60,7 @@ def by_header(name, **said):
     return answer
 
 
-def test_one_tag_for_everyones_page_gives_nobody_anothers(site, alice, bob, path):
+def test_shared_etag_does_not_leak_personal_pages(site, alice, bob, path):
     async def answer(exchange):
         told = {"Cache_Control": "public, max-age=600", "Vary": "Cookie", "ETag": '"v1"'}
         if exchange.headers.get("if-none-match") == '"v1"':
@@ -130,7 +88,7 @@ def test_a_304_that_contradicts_itself_is_followed_by_a_plain_request(site, alic
     assert (answer.status, answer.text) == (200, "for 2")
 
 
-def test_the_answer_to_a_chunked_get_runs_into_no_other(site, alice, running, path):
+def test_response_to_a_chunked_get_does_not_mix_with_others(site, alice, running, path):
     async def answer(exchange):
         sent = b"0123456789" + EVIL if "transfer-encoding" in exchange.headers else LARGE
         await exchange.send(reply(sent, kind="application/octet-stream", Cache_Control=FRESH))
@@ -138,7 +96,7 @@ def test_the_answer_to_a_chunked_get_runs_into_no_other(site, alice, running, pa
     site.pages[path] = answer
     site.pages["/victim"] = reply("the victim's own", Cache_Control="no-store")
     store(alice, site.url + path)
-    with connected(running) as connection:
+    with connection_to(running) as connection:
         connection.sendall(chunked_get(site, path, "Range: bytes=0-9", chunks=b""))
         first = read_until(connection, EVIL)
         assert f"Content-Length: {10 + len(EVIL)}".encode() in first
@@ -148,12 +106,12 @@ def test_the_answer_to_a_chunked_get_runs_into_no_other(site, alice, running, pa
     assert alice.download(site.url + path).size == len(LARGE)
 
 
-def test_the_body_of_a_get_makes_no_page_for_others(site, alice, running, path):
+def test_get_with_a_body_is_not_stored(site, alice, running, path):
     async def answer(exchange):
         await exchange.send(reply(b"said: " + exchange.body, Cache_Control=FRESH))
 
     site.pages[path] = answer
-    with connected(running) as connection:
+    with connection_to(running) as connection:
         connection.sendall(chunked_get(site, path))
         assert b"said: evil" in read_until(connection, b"said: evil")
     assert alice.get(site.url + path).text == "said: "
@@ -168,13 +126,13 @@ def test_the_body_of_a_get_makes_no_page_for_others(site, alice, running, path):
         ("Cookie", {"Cache_Control": FRESH}),
     ],
 )
-def test_what_was_told_to_a_key_is_told_to_no_other(name, said, site, alice, bob, path):
+def test_response_to_an_api_key_is_not_shared(name, said, site, alice, bob, path):
     site.pages[path] = by_header(name.lower().replace("_", "-"), kind="application/json", **said)
     assert alice.get(site.url + path, **{name: "alice"}).text == "for alice"
     assert bob.get(site.url + path, **{name: "bob"}).text == "for bob"
 
 
-def test_a_page_bent_by_the_scheme_it_was_told_of_is_not_kept(site, alice, bob, path):
+def test_page_altered_by_x_forwarded_proto_is_not_stored(site, alice, bob, path):
     site.pages[path] = by_header("x-forwarded-proto", Cache_Control=FRESH)
     assert alice.get(site.url + path, X_Forwarded_Proto="evil").text == "for evil"
     assert bob.get(site.url + path).text == "for None"
@@ -182,7 +140,7 @@ def test_a_page_bent_by_the_scheme_it_was_told_of_is_not_kept(site, alice, bob, 
 
 def test_a_fragment_reaches_no_origin(site, running, path):
     site.pages[path] = reply("the page", Cache_Control=FRESH)
-    with connected(running) as connection:
+    with connection_to(running) as connection:
         asked = (
             f"GET {site.url}{path}#evil HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nConnection: close\r\n\r\n"
         )
@@ -191,7 +149,7 @@ def test_a_fragment_reaches_no_origin(site, running, path):
     assert site.seen[-1].path == path
 
 
-def test_a_cookie_set_by_a_304_reaches_who_asked_and_nobody_else(site, alice, bob, path):
+def test_cookie_set_by_a_304_reaches_only_its_client(site, alice, bob, path):
     async def answer(exchange):
         if "if-none-match" in exchange.headers:
             await exchange.send(
@@ -208,7 +166,7 @@ def test_a_cookie_set_by_a_304_reaches_who_asked_and_nobody_else(site, alice, bo
     assert (after.text, after.headers["Set-Cookie"]) == ("page", None)
 
 
-def test_a_large_hit_does_not_mind_how_much_the_client_says(site, alice, path):
+def test_large_hit_is_unaffected_by_a_large_request(site, alice, path):
     site.pages[path] = reply(LARGE, kind="application/octet-stream", Cache_Control=FRESH)
     store(alice, site.url + path)
     hit = alice.download(site.url + path, X_Big="a" * 100_000)
@@ -216,8 +174,8 @@ def test_a_large_hit_does_not_mind_how_much_the_client_says(site, alice, path):
     assert "hit" in hit.headers["Cache-Status"]
 
 
-def test_nobody_sends_much_with_a_get(site, running, path):
-    with connected(running) as connection:
+def test_large_get_body_is_refused(site, running, path):
+    with connection_to(running) as connection:
         size = 1024 * 1024 + 1
         connection.sendall(
             f"GET {site.url}{path} HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nContent-Length: {size}\r\n\r\n".encode()

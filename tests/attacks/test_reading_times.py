@@ -1,4 +1,4 @@
-"""When somebody read a page is not told, whoever asks: not by time maps, time gates, mementos, copies or search."""
+"""When somebody read a page is not revealed: not by TimeMaps, TimeGates, mementos, copies or search."""
 
 import gzip
 import json
@@ -35,7 +35,7 @@ def read(running, site, alice, bob):
     """The address of a page that alice read a moment ago."""
     path = "/read/volcano.html"
     site.pages[path] = reply("<title>volcano read</title><p>volcano words", Cache_Control="max-age=600")
-    # At midnight the day is the second.
+    # At midnight the rounded day equals the exact time.
     if datetime.now(UTC).strftime("%H:%M") == "00:00":
         time.sleep(61)
     assert alice.open_page(site.url + path).status == 200
@@ -44,7 +44,7 @@ def read(running, site, alice, bob):
 
 
 def everything_told(client, url):
-    """All answers about the versions of a page, headers included, by name."""
+    """All responses about the versions of a page, headers included, by name."""
     timemap = client.get(f"{PORTAL}/timemap/link/{url}")
     assert timemap.status == 200
     stamp = _STAMP.search(timemap.text)[1]
@@ -65,7 +65,7 @@ def everything_told(client, url):
         yield name, f"{headers}\n{answer.text}"
 
 
-def test_of_a_page_that_somebody_read_only_the_day_is_told(read, bob):
+def test_only_the_day_of_a_visit_is_revealed(read, bob):
     for name, told in everything_told(bob, read):
         assert all(stamp.endswith("000000") for stamp in _STAMP.findall(told)), name
         assert set(_HTTP_DATE.findall(told)) <= {"00:00:00"}, name
@@ -74,7 +74,7 @@ def test_of_a_page_that_somebody_read_only_the_day_is_told(read, bob):
     assert f"/memento/{today}000000/" in bob.get(f"{PORTAL}/timemap/link/{read}").text
 
 
-def test_a_version_is_found_under_the_day_that_is_told(read, bob):
+def test_version_is_found_under_its_rounded_day(read, bob):
     stamp = _STAMP.search(bob.get(f"{PORTAL}/timemap/link/{read}").text)[1]
     found = bob.get(f"{PORTAL}/memento/{stamp}id_/{read}")
     assert found.status == 200
@@ -82,7 +82,7 @@ def test_a_version_is_found_under_the_day_that_is_told(read, bob):
     assert found.headers["Memento-Datetime"].endswith("00:00:00 GMT")
 
 
-def test_what_the_admin_imported_keeps_its_second(running, bob):
+def test_imported_page_keeps_its_exact_time(running, bob):
     url = "http://imported.test/page"
     eventually(lambda: bob.get(f"{PORTAL}/timemap/link/{url}").status == 200, "the import is not held")
     assert "/memento/20200101112233/" in bob.get(f"{PORTAL}/timemap/link/{url}").text
@@ -90,7 +90,7 @@ def test_what_the_admin_imported_keeps_its_second(running, bob):
     assert [each["datetime"] for each in listed] == ["2020-01-01T11:22:33Z"]
 
 
-def test_a_repair_of_the_page_for_programs_tells_no_more(read, site, bob):
+def test_repair_json_reveals_only_the_day(read, site, bob):
     del site.pages["/read/volcano.html"]
     told = bob.repair(f"{site.url}/read/volcano-lost.html").text
     assert "volcano" in told

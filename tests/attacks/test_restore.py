@@ -1,4 +1,4 @@
-"""A backup that somebody else made: it is put back into the folders that the admin named, or refused as a whole."""
+"""A backup made by an attacker: it is restored into the folders that the admin named, or refused entirely."""
 
 import hashlib
 import io
@@ -8,7 +8,7 @@ import tarfile
 import pytest
 import zstandard
 
-from proxy.backup.restoring import restore
+from proxy.backup.restorer import restore
 from proxy.errors import BackupError
 from tests.integration.processes import linkmend
 
@@ -25,7 +25,7 @@ def a_member(name, content=b"", **known):
 
 
 def a_backup(file, *members, settings=b""):
-    """A backup as linkmend writes it, with these members in it; its list of members is right."""
+    """A backup as linkmend writes it, with these members; its manifest is right."""
     listed = [a_member("data/mine.txt", b"mine")]
     if settings:
         listed += [a_member("settings/linkmend.toml", settings), a_member("settings/rules.d/10.toml", RULE)]
@@ -52,7 +52,7 @@ def files_in(folder):
 
 @pytest.fixture
 def put_back(tmp_path):
-    """Restore with --config into `etc`; what the command said, and the files that are there now outside of `data`."""
+    """Restore with --config into `etc`; returns the output of the command, and the files outside of `data`."""
 
     def run(file, *more):
         done = linkmend(
@@ -66,7 +66,7 @@ def put_back(tmp_path):
     return run
 
 
-def test_the_rules_of_a_backup_go_nowhere_but_beside_the_settings(tmp_path, put_back):
+def test_rules_of_a_backup_are_restored_only_beside_the_settings(tmp_path, put_back):
     elsewhere = tmp_path / "cron.d"
     for folder in (str(elsewhere), "../cron.d", "cron.d"):
         hostile = a_backup(tmp_path / "hostile", settings=f"[rules]\nfolder = '{folder}'\n".encode())
@@ -83,7 +83,7 @@ def test_the_rules_of_a_backup_go_nowhere_but_beside_the_settings(tmp_path, put_
     assert (tmp_path / "data" / "mine.txt").read_text() == "mine"
 
 
-def test_the_admin_may_say_where_rules_go(tmp_path, put_back):
+def test_admin_chooses_the_rules_folder(tmp_path, put_back):
     file = a_backup(tmp_path / "b", settings=f"[rules]\nfolder = '{tmp_path / 'mine.d'}'\n".encode())
     done, there = put_back(file, "--rules", str(tmp_path / "mine.d"))
     assert done.returncode == 0, done.stderr
@@ -101,7 +101,7 @@ def test_a_link_in_the_rules_folder_is_not_followed(tmp_path, put_back):
     )
     done, there = put_back(file, "--force")
     assert done.returncode != 0
-    assert "is a link" in done.stderr
+    assert "is a symbolic link" in done.stderr
     assert there == set()
 
 
@@ -130,7 +130,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("members", HOSTILE.values(), ids=HOSTILE)
-def test_a_backup_with_such_a_member_is_refused_as_a_whole(tmp_path, members):
+def test_backup_with_a_hostile_member_is_refused_entirely(tmp_path, members):
     settings = b"[log]\nlevel = 'info'\n"
     with pytest.raises(BackupError):
         restore(
@@ -143,7 +143,7 @@ def test_a_backup_with_such_a_member_is_refused_as_a_whole(tmp_path, members):
     assert (tmp_path / "data" / "mine.txt").read_text() == "mine"
 
 
-def test_a_backup_that_grows_without_end_is_refused(tmp_path, put_back):
+def test_backup_bomb_is_refused(tmp_path, put_back):
     file = tmp_path / "b"
     head = tarfile.TarInfo("linkmend-backup.json")
     written = json.dumps(HEAD).encode()

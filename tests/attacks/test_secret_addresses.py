@@ -1,11 +1,11 @@
-"""Links that open something for whoever has them: no search, log, archive or link graph tells anybody else."""
+"""Capability URLs: no search, log, archive or link graph reveals them to anybody else."""
 
 import re
 from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from repair.secreturls import has_secret
+from repair.secrets.addresses import has_secret
 from tests.capabilities import capability_links
 from tests.integration.client import Client
 from tests.integration.origin import Origin, reply
@@ -13,7 +13,7 @@ from tests.integration.processes import eventually, linkmend, serving
 
 SETTINGS = '[collection]\ncommit_every_s = 0.2\n[log]\nlevel = "debug"\n'
 FRESH = "max-age=600"
-# What is random in an address; words and numbers of it stand in other places too.
+# The random part of an address; its words and numbers are elsewhere too.
 _TOKEN = re.compile(r"[A-Za-z0-9_\-]{14,}")
 
 
@@ -36,7 +36,7 @@ def tokens_of(paths):
 
 
 def files_of(running):
-    """All that is on disk, but the cache, which gives a page to whoever knows its address alone."""
+    """All files except the cache, which serves a page only to clients that know its address."""
     for file in running.data.rglob("*"):
         if file.is_file() and "cache" not in file.relative_to(running.data).parts:
             yield file.name, file.read_bytes()
@@ -75,7 +75,7 @@ def test_a_missing_page_behind_a_capability_link_is_not_logged_in_full(running, 
         assert not found, name
 
 
-def test_links_to_capability_links_are_not_kept(running, site, alice, bob):
+def test_links_to_capability_urls_are_not_stored(running, site, alice, bob):
     paths = capability_paths(3)
     links = "".join(f'<a href="{path}">marks</a>' for path in (*paths, "/lessons/linked-from-here.html"))
     site.pages["/links.html"] = reply(f"<title>linkpage</title><p>linkpage {links}", Cache_Control=FRESH)
@@ -86,7 +86,7 @@ def test_links_to_capability_links_are_not_kept(running, site, alice, bob):
     assert not [token for token in tokens_of(paths) if token.encode() in kept]
 
 
-def test_the_live_view_and_the_export_do_not_name_them(running, site, alice):
+def test_live_view_and_export_do_not_contain_capability_urls(running, site, alice):
     paths = capability_paths(4)
     for path in paths[::5]:
         alice.open_page(site.url + path)
@@ -103,7 +103,7 @@ def test_the_live_view_and_the_export_do_not_name_them(running, site, alice):
     assert not [token for token in tokens_of(paths) if token in told]
 
 
-def test_an_archive_is_not_told_of_a_capability_link(tmp_path):
+def test_capability_url_is_not_sent_to_archives(tmp_path):
     with Origin() as archive:
         config = tmp_path / "archives.toml"
         config.write_text(
@@ -122,7 +122,7 @@ def test_an_archive_is_not_told_of_a_capability_link(tmp_path):
         assert archive.asked
 
 
-def test_a_page_behind_a_capability_link_is_shown_to_who_has_it(running, site):
+def test_page_behind_a_capability_url_is_served_to_its_owner(running, site):
     (path, *_) = capability_paths(5)
     site.pages[path] = reply("<title>mine</title><p>mine alone", Cache_Control=FRESH)
     assert "mine alone" in Client(running.url, source="127.0.3.73").open_page(site.url + path).text

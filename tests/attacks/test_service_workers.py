@@ -1,7 +1,7 @@
-"""A site's service worker reads no page of ours, whatever it does with a user's navigation; in Chromium.
+"""A site's service worker cannot read our pages, whatever it does with a user's navigation; in Chromium.
 
-A worker gets to see navigations of its site, also those of hidden frames to addresses that it makes up, and may read
-the answers. What it must not see is what is held here: the words of a page that somebody else opened.
+A service worker sees navigations of its site, also those of hidden frames to invented addresses, and may read the
+responses. It must not see the collection: the text of a page that somebody else opened.
 """
 
 import contextlib
@@ -108,7 +108,7 @@ def browser(running, tmp_path_factory, program):
 
 @pytest.fixture
 def open_page(browser):
-    """Opens a page as another person, who has no worker yet."""
+    """Opens a page as another person, who has no service worker yet."""
     with contextlib.ExitStack() as stack:
 
         def opened(url):
@@ -123,8 +123,8 @@ def offered(page):
     return [each.get_attribute("data-url") for each in page.locator("#alternatives li").all()]
 
 
-def test_without_a_worker_the_list_stands_under_the_address_that_is_missing(site, open_page):
-    """The control of all others: what the workers look for is there to be found."""
+def test_without_a_service_worker_the_repair_page_is_under_the_missing_address(site, open_page):
+    """The control of all others: what the service workers look for can be found."""
     page = open_page(site.plain + "/start")
     answer = page.goto(site.plain + "/gone/okapi-zebra.html")
     assert answer.status == 404
@@ -134,7 +134,7 @@ def test_without_a_worker_the_list_stands_under_the_address_that_is_missing(site
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_worker_reads_nothing_of_what_is_held(way, site, open_page):
+def test_service_worker_cannot_read_the_collection(way, site, open_page):
     page = open_page(site.url + "/start")
     page.evaluate(REGISTER, way)
     for address in (
@@ -148,7 +148,7 @@ def test_a_worker_reads_nothing_of_what_is_held(way, site, open_page):
     assert not [each for each in seen if SECRET in each or "held.html" in each]
 
 
-def test_a_worker_that_races_does_not_read_the_list_that_its_user_sees(site, open_page):
+def test_racing_service_worker_cannot_read_the_repair_page(site, open_page):
     page = open_page(site.url + "/start")
     page.evaluate(REGISTER, "how=race")
     window = page.context.new_page()
@@ -167,7 +167,7 @@ def test_a_worker_that_races_does_not_read_the_list_that_its_user_sees(site, ope
     assert not [each for each in seen if SECRET in each]
 
 
-def test_a_page_of_ours_in_a_window_of_a_site_cannot_be_read_by_it(site, open_page):
+def test_site_cannot_read_our_page_in_its_window(site, open_page):
     page = open_page(site.plain + "/start")
     with page.expect_popup() as opened:
         page.evaluate("(url) => { window.other = window.open(url) }", "/gone/okapi-zebra.html")

@@ -1,4 +1,4 @@
-"""Trailers, which come after a body: the body arrives, whoever speaks which HTTP, and nothing is logged as broken."""
+"""Trailers after a body: the body arrives in every combination of HTTP versions, and no error is logged."""
 
 import asyncio
 import socket
@@ -23,7 +23,7 @@ BODY = b"5\r\nhello\r\n0\r\nX-Sum: 1234\r\nX-Other: a\r\n\r\n"
 
 
 class Http2Origin:
-    """A site that speaks HTTP/2 only: what was uploaded comes back, with trailers; `requests` are the headers."""
+    """A site that speaks HTTP/2 only: it echoes uploads, with trailers; `requests` are the headers."""
 
     def __init__(self, context):
         self.requests, self.bodies, self.trailers = [], [], []
@@ -105,7 +105,7 @@ def tunnel(running, port, alpn):
 
 
 def ask_by_http2(running, port, *, path="/", body=b"", fields=(), method="POST", trailers=True):
-    """The status (None: the stream was reset), body and trailers of the answer to an upload with trailers."""
+    """The status (None: the stream was reset), body and trailers of the response to an upload with trailers."""
     h2_connection = h2.connection.H2Connection(
         h2.config.H2Configuration(validate_outbound_headers=False, normalize_outbound_headers=False)
     )
@@ -143,7 +143,7 @@ def ask_by_http2(running, port, *, path="/", body=b"", fields=(), method="POST",
 
 @pytest.mark.parametrize("kind", [b"text/html", b"application/zip"], ids=["held back", "streamed"])
 @pytest.mark.parametrize("accept", ["text/html", "*/*"])
-def test_an_answer_with_trailers_arrives_whole_and_is_stored(running, site, path, kind, accept):
+def test_response_with_trailers_is_complete_and_stored(running, site, path, kind, accept):
     site.pages[path] = CHUNKED % (kind, b"max-age=600") + BODY
     request = (
         f"GET {site.url}{path} HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nAccept: {accept}\r\n\r\n".encode()
@@ -156,7 +156,7 @@ def test_an_answer_with_trailers_arrives_whole_and_is_stored(running, site, path
     assert site.asked[path] == 1
 
 
-def test_after_trailers_the_connections_go_on(running, site, path):
+def test_connections_are_reused_after_trailers(running, site, path):
     site.pages[path] = CHUNKED % (b"text/html", b"no-store") + BODY
     request = f"GET {site.url}{path} HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\n\r\n".encode()
     got = send_raw(running, request * 3, timeout_s=2)
@@ -180,7 +180,7 @@ def test_an_upload_with_trailers_arrives(running, size):
 
 
 def take_upload(server):
-    """Reads one request up to the end of its chunks, answers it and hangs up."""
+    """Reads one request up to its last chunk, answers it and closes."""
     server.settimeout(20)
     connection, _ = server.accept()
     with connection:
@@ -191,13 +191,13 @@ def take_upload(server):
 
 
 def test_trailers_pass_between_http2_and_http2(running, second):
-    """gRPC cannot do without."""
+    """gRPC needs them."""
     assert ask_by_http2(running, second.port, body=b"up") == (b"200", b"hello up", {b"x-sum": b"1234"})
     assert second.trailers[-1] == {b"x-sent": b"1"}
 
 
 def test_an_upload_by_http2_arrives_framed_at_a_site_with_http1(running, secure, path):
-    """Without its length it was sent bare, and the site took it for its next request."""
+    """Without its length it was sent unframed, and the site took it for its next request."""
 
     async def echo(exchange):
         exchange.framing = exchange.headers.get("transfer-encoding") or exchange.headers.get("content-length")
@@ -227,7 +227,7 @@ def test_an_upload_by_http2_arrives_framed_at_a_site_with_http1(running, secure,
     ],
     ids=["path", "CRLF", "LF", "NUL", "space"],
 )
-def test_a_request_by_http2_cannot_become_another_by_http1(running, secure, path, fields):
+def test_http2_request_cannot_become_another_http1_request(running, secure, path, fields):
     secure.pages["/a"] = CHUNKED % (b"text/html", b"no-store") + BODY
     before = len(secure.seen)
     status, _, _ = ask_by_http2(running, secure.port, path=path, fields=fields, method="GET")

@@ -1,8 +1,7 @@
-"""A harness that tries to break linkmend: a class that browses while everything around it fails, from one seed.
+"""A chaos test for linkmend: a class browses while everything around it fails. One seed determines a trial.
 
-`lessons` says what the site's pages are, `site` serves them, `badly` serves them badly; `wire` is a strict HTTP
-client, `pupils` browse with it, `judge` says whether what they got is right, and `excuses` (with `squidlog`) what
-may be to blame; `school` runs the programs, `log` hears what linkmend says, `archive` is one more program, `trouble`
-is what happens to them; `promises` remembers what must not be lost; `run` brings it all together, and `report` tells
-of it.
+`lessons` makes the site's pages, `site` serves them, `badly` serves them with faults. `wire` is a strict HTTP client,
+and `pupils` browse with it. `judge` checks their answers; `excuses` (with `squidlog`) knows which faults were caused
+on purpose. `school` runs the programs, `log` collects linkmend's output, `archive` is a web archive, and `trouble`
+makes them fail. `promises` tracks what must not be lost. `run` connects everything, and `report` prints the result.
 """

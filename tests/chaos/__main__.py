@@ -36,7 +36,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _tried(trial: Trial) -> Report:
-    """One trial in a folder of its own, which stays when there is something to be found out."""
+    """Run one trial in its own folder, which is kept when the trial found a fault."""
     folder = Path(tempfile.mkdtemp(prefix="linkmend-chaos-"))
     _say(f"seed {trial.seed}, {trial.seconds:.0f} s; linkmend's log: {folder / 'linkmend.log'}")
     report = asyncio.run(run(trial, folder, say=_say))

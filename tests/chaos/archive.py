@@ -1,4 +1,4 @@
-"""A web archive that answers as its mood is: well, or not at all."""
+"""A web archive that answers well, or not at all, as its `mood` says."""
 
 import asyncio
 import contextlib
@@ -14,7 +14,7 @@ _MOMENT, _DATE = "20200102030405", "Thu, 02 Jan 2020 03:04:05 GMT"
 
 @dataclass(slots=True)
 class Archive:
-    """It has one capture of everything."""
+    """A web archive with one capture of every address."""
 
     luck: random.Random
     mood: str = "is well"

@@ -1,11 +1,11 @@
-"""The ways in which a site answers badly. Each is given a good answer, and spoils it."""
+"""The ways in which a site answers badly. Each function gets a good answer and spoils it."""
 
 import asyncio
 import gzip
 
 from tests.chaos.site import EVIL, Answering, Asked, Site, head
 
-_FOR_EVER_S = 60.0  # longer than anybody is asked to wait
+_FOR_EVER_S = 60.0  # longer than any timeout
 _MEGABYTE = 1024 * 1024
 _BOMB = gzip.compress(bytes(100 * _MEGABYTE), 9)
 
@@ -24,7 +24,7 @@ async def hang_midway(site: Site, asked: Asked, head: bytes, body: bytes) -> Non
 
 
 async def drip(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
-    """One byte a second."""
+    """Send one byte a second."""
     await asked.send(head)
     for place in range(int(_FOR_EVER_S)):
         await asked.send(body[place : place + 1])
@@ -45,7 +45,7 @@ async def cut(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
 
 
 async def cut_chunks(site: Site, asked: Asked, head: bytes, body: bytes) -> None:
-    """In the middle of a body whose length nobody was told."""
+    """End the connection in the middle of a chunked body."""
     lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"content-length") and line]
     half = body[: len(body) // 2]
     await asked.send(b"\r\n".join([*lines, b"Transfer-Encoding: chunked", b"", b""]))
@@ -54,18 +54,18 @@ async def cut_chunks(site: Site, asked: Asked, head: bytes, body: bytes) -> None
 
 
 async def too_long(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
-    """More than was promised, and what is over looks like an answer to whoever asks next."""
+    """Send more than Content-Length; the rest looks like an answer to the next request."""
     await asked.send(good + body + EVIL)
 
 
 async def two_lengths(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
-    """Whoever believes the one takes the end of the page for the next answer."""
+    """Send two lengths; a client that believes the smaller takes the end of the page for the next answer."""
     await asked.send(good.replace(b"\r\n", b"\r\nContent-Length: 7\r\n", 1) + body)
     asked.writer.close()
 
 
 async def too_short(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
-    """Less than was promised, and the connection stays."""
+    """Send less than Content-Length, and keep the connection open."""
     await asked.send(good + body[:-1])
     await asked.linger(_FOR_EVER_S)
 
@@ -85,7 +85,7 @@ async def bomb(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
 
 
 async def endless_head(site: Site, asked: Asked, good: bytes, body: bytes) -> None:
-    """100 MB of it."""
+    """Send 100 MB of header fields."""
     await asked.send(b"HTTP/1.1 200 OK\r\n")
     for _ in range(100):
         await asked.send((b"X-A: " + b"a" * 1000 + b"\r\n") * 1000)

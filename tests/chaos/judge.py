@@ -1,4 +1,4 @@
-"""Whether what a client got is right, honestly stale, or linkmend's own page: the invariants of one exchange."""
+"""The invariants of one exchange: the answer is right, marked as stale, or linkmend's own page."""
 
 import gzip
 import json
@@ -12,15 +12,15 @@ from tests.chaos.excuses import Excuses
 from tests.chaos.lessons import label_of, lesson
 from tests.chaos.wire import Answer
 
-_ROUNDING_S = 6.0  # whole seconds of Age, a busy machine, and a reader who waited for another's request
-_SETTLED_S = 3.0  # until Squid has written its log, and ours what came after
+_ROUNDING_S = 6.0  # whole seconds of Age, a busy machine, and a client that waited for another's request
+_SETTLED_S = 3.0  # until Squid and linkmend have written their logs
 _MOST_COMPLAINTS = 60
 _PUPIL = re.compile(rb"pupil[0-9]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What was asked by whom, and since when (`time.monotonic()`)."""
+    """A request, its client, and its start (`time.monotonic()`)."""
 
     url: str
     path: str
@@ -40,7 +40,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Suspicion:
-    """A complaint, unless Squid says that it was Squid; told once all that is known of it has been written."""
+    """A complaint that waits until the logs are written: it is dropped if Squid logged a failure of its own."""
 
     what: str
     at: float
@@ -50,7 +50,7 @@ class _Suspicion:
 
 @dataclass(slots=True, kw_only=True)
 class Judge:
-    """Counts the answers by kind and keeps the complaints. `trace` tells what went on around an exchange."""
+    """Counts the answers by kind and collects the complaints. `trace` describes the events around an exchange."""
 
     excuses: Excuses
     clock_is_true: bool
@@ -68,7 +68,7 @@ class Judge:
         self._suspicions.append(suspicion)
 
     def settle(self, *, all_of_it: bool = False) -> None:
-        """Turn what was suspected a while ago into complaints."""
+        """Turn suspicions that are old enough into complaints."""
         while self._suspicions:
             suspicion = self._suspicions[0]
             if not all_of_it and suspicion.at > time.monotonic() - _SETTLED_S:
@@ -94,7 +94,7 @@ class Judge:
             self.complain(f"cut off for no reason ({why})", exchange, may_be_squid=True)
 
     def hung(self, exchange: Exchange, *, has_begun: bool) -> None:
-        """A body that is passed on as it comes may rest as long as the site rests."""
+        """A client waited too long. A streamed body may pause as long as the site pauses."""
         self.answers["given up"] += 1
         if not (has_begun and self.excuses.was_bad(exchange.url, exchange.began)):
             self.complain(f"a hang {'in the body' if has_begun else 'before the answer'}", exchange)
@@ -108,7 +108,7 @@ class Judge:
             self.complain(told, exchange, may_be_squid=kind.startswith(("miss", "status", "Squid")))
 
     def _leaked(self, exchange: Exchange, answer: Answer) -> tuple[str, str] | None:
-        """Every page of one's own names its reader, in its title too."""
+        """The complaint when an answer names another client, as each personal page and cookie does; else None."""
         seen = answer.get("set-cookie").encode() + plain(answer)[:100_000]
         others = set(_PUPIL.findall(seen)) - {exchange.who.encode()}
         if others:
@@ -116,7 +116,7 @@ class Judge:
         return None
 
     def _judged(self, exchange: Exchange, answer: Answer) -> tuple[str, str]:
-        """A kind of answer, and what is wrong with it."""
+        """The kind of an answer, and what is wrong with it."""
         if b"EVIL SMUGGLE" in answer.body[:200]:
             return "smuggled", "an answer that a site smuggled in"
         if answer.get("linkmend-miss"):
@@ -148,7 +148,7 @@ class Judge:
 
     def _served_by_linkmend(self, exchange: Exchange, answer: Answer) -> tuple[str, str]:
         if answer.status >= 500:
-            # A busy office is no fault, as long as the reader is told.
+            # A busy backend is no fault, as long as the page says so.
             is_honest = answer.status == 503 and not _torn_page(exchange, answer)
             return "linkmend's page: busy", "" if is_honest else "no search and no honest word"
         if b"/own/" in answer.body:
@@ -185,7 +185,7 @@ class Judge:
         return f"304, {kind}", fault
 
     def _part(self, exchange: Exchange, answer: Answer) -> tuple[str, str]:
-        """A piece of one version, and of no other."""
+        """Check a partial answer: it must be a piece of one version."""
         place = re.fullmatch(r"bytes ([0-9]+)-([0-9]+)/([0-9]+)", answer.get("content-range"))
         if "Range" not in exchange.headers or place is None:
             return "unasked 206", "a part that nobody asked for"
@@ -219,7 +219,7 @@ class Judge:
 
 
 def plain(answer: Answer) -> bytes:
-    """The body without its compression; empty when that is torn. What is much too large is not unpacked."""
+    """The decompressed body; empty when it is damaged or far too large."""
     if answer.get("content-encoding") != "gzip" or answer.get("x-chaos"):
         return answer.body
     try:
@@ -229,7 +229,7 @@ def plain(answer: Answer) -> bytes:
 
 
 def _torn_page(exchange: Exchange, answer: Answer) -> str:
-    """What is wrong with the form of a page that linkmend made."""
+    """What is wrong with the form of a page made by linkmend."""
     body = plain(answer)
     if exchange.method == "HEAD":
         return ""
@@ -239,7 +239,7 @@ def _torn_page(exchange: Exchange, answer: Answer) -> str:
         except ValueError:
             return "JSON that is none"
         return ""
-    if "text/plain" in answer.get("content-type"):  # for who did not ask for a page
+    if "text/plain" in answer.get("content-type"):  # for requests that are not for a page
         return "" if body.endswith(exchange.url.encode() + b"\n") else "half a note of linkmend's own"
     is_whole_page = exchange.kind == ".well-known" or body.rstrip().endswith(b"</html>")
     return "" if is_whole_page else "half a page of linkmend's own"

@@ -1,4 +1,4 @@
-"""The pages of the synthetic site: each carries its address, version, reader and checksum, to be verified by."""
+"""The pages of the synthetic site: each contains its address, version, client and checksum, for verification."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ SIZES = {"page": 3_000, "picture": 12_000, "large": 700_000, "own": 1_500, "lost
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """What a body says of itself. `who` is whose page it is, empty for everybody's."""
+    """The label in a body. `who` is the client of a personal page, empty for a public one."""
 
     url: str
     version: int
@@ -24,7 +24,7 @@ class Label:
 
 
 def word_of(url: str) -> str:
-    """A word that stands on one page only, for searches."""
+    """A word that only one page has, for searches."""
     return "w" + hashlib.sha256(url.encode()).hexdigest()[:10].translate(
         str.maketrans("0123456789", "ghijklmnop")
     )
@@ -32,7 +32,7 @@ def word_of(url: str) -> str:
 
 @lru_cache(maxsize=120)
 def lesson(url: str, version: int, who: str = "") -> bytes:
-    """What the site says at an address; the same for ever, but for its version and reader."""
+    """The page of an address; only version and client change it."""
     _, _, _, kind, number = url.split("/")
     topic = TOPICS[int(number) % len(TOPICS)]
     title = f"{topic.title()} {word_of(url)}, lesson {number}{f' of {who}' if who else ''}"
@@ -48,7 +48,7 @@ def lesson(url: str, version: int, who: str = "") -> bytes:
 
 
 def label_of(body: bytes) -> Label | None:
-    """What a whole body says of itself; None when it is torn, changed or none of the site's."""
+    """The label of a complete body; None when it is damaged, changed or not from the site."""
     text, mark, rest = body.rpartition(_MARK)
     if not mark or not rest.endswith(_END):
         return None

@@ -1,4 +1,4 @@
-"""What linkmend says while it runs: kept in a file, its end at hand; who is which process; and what went wrong."""
+"""The output of linkmend: kept in a file, with its end in memory; the roles of its processes; and its faults."""
 
 import re
 import time
@@ -9,12 +9,12 @@ _MOST_BYTES = 64 * 1024 * 1024
 _AT_HAND = 12_000
 _BEFORE, _AFTER = 4, 40
 _OF_NOTE = ("Z warning [", "Z error [", "Z critical [", "Traceback", "process ")
-_BEGUN = re.compile(r"\b(office|worker \d) is process (\d+)")
+_BEGUN = re.compile(r"\b(backend|worker \d) is process (\d+)")
 _ENDED = re.compile(r"\(process (\d+)\) ended")
 
 
 class Log:
-    """For one run of linkmend; the file goes on from run to run."""
+    """The log of one run of linkmend; further runs append to the same file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -24,8 +24,8 @@ class Log:
         self.killed: set[int] = set()
         """Processes that may end, since we ended them."""
         self.begun = 0
-        self.offices = 0
-        """How often an office was there to be asked."""
+        self.backends = 0
+        """How often a backend was there to be asked."""
         self._faults: list[float] = []
 
     def hear(self, raw: bytes) -> None:
@@ -41,13 +41,13 @@ class Log:
         elif "Traceback" in line:
             self._faults.append(now)
         elif line.startswith("linkmend metrics on"):
-            self.offices += 1
+            self.backends += 1
 
     def close(self) -> None:
         self._file.close()
 
     def faults(self) -> list[str]:
-        """Tracebacks, and processes that ended though nobody ended them, that were not told before."""
+        """New tracebacks, and processes that ended although the harness did not end them."""
         faults, self._faults = self._faults, []
         return [self._around(moment) for moment in faults]
 
@@ -55,7 +55,7 @@ class Log:
         return "".join(line for _, line in tuple(self._lines)[-300:])
 
     def between(self, began: float, ended: float, words: str) -> list[str]:
-        """What was said of something between two moments, and what was of note."""
+        """The lines about something between two times, and other notable lines."""
         within = [line.rstrip() for at, line in tuple(self._lines) if began - 1 < at < ended + 1]
         return [
             line for line in within if (words and words in line) or any(sign in line for sign in _OF_NOTE)
@@ -67,7 +67,7 @@ class Log:
         return "".join(line for _, line in lines[max(0, first - _BEFORE) : first + _AFTER])
 
     def _write(self, raw: bytes) -> None:
-        """Of a long trial the end is kept, some hundred megabytes at most."""
+        """Append to the file; of a long trial only the last few hundred megabytes are kept."""
         self._file.write(raw)
         if self._file.tell() > _MOST_BYTES:
             self._file.close()

@@ -1,4 +1,4 @@
-"""What linkmend has on disk and must have after every restart, misses and pages; and what it may never have."""
+"""The misses and pages that linkmend must still have after every restart, and what it must never have."""
 
 import contextlib
 import sqlite3
@@ -13,7 +13,7 @@ _PINNED = (_PAGES[0], f"{_PAGES[1]} WHERE pinned")
 
 @dataclass(slots=True, kw_only=True)
 class Promises:
-    """What has been seen on disk so far. In a collection at its limit only pinned pages are promised to stay."""
+    """What has been seen on disk so far. In a full collection only pinned pages must stay."""
 
     data: Path
     is_limited: bool = False
@@ -21,20 +21,20 @@ class Promises:
     pages: set[str] = field(default_factory=set)
 
     def note(self) -> None:
-        """What is committed now may not be lost from now on."""
+        """Record what is committed now: it must not be lost."""
         self.misses |= read(self.data, *_MISSES) or set()
         self.pages |= read(self.data, *self._promised) or set()
 
     def held(self) -> Set[str]:
-        """The addresses of all pages that are there now."""
+        """The addresses of all saved pages."""
         return read(self.data, *_PAGES) or set()
 
     def forget(self, url: str) -> None:
-        """A page is being removed."""
+        """Expect a page to be removed."""
         self.pages.discard(url)
 
     def broken(self, data: Path | None = None) -> list[str]:
-        """What was promised and is gone, and what is there and must not be; in another folder if one is given."""
+        """What is lost, and what is there but must not be; `folder` may name another data folder."""
         data = data or self.data
         gone = []
         for name, promised, where in (("miss", self.misses, _MISSES), ("page", self.pages, self._promised)):
@@ -52,7 +52,7 @@ class Promises:
 
 
 def read(data: Path, place: str, query: str) -> Set[str] | None:
-    """None when it cannot be read."""
+    """The rows of a query; None when the file cannot be read."""
     try:
         with contextlib.closing(
             sqlite3.connect(f"file:{data / place}?mode=ro", uri=True, timeout=20)

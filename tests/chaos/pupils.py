@@ -1,4 +1,4 @@
-"""The class: each pupil browses with a cookie of its own, over http and https, on old and new connections."""
+"""The class: each pupil browses with its own cookie, over http and https, on kept and new connections."""
 
 import asyncio
 import contextlib
@@ -20,12 +20,12 @@ _HABITS = {"ask": 86, "head": 4, "strange": 4, "leave": 2, "babble": 2, "search"
 _PAUSES_PER_S = 2.5
 _LATE = re.compile(rb'data-next="([^"]+)"')
 _REMEMBERED = 40
-_SULKS_S = 1.0  # who is cut off; else a proxy that is away would be asked most of all
+_SULKS_S = 1.0  # after a broken connection; else a proxy that is down would get the most requests
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """What is within a pupil's reach: sites (http first), sites with bad certificates; and how long it waits."""
+    """What a pupil can reach: sites (http first) and sites with bad certificates; and its timeout."""
 
     sites: tuple[str, ...]
     bad_sites: tuple[str, ...]
@@ -50,7 +50,7 @@ class Pupil:
         return f"pupil{self.number}"
 
     async def browse(self) -> None:
-        """Until cancelled."""
+        """Browse until cancelled."""
         try:
             while True:
                 habit = self.luck.choices(list(_HABITS), list(_HABITS.values()))[0]
@@ -63,7 +63,7 @@ class Pupil:
     async def _ask(self, method: str = "GET") -> None:
         site = self.luck.choice(self.place.sites)
         kind = self.luck.choices(list(_KINDS), list(_KINDS.values()))[0]
-        # A few pages are everybody's favourites.
+        # A few pages are very popular.
         number = int(min(self.luck.expovariate(6), 0.999) * PAGES)
         path = f"/{kind}/{number % 12 if kind == 'large' else number}"
         body = f"{self.who} {self.luck.random()}".encode() if kind == "echo" else b""
@@ -73,13 +73,13 @@ class Pupil:
         await self._ask("HEAD")
 
     async def _strange(self) -> None:
-        """A name that nobody has, or a site whose certificate is not to be trusted."""
+        """Ask for an unknown host, or a site with an untrusted certificate."""
         unknown = f"http://no-such-{self.luck.randrange(30)}.chaos.invalid"
         site = self.luck.choice((unknown, *self.place.bad_sites))
         await self._exchange(site, f"/bad/{self.luck.randrange(9)}", "GET", b"")
 
     async def _search(self) -> None:
-        """Among the pages that linkmend holds; what stands on pages of one's own must not be found."""
+        """Search the saved pages; words of personal pages must not be found."""
         await self._exchange(PORTAL, f"/search?q={self.luck.choice((*TOPICS, self.who))}", "GET", b"")
 
     async def _leave(self) -> None:
@@ -91,7 +91,7 @@ class Pupil:
         line.close()
 
     async def _babble(self) -> None:
-        """What no browser would send; whatever comes back, the proxy must hang up in time."""
+        """Send garbage; whatever comes back, the proxy must hang up in time."""
         line = self._line(self.place.sites[0], fresh=True)
         noise = self.luck.randbytes(300) + b"\r\n\r\n"
         words = (noise, b"GET http://half", b"CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n" + noise)
@@ -124,7 +124,7 @@ class Pupil:
             await self._look_again(site, html.unescape(late[1].decode()))
 
     async def _look_again(self, site: str, path: str) -> None:
-        """What archives have said meanwhile, as the script of a repair page asks for it."""
+        """Ask what archives have answered, as the script of a repair page does."""
         path = path.removeprefix(site)
         if path.startswith("/"):
             await self._exchange(site, path, "GET", b"")

@@ -1,4 +1,4 @@
-"""What came of a trial, for people: in full, in a line while it goes on, and several in a table."""
+"""Reports of trials for people: one in full, one line while it runs, and several in a table."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ _SHOWN = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
-    """What is tried. Whether there is a Squid and whether the clock jumps is up to the seed, unless it is said."""
+    """The parameters of a trial. The seed decides on Squid and on clock jumps, unless they are given."""
 
     seed: int
     seconds: float
@@ -37,7 +37,7 @@ class Report:
         return f"{broken} complaints" if broken else "no invariant broken"
 
     def line(self) -> str:
-        """Where a trial stands."""
+        """The progress of a trial in one line."""
         return (
             f"{self.lasted_s / 60:.1f} min: {self.asked.total()} asked ({_told(self.outcomes())}), "
             f"{self.trouble.total()} faults, {self.restarts.total()} processes begun, "
@@ -45,7 +45,7 @@ class Report:
         )
 
     def outcomes(self) -> Counter[str]:
-        """The answers in a few kinds."""
+        """The answers, counted in a few kinds."""
         few: Counter[str] = Counter()
         for kind, count in self.answers.items():
             few[_outcome(kind)] += count
@@ -67,7 +67,7 @@ class Report:
 
 
 def table(reports: Sequence[Report]) -> str:
-    """All trials, a row each, and all of their faults by kind: to be pasted into a page."""
+    """All trials, one row each, and their faults by kind, as Markdown."""
     outcomes = [kind for kind, _ in _sum(report.outcomes() for report in reports).most_common()]
     heads = ["seed", "minutes", "with", "asked", *outcomes, "faults", "processes begun", "most MB", "broken"]
     rows = [heads, ["---"] * len(heads), *(_row(report, outcomes) for report in reports)]

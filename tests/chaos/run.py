@@ -1,4 +1,4 @@
-"""One trial: the class browses, trouble is made, and what must always be true is checked the whole time."""
+"""One trial: the class browses, trouble is made, and the invariants are checked all the time."""
 
 import asyncio
 import contextlib
@@ -40,7 +40,7 @@ _LIMITED_PAGES = 150
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Means:
-    """What there is for a trial; what is empty or None is not."""
+    """The programs available for a trial; empty or None means missing."""
 
     squid: str
     clock: Clock | None
@@ -53,8 +53,8 @@ class Means:
 
 
 async def run(trial: Trial, folder: Path, say: Callable[[str], None] = lambda line: None) -> Report:
-    """Everything is done in `folder`, which must be empty; linkmend's log stays there. `say` hears how it goes."""
-    logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of writes to who has hung up
+    """Run a trial in an empty `folder`, where linkmend's log stays; `say` gets progress lines."""
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # it warns of writes to closed connections
     luck = random.Random(trial.seed)
     wants_squid, wants_clock, wants_limit = luck.random() < 0.5, luck.random() < 0.3, luck.random() < 0.3
     wants_squid = wants_squid if trial.squid is None else trial.squid
@@ -74,7 +74,7 @@ async def run(trial: Trial, folder: Path, say: Callable[[str], None] = lambda li
         finally:
             await asyncio.to_thread(stage.school.stop)
         stage.judge.settle(all_of_it=True)
-        if stage.judge.complaints:  # the small disk goes, and what was on it may explain them
+        if stage.judge.complaints:  # the small disk is unmounted, and its files may explain them
             await asyncio.to_thread(shutil.copytree, stage.school.data, folder / "data", dirs_exist_ok=True)
     return stage.told()
 
@@ -178,7 +178,7 @@ class _Stage:
         ]
 
     def trace(self, path: str, began: float, ended: float) -> str:
-        """What went on around an exchange: trouble, what the site and Squid did, and what linkmend logged."""
+        """The events around an exchange: trouble, the site, Squid, and the log of linkmend."""
         lines = [f"  trouble: {each}" for each in self.trouble.around(began, ended)]
         lines += [
             f"  site: {at - ended:+.1f} s: {told} ({url.split('://')[0]})"
@@ -194,7 +194,7 @@ class _Stage:
         return "\n".join(lines)
 
     async def _watch(self) -> None:
-        """Memory and descriptors of each process, and pages that nobody should have been led to."""
+        """Check memory and descriptors of each process, and requests for pages that no link should lead to."""
         while True:
             await asyncio.sleep(_LOOK_EVERY_S)
             for role, resident, files in _figures(self.school):
@@ -210,7 +210,7 @@ class _Stage:
             self.judge.settle()
 
     async def _pulse(self) -> None:
-        """When this process itself was held up, as on a busy machine, so was the site: nobody is to blame then."""
+        """Notice when this process was delayed, as on a busy machine: then the site was too."""
         while True:
             before = time.monotonic()
             await asyncio.sleep(_PULSE_S)
@@ -222,7 +222,7 @@ class _Stage:
                 self.excuses.all()
 
     async def _probe(self) -> None:
-        """Whoever watches linkmend is answered as well, unless the office is away, where its numbers are."""
+        """Check that monitoring is answered too, unless the backend, which has the numbers, is down."""
         while True:
             await asyncio.sleep(2)
             for port, path in ((self.school.metrics_port, "/metrics"), (self.school.desk_port, "/")):
@@ -231,11 +231,11 @@ class _Stage:
                     async with asyncio.timeout(PATIENCE_S):
                         status = await _status(port, path)
                 except (OSError, EOFError, ValueError) as error:  # a timeout is an OSError
-                    if not self.excuses.may_lack_office(began):
+                    if not self.excuses.may_lack_backend(began):
                         self.judge.complain(f"{path} on port {port} does not answer: {error!r}")
                 else:
                     self.judge.answers[f"linkmend's {path}"] += 1
-                    if status >= 500 and not self.excuses.may_lack_office(began):
+                    if status >= 500 and not self.excuses.may_lack_backend(began):
                         self.judge.complain(f"{path} on port {port} answers {status}")
 
     async def _tell(self, say: Callable[[str], None]) -> None:
@@ -244,7 +244,7 @@ class _Stage:
             say(self.told().line())
 
     async def _settle(self) -> None:
-        """All is well again: rules, misses and pages must be there, in a new process."""
+        """After all trouble: rules, misses and pages must be there in a new process."""
         self.site.badly = None
         self.trouble.edits += 1
         self.trouble.write_rules()
@@ -282,7 +282,7 @@ class _Stage:
 
 
 def too_much(resident: int, files: int) -> str:
-    """What a process has beyond bounds; empty when it is within."""
+    """Which limits a process exceeds; empty when none."""
     is_within = resident <= _MOST_BYTES and files <= _MOST_FILES
     return "" if is_within else f"{resident >> 20} MB and {files} files"
 

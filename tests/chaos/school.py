@@ -1,4 +1,4 @@
-"""The programs under trial: linkmend with two workers over a small disk, and maybe a Squid."""
+"""The programs under test: linkmend with two workers on a small disk, and maybe a Squid."""
 
 import contextlib
 import json
@@ -58,7 +58,7 @@ _LIMITS = {"connect_s": 4.0, "first_byte_s": 5.0, "collapse_s": 4.0, "repair_s":
 _BUSY_S = 12.0  # more than one program runs on this machine
 PATIENCE_S = 2 * sum(_LIMITS.values()) + _BUSY_S
 """The longest that linkmend may take by its settings, with all of them used up twice; and a busy machine."""
-# As shipped: without it, who is killed while the disk is full cannot start again.
+# As shipped: without it, a process killed while the disk is full cannot start again.
 _WITH_BALLAST = {"LINKMEND_PROXY_BALLAST_BYTES": str(ProxySettings().ballast_bytes)}
 DISK_BYTES = 120 * 1024 * 1024
 NAME = "lessons.chaos.test"
@@ -92,7 +92,7 @@ class Proxy(Linkmend):
 
 @dataclass(slots=True, kw_only=True)
 class School:
-    """What runs, and what can be done to it. All of it blocks: call it in a thread."""
+    """The running programs, and ways to disturb them. Every method blocks: call it in a thread."""
 
     folder: Path
     judge: Judge
@@ -124,7 +124,7 @@ class School:
         return self.folder / "names.json"
 
     def resolve(self, addresses: list[str] | float) -> None:
-        """What the name of the site stands for from now on; a number: that cannot be told, after so many seconds."""
+        """The site's name resolves to this from now on; a number means failure after so many seconds."""
         fresh = self.names.with_suffix(".new")
         fresh.write_text(json.dumps({NAME: addresses}), encoding="ascii")
         fresh.replace(self.names)
@@ -153,23 +153,23 @@ class School:
         self.port = self.proxy.port
 
     def kill(self, role: str) -> None:
-        """`kill -9` of one process, which linkmend replaces."""
+        """Kill one process (`kill -9`), which linkmend replaces."""
         self._send(self.proxy.log.pids[role], signal.SIGKILL)
 
-    def kill_office(self) -> None:
-        """Until there is another; who is killed as well meanwhile is waited for by whoever did that."""
+    def kill_backend(self) -> None:
+        """Kill the backend and wait for the next one; a worker killed meanwhile is waited for by its own caller."""
         log = self.proxy.log
-        before, until = log.offices, time.monotonic() + _START_S
-        with self.excuses.absence_of_office():
-            self.kill("office")
-            while log.offices == before and log is self.proxy.log and not self.is_away:
+        before, until = log.backends, time.monotonic() + _START_S
+        with self.excuses.absence_of_backend():
+            self.kill("backend")
+            while log.backends == before and log is self.proxy.log and not self.is_away:
                 if time.monotonic() > until:
-                    self.judge.complain(f"there is no new office after {_START_S:.0f} s")
+                    self.judge.complain(f"there is no new backend after {_START_S:.0f} s")
                     return
                 time.sleep(0.1)
 
     def pause(self, role: str, seconds: float) -> None:
-        """One process does nothing for a while, as when the machine swaps."""
+        """Stop one process for a while, as when the machine swaps."""
         pid = self.proxy.log.pids[role]
         self._send(pid, signal.SIGSTOP)
         try:
@@ -229,7 +229,9 @@ class School:
 
     def _send(self, pid: int, signum: int) -> None:
         with contextlib.suppress(ProcessLookupError):
-            if os.getsid(pid) == self.proxy.process.pid:  # else the number is another's by now
+            if (
+                os.getsid(pid) == self.proxy.process.pid
+            ):  # else the number may belong to another process by now
                 if signum == signal.SIGKILL:
                     self.proxy.log.killed.add(pid)
                 os.kill(pid, signum)
@@ -237,7 +239,7 @@ class School:
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[bool]:
-    """A disk of its own at a folder, which can be filled up; False when we may not mount one."""
+    """Mount a small disk at a folder, which can be filled up; False without the right to mount."""
     folder.mkdir(parents=True)
     mount = shutil.which("mount")
     asked = [mount or "mount", "-t", "tmpfs", "-o", f"size={DISK_BYTES},mode=755", "tmpfs", str(folder)]

@@ -1,4 +1,4 @@
-"""The origin: it serves the lessons over http and https, edits them, and remembers what it said when."""
+"""The origin: it serves the lessons over http and https, edits them, and records its answers."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ EVIL = b"HTTP/1.1 200 OK\r\nContent-Length: 12\r\nCache-Control: max-age=600\r\n
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One request as the site got it."""
+    """One request as the site received it."""
 
     method: str
     url: str
@@ -31,7 +31,7 @@ class Asked:
     writer: asyncio.StreamWriter
 
     async def linger(self, seconds: float) -> None:
-        """Say nothing more, until the other side hangs up or the time is over; then hang up."""
+        """Send nothing more until the other side hangs up or the time is over; then hang up."""
         with contextlib.suppress(OSError):  # a timeout is one
             async with asyncio.timeout(seconds):
                 await self.reader.read(1)
@@ -54,7 +54,7 @@ async def well(site: "Site", asked: Asked, head: bytes, body: bytes) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Site:
-    """Several ports that serve the same pages. `badly` is how some requests are answered just now."""
+    """A site on several ports. `badly` says how some requests are answered at the moment."""
 
     luck: random.Random
     is_shared_with_squid: bool
@@ -73,7 +73,7 @@ class Site:
     _writers: set[asyncio.StreamWriter] = field(default_factory=set)
 
     async def listen(self, tls: ssl.SSLContext | None = None, port: int = 0) -> int:
-        # None that the system gives to others: it must be free again when a site that refused comes back.
+        # Outside the ephemeral ports: it must still be free when a site that refused comes back.
         port = port or free_port()
         server = await asyncio.start_server(self._serve, "127.0.0.1", port, ssl=tls)
         self._servers.append(server)
@@ -81,7 +81,7 @@ class Site:
         return port
 
     async def refuse(self) -> None:
-        """Take no connections, and drop those there are."""
+        """Accept no connections, and drop the open ones."""
         for server in self._servers:
             server.close()
         self._servers.clear()
@@ -89,13 +89,13 @@ class Site:
             writer.close()
 
     async def accept(self) -> None:
-        """Take connections again, where they were taken."""
+        """Accept connections again on the same ports."""
         places, self._places = self._places, []
         for port, tls in places:
             await self.listen(tls, port)
 
     def edit(self) -> None:
-        """A page has another text from now on."""
+        """Give a page a new version."""
         self.versions[f"/{self.luck.choice(KINDS)}/{self.luck.randrange(PAGES)}"] += 1
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -109,8 +109,8 @@ class Site:
     async def _answer(self, asked: Asked) -> None:
         head, body = self._said(asked)
         answering: Answering = well
-        # Only what has a body: after half of nothing the answer is whole, and whoever asks next would have to wait.
-        # Nor what was sent by POST: a browser does not repeat that, so nobody could tell.
+        # Only answers with a body: half of an empty body is complete, and the next request would have to wait.
+        # Not for POST: a browser does not repeat it, so the fault could not be seen.
         may_fail = asked.method == "GET" and body
         if self.badly is not None and may_fail and self.luck.random() < self.badly[1]:
             answering = self.badly[0]
@@ -124,7 +124,7 @@ class Site:
             await self._spoil(answering, asked, head, sent)
 
     async def _spoil(self, badly: Answering, asked: Asked, head: bytes, body: bytes) -> None:
-        """Whoever asks while a page drips may be given the same drops: Squid does that."""
+        """Answer badly. A request during a slow answer may share that answer: Squid does that."""
         self._spoiling[asked.url] += 1
         self.troubled_at[asked.url] = math.inf
         try:
@@ -168,7 +168,7 @@ class Site:
         number = int(asked.path.split("/")[2])
         if kind != "own":
             return {"Cache-Control": f"public, max-age={(2, 8, 60, 600)[number % 4]}"}
-        # Squid stores what sets a cookie; linkmend does not, and so it is asked to keep that only when it is alone.
+        # Squid stores answers that set a cookie and linkmend does not: such answers are cacheable only without Squid.
         own = "private, max-age=60" if self.is_shared_with_squid else "max-age=60"
         return (
             {"Cache-Control": "private, max-age=60"},

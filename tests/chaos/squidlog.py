@@ -1,4 +1,4 @@
-"""What Squid says of the requests that it could not answer as asked: its own log, read as it grows."""
+"""The requests that Squid could not answer: its own log, read as it grows."""
 
 import time
 from collections import defaultdict, deque
@@ -12,7 +12,7 @@ _REMEMBERED = 20
 
 @dataclass(slots=True)
 class SquidLog:
-    """Lines by address, only those of failures."""
+    """Lines of failures by address."""
 
     path: Path
     _read_to: int = field(default=0, init=False)
@@ -21,7 +21,7 @@ class SquidLog:
     )
 
     def failed(self, url: str, *, since: float) -> bool:
-        """Whether Squid failed at this address since then (`time.monotonic()`)."""
+        """Whether Squid failed for this address since a time (`time.monotonic()`)."""
         return any(True for _ in self.lines(url, since=since))
 
     def lines(self, url: str, *, since: float) -> list[str]:
@@ -44,5 +44,5 @@ class SquidLog:
 
 
 def is_failure(status: str, error: str, how: str) -> bool:
-    """A status of Squid's own, an error that it notes, or a body that it did not get to its end."""
+    """Whether a line has a status of Squid's own, an error, or an incomplete body."""
     return status not in _FINE or error != "-/-" or "ABORTED" in how or "TIMEDOUT" in how

@@ -1,4 +1,4 @@
-"""A short trial from a fixed seed. `python -m tests.chaos` makes longer ones, from others."""
+"""A short trial from a fixed seed. `python -m tests.chaos` runs longer ones from other seeds."""
 
 from tests.chaos.report import Trial
 from tests.chaos.run import run

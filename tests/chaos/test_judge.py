@@ -1,4 +1,4 @@
-"""The judge of the harness: what it lets pass and what it complains of, and what excuses whom."""
+"""The judge of the harness: what it accepts, what it complains of, and which trouble excuses what."""
 
 import gzip
 import random
@@ -38,7 +38,7 @@ def told(judge):
 
 
 def complaints(judge, body, url=URL, status=200, asked=None, **headers):
-    """What is said of an answer to pupil7; header names are written with underscores."""
+    """The complaints about an answer to pupil7; header names are written with underscores."""
     named = tuple((name.replace("_", "-"), value) for name, value in headers.items())
     judge.answered(an_exchange(url, **(asked or {})), Answer(status=status, headers=named, body=body))
     return told(judge)

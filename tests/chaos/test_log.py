@@ -1,4 +1,4 @@
-"""What the harness notices in linkmend's log."""
+"""What the harness finds in linkmend's log."""
 
 import pytest
 

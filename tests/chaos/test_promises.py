@@ -1,4 +1,4 @@
-"""What the harness notices of what linkmend lost, or should never have kept."""
+"""What the harness finds of lost data, and of data that must not be kept."""
 
 import sqlite3
 

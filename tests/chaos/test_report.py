@@ -1,4 +1,4 @@
-"""What is told of trials."""
+"""Reports of trials."""
 
 from collections import Counter
 

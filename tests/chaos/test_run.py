@@ -1,4 +1,4 @@
-"""What the harness notices of linkmend's processes."""
+"""How the harness checks linkmend's processes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What happens while the class browses: each kind of trouble, drawn from the seed, counted."""
+"""Trouble while the class browses: the seed draws each kind, and it is counted."""
 
 import asyncio
 import contextlib
@@ -23,12 +23,12 @@ from tests.integration.processes import DEMO, linkmend
 
 _FORBIDDEN = '[[rule]]\nname = "exam"\nurl = "*/forbidden/*"\naction = "block"\nreason = "Edit {edit}"\n'
 _BROKEN = ('[[rule]]\naction = "perhaps"\n', "[[rule", "\0\0", "[[rule]]\nurl = 7\n")
-# One after the other, so that what was promised can be told, and ports are free again.
+# One after the other, so that the promises stay clear, and ports are free again.
 _ONE_AT_A_TIME = {
     *("kill proxy", "stop proxy", "kill Squid", "fill disk", "site: refuses"),
     *("command: import", "command: misses", "command: remove", "command: backup"),
 }
-# Names excuse everybody for long, and little would be checked if they failed more often.
+# DNS failures excuse all requests for long; if they came more often, little would be checked.
 _RARE = {"kill proxy": 0.5, "stop proxy": 0.4, "kill Squid": 0.7, "fill disk": 0.6}
 _RARE |= {"names: fail": 0.4, "names: hang": 0.3} | {
     f"command: {name}": often
@@ -39,7 +39,7 @@ _NOT_FOUND_S = 3.0  # a name that was not found is not looked up again at once
 
 @dataclass(slots=True, kw_only=True)
 class Trouble:
-    """Makes trouble of one kind after the other, sometimes several at once."""
+    """Makes trouble, one kind after the other, sometimes several at once."""
 
     site: Site
     site_urls: tuple[str, ...]
@@ -58,7 +58,7 @@ class Trouble:
     """Held while a page that was promised may go."""
 
     async def make(self) -> None:
-        """Until cancelled; what is under way then is put right."""
+        """Make trouble until cancelled; then undo what is under way."""
         kinds = self._kinds()
         likely = [_RARE.get(kind, 1.0) for kind in kinds]
         async with asyncio.TaskGroup() as under_way:
@@ -72,7 +72,7 @@ class Trouble:
                     under_way.create_task(self._noted(kind, kinds[kind]))
 
     def around(self, began: float, ended: float) -> list[str]:
-        """What was under way between two moments, or shortly before."""
+        """The trouble between two times, or shortly before."""
         now = time.monotonic()
         known = [*self._past, *((since, now, kind) for kind, since in self._now.items())]
         return [
@@ -96,11 +96,11 @@ class Trouble:
             "site: refuses": self._refuse,
             "site: edits": self._edit_pages,
             "kill worker": self._kill_worker,
-            "kill office": self._kill_office,
+            "kill backend": self._kill_backend,
             "kill proxy": self._kill_proxy,
             "stop proxy": self._stop_proxy,
             "pause worker": self._pause_worker,
-            "pause office": self._pause_office,
+            "pause backend": self._pause_backend,
             "reload": self._reload,
             "rules: edit": self._edit_rules,
             "rules: break": self._break_rules,
@@ -147,7 +147,7 @@ class Trouble:
         return look_up_in_vain
 
     async def _refuse(self) -> None:
-        """Which also cuts off what is under way."""
+        """The site refuses connections and drops the open ones."""
         await self.site.refuse()
         try:
             away_s = self.luck.uniform(0.2, 3)
@@ -162,25 +162,25 @@ class Trouble:
         self.excuses.cut()
         self.school.kill(f"worker {self.luck.choice((1, 2))}")
 
-    async def _kill_office(self) -> None:
-        """Which costs nobody an answer, and nothing that was committed: the next restart shows."""
+    async def _kill_backend(self) -> None:
+        """Kill the backend. That may cost no client an answer and lose nothing committed: the next restart shows."""
         if not self._removing.locked():
             async with self._removing:
                 await asyncio.to_thread(self.promises.note)
-        await asyncio.to_thread(self.school.kill_office)
+        await asyncio.to_thread(self.school.kill_backend)
 
     async def _pause_worker(self) -> None:
-        """What waited meanwhile may find that its time is up."""
+        """Stop a worker for a while. Requests that waited may then time out."""
         seconds = self.luck.uniform(0.5, 6)
         self.excuses.away(seconds)
-        self.excuses.office(seconds)
+        self.excuses.backend(seconds)
         await asyncio.to_thread(self.school.pause, f"worker {self.luck.choice((1, 2))}", seconds)
 
-    async def _pause_office(self) -> None:
-        """Which costs nobody an answer either."""
+    async def _pause_backend(self) -> None:
+        """Stop the backend for a while. That may cost no client an answer."""
         seconds = self.luck.uniform(0.5, 8)
-        self.excuses.office(seconds + 2)
-        await asyncio.to_thread(self.school.pause, "office", seconds)
+        self.excuses.backend(seconds + 2)
+        await asyncio.to_thread(self.school.pause, "backend", seconds)
 
     async def _kill_proxy(self) -> None:
         await self._restart(gently=False)
@@ -206,7 +206,7 @@ class Trouble:
             (self.school.rules / "10.toml").write_text(self.luck.choice(_BROKEN), encoding="utf-8")
 
     def write_rules(self) -> None:
-        """Good rules, with the number of the edit in their reason."""
+        """Write valid rules, with the number of the edit in their reason."""
         self.school.rules.mkdir(parents=True, exist_ok=True)
         fresh = self.school.rules / ".10.new"
         with contextlib.suppress(OSError):  # the disk may be full
@@ -218,14 +218,14 @@ class Trouble:
             self.site.edit()
 
     async def _import(self) -> None:
-        """Another process that adds to the index, and has all of it joined."""
+        """Import pages: another process adds to the index and merges all its segments."""
         await self._command("import", DEMO)
 
     async def _misses(self) -> None:
         await self._command("misses", "top")
 
     async def _remove(self) -> None:
-        """For which the whole index is made anew, while everybody goes on."""
+        """Remove a page: the whole index is rebuilt while everybody goes on."""
         async with self._removing:
             held = await asyncio.to_thread(self.promises.held)
             ours = [url for url in sorted(held) if url.startswith(self.site_urls)]
@@ -235,7 +235,7 @@ class Trouble:
                 await self._command("remove", "--yes", url)
 
     async def _backup(self) -> None:
-        """What was there when it began must be there when it is put back elsewhere."""
+        """Make a backup and restore it elsewhere: all that was there at the start must be in it."""
         await asyncio.to_thread(self.promises.note)
         place = self.school.folder / "backup"
         place.mkdir(exist_ok=True)
@@ -250,7 +250,7 @@ class Trouble:
             await asyncio.to_thread(shutil.rmtree, place, ignore_errors=True)
 
     async def _command(self, *words: str | Path, data: Path | None = None) -> bool:
-        """Whether it did what it was told; without an office it may say that it did not."""
+        """Run a command; whether it succeeded. Without a backend it may fail."""
         began = time.monotonic()
         config = () if data else ("--config", self.school.data.with_suffix(".toml"))
         try:
@@ -258,7 +258,7 @@ class Trouble:
         except subprocess.TimeoutExpired as error:
             self.judge.complain(f"linkmend {words[0]} does not end: {error}")
             return False
-        is_honest = done.returncode == 1 and self.excuses.may_lack_office(began)
+        is_honest = done.returncode == 1 and self.excuses.may_lack_backend(began)
         if (done.returncode and not is_honest) or "Traceback" in done.stderr:
             told = f"{done.returncode}\n{done.stdout[-500:]}{done.stderr[-1500:]}"
             self.judge.complain(f"linkmend {' '.join(map(str, words))} ended with {told}")
@@ -274,7 +274,7 @@ class Trouble:
             await asyncio.shield(filling)
             await asyncio.sleep(self.luck.uniform(1, 5))
         finally:
-            await filling  # who is cancelled leaves the thread behind, which would fill the disk after all
+            await filling  # cancelling leaves the thread running, which would still fill the disk
             ballast.unlink(missing_ok=True)
 
     async def _set_clock(self) -> None:

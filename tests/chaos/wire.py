@@ -10,7 +10,7 @@ _MOST_HEAD = 256 * 1024
 
 
 class Unanswered(Exception):
-    """The connection ended, or spoke nonsense, before the answer was complete."""
+    """The connection ended, or sent garbage, before the answer was complete."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +64,7 @@ class Line:
         return answer
 
     async def send_raw(self, data: bytes) -> bytes:
-        """What comes back for some bytes until the proxy hangs up."""
+        """Send bytes; what comes back until the proxy hangs up."""
         if not self.is_open:
             await self._open()
         self._writer.write(data)

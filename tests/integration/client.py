@@ -1,17 +1,21 @@
-"""A plain HTTP client behind the proxy: every status is an answer, redirects are not followed."""
+"""A plain HTTP client behind the proxy: every status is a response, redirects are not followed."""
 
+import contextlib
 import hashlib
 import http.client
 import json
+import socket
 import ssl
 import urllib.parse
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from email.message import Message
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from tests.integration.processes import Linkmend
 
 NAVIGATION = {
     "Accept": "text/html,application/xhtml+xml,*/*;q=0.8",
@@ -39,13 +43,13 @@ class Answer:
 
     @property
     def miss(self) -> str | None:
-        """The kind of miss that a repair page names; None for any other answer."""
+        """The kind of miss that a repair page names; None for any other response."""
         return self.headers.get("Linkmend-Miss")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Download:
-    """What came of a body too large to hold."""
+    """The result of a download too large to keep in memory."""
 
     status: int
     headers: Message
@@ -77,7 +81,9 @@ class _From(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
 
 
 class Client:
-    """Asks through `proxy` (a URL, empty for none); `ca` is what it trusts for https, `source` where it sits."""
+    """Sends requests through `proxy` (a URL, empty for none); `ca` is what it trusts for https, `source` its own
+    address.
+    """
 
     def __init__(self, proxy: str, ca: Path | None = None, *, source: str = "127.0.0.1") -> None:
         self._opener = urllib.request.build_opener(
@@ -92,19 +98,19 @@ class Client:
             return Answer(status=response.status, headers=response.headers, body=response.read())
 
     def open_page(self, url: str, **headers: str) -> Answer:
-        """As a browser opens a page."""
+        """Request a page as a browser opens it."""
         return self.get(url, **{**{k.replace("-", "_"): v for k, v in NAVIGATION.items()}, **headers})
 
     def repair(self, url: str, **headers: str) -> Answer:
-        """As a program asks what stands in for a page."""
+        """Request the alternatives for a page as a program does."""
         return self.get(url, **{**MACHINE, **headers})
 
     def search(self, words: str) -> Answer:
-        """As a person searches the held pages."""
+        """Search the collection as a person does."""
         return self.open_page(f"{PORTAL}/search?{urllib.parse.urlencode({'q': words})}")
 
     def held_copy(self, url: str) -> Answer:
-        """As a person opens the copy that is held of a page."""
+        """Open the saved copy of a page as a person does."""
         return self.open_page(f"{PORTAL}/copy?{urllib.parse.urlencode({'url': url})}")
 
     def download(
@@ -115,7 +121,7 @@ class Client:
         before_reading: Callable[[], object] = lambda: None,
         **headers: str,
     ) -> Download:
-        """The body piece by piece, none of it kept; `before_reading` is called once the headers are there."""
+        """Read the body in pieces and keep none; `before_reading` is called once the headers are there."""
         digest, size = hashlib.sha256(), 0
         with self._open(url, "GET", timeout_s, headers) as response:
             before_reading()
@@ -129,3 +135,31 @@ class Client:
     def _open(self, url, method, timeout_s, headers):
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return self._opener.open(urllib.request.Request(url, headers=named, method=method), timeout=timeout_s)
+
+
+@contextlib.contextmanager
+def connection_to_site(
+    running: Linkmend,
+    site_port: int,
+    *,
+    tls: bool = True,
+    alpn: Sequence[str] = (),
+    source: str = "127.0.0.1",
+) -> Iterator[socket.socket]:
+    """A connection through the proxy for raw bytes; in a tunnel to a site on 127.0.0.1 if that has `tls`."""
+    with socket.create_connection(("127.0.0.1", running.port), 20, (source, 0)) as plain:
+        if not tls:
+            yield plain
+            return
+        place = f"127.0.0.1:{site_port}"
+        plain.sendall(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n\r\n".encode())
+        said = b""
+        while not said.endswith(b"\r\n\r\n"):
+            said += (piece := plain.recv(1))
+            assert piece, said
+        assert said.startswith(b"HTTP/1.1 200 "), said
+        context = ssl.create_default_context(cafile=str(running.ca))
+        if alpn:
+            context.set_alpn_protocols(list(alpn))
+        with context.wrap_socket(plain, server_hostname="127.0.0.1") as secure:
+            yield secure

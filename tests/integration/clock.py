@@ -11,12 +11,12 @@ time.sleep = lambda seconds: threading.Event().wait(seconds) and None
 
 
 def faketime() -> Path | None:
-    """The library that shows a process another time; None when it is not installed."""
+    """The library that fakes the time of a process; None when it is not installed."""
     return next(iter(sorted(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))), None)
 
 
 class Clock:
-    """What a process started with `environment` takes for the time of day. How long things take is not changed."""
+    """Sets the time of day of a process started with `environment`. Durations do not change."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -26,10 +26,10 @@ class Clock:
         self.set(0)
 
     def set(self, off_s: int) -> None:
-        """So many seconds ahead of the true time, or behind it."""
+        """Set the clock so many seconds ahead of the true time, or behind it."""
         fresh = self._path.with_suffix(".new")
         fresh.write_text(f"{off_s:+d}s\n", encoding="ascii")
-        fresh.replace(self._path)  # it is read at every look at the clock, and must never be empty
+        fresh.replace(self._path)  # it is read at every clock access, and must never be empty
 
     @property
     def environment(self) -> dict[str, str]:

@@ -1,11 +1,12 @@
 """The real programs that integration tests run: origins, linkmend, Squid, Chromium. All on loopback."""
 
 import contextlib
+import functools
 
 import pytest
 
 from tests.integration.origin import Origin, certificate
-from tests.integration.processes import Linkmend
+from tests.integration.processes import Linkmend, serving
 from tests.integration.squid import Squid
 
 
@@ -26,7 +27,7 @@ def secure_origin(tmp_path):
 
 @pytest.fixture
 def start_linkmend(tmp_path):
-    """Starts `linkmend serve` as often as asked; what is left running is stopped, and a traceback fails the test."""
+    """Starts `linkmend serve` any number of times; stops what is left running, and a traceback fails the test."""
     started = []
 
     def start(*arguments, data=None, **known):
@@ -41,9 +42,40 @@ def start_linkmend(tmp_path):
         assert "Traceback" not in running.output, running.output
 
 
+@pytest.fixture(scope="module")
+def shared_linkmend(tmp_path_factory):
+    """`linkmend serve` with these arguments and settings, shared by all tests of a module that want the same.
+
+    For tests that neither stop it nor measure it, and whose origins are their own.
+    """
+    with contextlib.ExitStack() as stack:
+
+        @functools.cache
+        def start(*arguments, settings=""):
+            data = tmp_path_factory.mktemp("shared") / "data"
+            return stack.enter_context(serving(data, *arguments, settings=settings))
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def shared_squid(tmp_path_factory, program):
+    """A real squid-openssl that trusts the given certificate, shared by all tests of a module that want the same."""
+    path = program("squid")
+    with contextlib.ExitStack() as stack:
+
+        @functools.cache
+        def start(*, trusted=None):
+            running = Squid(path, tmp_path_factory.mktemp("shared") / "squid", trusted=trusted)
+            stack.callback(running.stop)
+            return running
+
+        yield start
+
+
 @pytest.fixture
 def start_squid(tmp_path, program):
-    """Starts a real squid-openssl as often as asked."""
+    """Starts a real squid-openssl any number of times."""
     path = program("squid")
     started = []
 

@@ -1,4 +1,4 @@
-"""An origin that behaves as told, well or badly, over http and https; it runs in a thread of the test."""
+"""An origin that behaves as configured, well or badly, over http and https; it runs in a thread of the test."""
 
 import asyncio
 import contextlib
@@ -44,30 +44,30 @@ def reply(
 
 
 async def hang(exchange: Exchange) -> None:
-    """Say nothing for longer than any test lasts."""
+    """Send nothing for longer than any test lasts."""
     await asyncio.sleep(120)
 
 
 async def cut(exchange: Exchange) -> None:
-    """Promise more than is sent, then close."""
+    """Announce more than is sent, then close."""
     await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n<p>half")
     exchange.writer.close()
 
 
 async def babble(exchange: Exchange) -> None:
-    """Say something that is no HTTP, then close."""
+    """Send something that is not HTTP, then close."""
     await exchange.send(b"\x00\x01\x02 nothing like HTTP\r\n\r\n")
     exchange.writer.close()
 
 
 async def close(exchange: Exchange) -> None:
-    """Hang up without a word."""
+    """Close the connection without a response."""
     exchange.writer.close()
 
 
 @dataclass
 class Origin:
-    """A server on loopback: `pages[path]` is what it says, everything else is a 404; `asked` counts requests."""
+    """A server on loopback: `pages[path]` is its response, everything else is a 404; `asked` counts requests."""
 
     tls: ssl.SSLContext | None = None
     pages: dict[str, Reply] = field(default_factory=dict)
@@ -143,9 +143,10 @@ class Origin:
 def certificate(
     folder: Path, *names: str, days: tuple[int, int] = (-1, 1), issuer: str = ""
 ) -> tuple[Path, ssl.SSLContext]:
-    """A certificate for `names`: its file, for others to trust, and a server context that shows it.
+    """A certificate for `names`: its file, for others to trust, and a server context that uses it.
 
-    It is valid between two days from today, and self-signed unless an issuer is named, whose own is kept nowhere.
+    It is valid between two days from today, and self-signed unless an issuer is named, whose certificate is not
+    saved.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     name = _named(names[0])

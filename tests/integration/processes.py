@@ -1,8 +1,11 @@
-"""Starting real programs on loopback: a free port, waiting until they answer, their output when they do not."""
+"""Starts real programs on loopback: finds a free port, waits until they answer, shows their output when they do
+not.
+"""
 
 import contextlib
 import itertools
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -19,9 +22,9 @@ START_S = 150.0
 """How long a program may take to start: on a machine that is busy with other tests, a minute and more."""
 
 _SURROUNDINGS = (
-    # Real archives are not on loopback; a test that has some of its own says so.
+    # Real archives are not on loopback; a test with its own archives configures them.
     ("[archives]", {"LINKMEND_ARCHIVES_ENABLED": "false"}),
-    # The origins of tests are; one about what may be reached says it in its own settings.
+    # The origins of tests are on loopback; a test about reach has its own settings.
     (
         "reach = ",
         {
@@ -35,10 +38,13 @@ _SURROUNDINGS = (
 
 _NAMED = """
 import json, os, pathlib, socket, time
-ask, names = socket.getaddrinfo, pathlib.Path(os.environ["NAMES"])
+ask, names, turns = socket.getaddrinfo, pathlib.Path(os.environ["NAMES"]), {}
 def getaddrinfo(host, *rest, **more):
     name = host.decode() if isinstance(host, bytes) else host
     addresses = json.loads(names.read_text()).get(name, [name])
+    if isinstance(addresses, list) and isinstance(addresses[0], list):
+        turns[name] = turns.get(name, -1) + 1
+        addresses = addresses[turns[name] % len(addresses)]
     if not isinstance(addresses, list):
         time.sleep(addresses)
         raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
@@ -47,7 +53,10 @@ socket.getaddrinfo = getaddrinfo
 from proxy.main import run
 run()
 """
-"""linkmend with a name server of our own; a number in the place of addresses is after how many seconds it fails."""
+"""linkmend with a name server of our own; a number in the place of addresses is after how many seconds it fails.
+
+Lists in the place of addresses take turns, look-up by look-up.
+"""
 
 T = TypeVar("T")
 
@@ -63,11 +72,11 @@ def eventually(find: Callable[[], T], complaint: str, *, timeout_s: float = 20.0
 
 
 def free_port() -> int:
-    """A port that nobody listens on, and that nobody is given before the program it is for opens it.
+    """A port that nobody listens on, and that nobody else gets before the program opens it.
 
-    The system gives ports from 32768 on to whoever asks for any, also for connections, and tests that run beside
-    each other ask all the time. So these are below, and each process of tests has a thousand of its own. Two that are
-    not workers of one run share theirs, so each begins elsewhere.
+    The system assigns ports from 32768 on to connections and listeners, and parallel tests ask all the time. So
+    these are below, and each test process has a thousand of its own. Two that are not workers of one run share
+    theirs, so each begins elsewhere.
     """
     for port in _PORTS:
         with socket.socket() as probe, contextlib.suppress(OSError):
@@ -82,7 +91,7 @@ _PORTS = itertools.cycle(12_000 + 1000 * _WORKER + (_FIRST + step) % 1000 for st
 
 
 def surroundings(settings: str = "") -> dict[str, str]:
-    """What a linkmend under test is told by its environment, as far as its settings are silent about it."""
+    """The environment of a linkmend under test, for what its settings leave open."""
     told: dict[str, str] = {}
     for word, variables in _SURROUNDINGS:
         if word not in settings:
@@ -138,7 +147,7 @@ class Running:
             time.sleep(0.02)
 
     def stop(self, signum: int = signal.SIGTERM, *, timeout_s: float = 20.0) -> int:
-        """End the process and return its exit code; its whole group is killed if it does not obey."""
+        """End the process and return its exit code; kill its whole group if it does not end."""
         if self.process.poll() is None:
             self.process.send_signal(signum)
         try:
@@ -150,7 +159,7 @@ class Running:
         return self.process.returncode
 
     def kill(self) -> None:
-        """`kill -9`, as a power cut would."""
+        """`kill -9`, like a power cut."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._reader.join(2)
@@ -167,10 +176,13 @@ class Linkmend(Running):
         port: int | None = None,
         names: Path | None = None,
         also: dict[str, str] | None = None,
+        files: int | None = None,
+        within: Sequence[str] = (),
     ) -> None:
-        """`names` is a JSON file of names and their addresses, read at every look-up; other names are not changed.
+        """`names` is a JSON file of names and their addresses, read at every lookup; other names are not changed.
 
-        `also` is what it is told by its environment besides.
+        `also` are more environment variables, `files` is the limit of open files. `within` is the command that runs
+        it, if any.
         """
         self.data = data
         self.port = port or free_port()
@@ -178,14 +190,18 @@ class Linkmend(Running):
         self.config.write_text(settings, encoding="utf-8")
         super().__init__(
             [
+                *within,
+                *(("prlimit", f"--nofile={files}:{files}") if files else ()),
                 *(sys.executable, *(("-c", _NAMED) if names else ("-m", "proxy.main")), "serve"),
                 *("--config", self.config, "--data", data, "--listen", f"127.0.0.1:{self.port}", *arguments),
             ],
-            # One process, unless a test asks for more.
+            # One worker, unless a test or the caller of the tests sets more.
             env={
-                "LINKMEND_PROXY_WORKERS": "1",
-                # Hundreds of data folders would set it aside.
+                "LINKMEND_PROXY_WORKERS": os.environ.get("TEST_WORKERS", "1"),
+                # Hundreds of data folders would reserve the space.
                 "LINKMEND_PROXY_BALLAST_BYTES": "0",
+                # Avoids the restart under -O, a third of each start; tests that use `Running` cover it.
+                "PYTHONOPTIMIZE": "1",
                 **surroundings(settings),
                 "NAMES": str(names or ""),
                 **(also or {}),
@@ -201,15 +217,38 @@ class Linkmend(Running):
     def ca(self) -> Path:
         return self.data / "ca" / "mitmproxy-ca-cert.pem"
 
+    def pids(self) -> list[int]:
+        """The supervisor, the backend and the workers."""
+        found = []
+        for process in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                found += [int(process.name)] if os.getsid(int(process.name)) == self.process.pid else []
+        return found
+
+    def memory(self, which: str = "VmRSS") -> int:
+        """The bytes of memory that all its processes have."""
+        statuses = [Path(f"/proc/{pid}/status").read_text(encoding="ascii") for pid in self.pids()]
+        return sum(
+            int(kb) * 1024 for status in statuses for kb in re.findall(rf"{which}:\s+(\d+) kB", status)
+        )
+
     def peak_memory(self) -> int:
-        """The most bytes of memory it ever had at once."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
-        return next(int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmHWM"))
+        """The most bytes of memory that each of its processes ever had at once, together."""
+        return self.memory("VmHWM")
+
+    @contextlib.contextmanager
+    def held_still(self) -> Iterator[None]:
+        """None of its processes does anything meanwhile, as on a machine that is busy."""
+        os.killpg(self.process.pid, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            os.killpg(self.process.pid, signal.SIGCONT)
 
 
 @contextlib.contextmanager
 def serving(data: Path, *arguments: str, **known: Any) -> Iterator[Linkmend]:
-    """`linkmend serve` for as long as a block lasts, for tests that share one; a traceback fails it."""
+    """`linkmend serve` for the duration of a block, for tests that share one; a traceback fails it."""
     running = Linkmend(data, *arguments, **known)
     try:
         yield running

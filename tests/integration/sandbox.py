@@ -1,6 +1,7 @@
-"""Runs a command behind the system call filter of deploy/linkmend.service, without any systemd that runs.
+"""Runs a command behind the system call filter of deploy/linkmend.service, without a running systemd.
 
-`python -m tests.integration.sandbox COMMAND...`: what the unit says of system calls, address families and memory.
+`python -m tests.integration.sandbox COMMAND...` applies the unit's limits on system calls, address families and
+memory.
 """
 
 import ctypes
@@ -53,7 +54,7 @@ def allowed_calls():
 
 
 def shut_in():
-    """From here on this process and those it starts are behind the filter."""
+    """Put this process and its children behind the filter."""
     library = ctypes.CDLL("libseccomp.so.2")
     library.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(library.seccomp_init(_REFUSE))

@@ -1,7 +1,7 @@
 """Web archives behind the repair page, with a real pywb and a real Chromium.
 
-Of four archives one hangs and one sends garbage: the page is out as fast as without them, what the good
-ones have appears in it, and the next reader has it at once. Screenshots are left in pytest's folder.
+Of four archives one hangs and one sends garbage: the page is sent as fast as without them, the results of the good
+ones appear in it, and the next user sees them at once. Screenshots are left in pytest's folder.
 """
 
 import re
@@ -49,7 +49,7 @@ def captures(site):
 
 
 def timemap(archive, url):
-    """What an archive says that has two captures."""
+    """The TimeMap of an archive with two captures."""
     return ",\n".join(
         f'<{archive}/{year}0401000000/{url}>; rel="memento"; datetime="Sun, 01 Apr {year} 00:00:00 GMT"'
         for year in (2011, 2012)
@@ -78,7 +78,7 @@ def hanging():
 
 @pytest.fixture(scope="module")
 def archives(folder, site, hanging, pytestconfig):
-    """The lines of four archives: a pywb, one with a few captures, one that hangs, one that raves."""
+    """The settings of four archives: a pywb, one with a few captures, one that hangs, one that sends garbage."""
     found = programs()
     if found is None:
         (pytest.fail if pytestconfig.getoption("--require-real") else pytest.skip)("pywb is not installed")
@@ -141,16 +141,16 @@ def assert_accessible(tab):
     assert results.violations_count == 0, results.generate_report()
 
 
-def test_the_page_is_out_at_once_and_late_results_of_good_archives_appear(browser, site, folder):
+def test_repair_page_is_sent_at_once_and_late_archive_results_appear_in_it(browser, site, folder):
     with a_tab(browser) as tab:
         started = time.monotonic()
         tab.goto(f"{site.url}/{PAGES[0]}", wait_until="commit")
         tab.locator("#alternatives > li").first.wait_for()
         assert time.monotonic() - started < 2.0
         tab.locator("#archives .last a").wait_for()
-        assert "are being asked" in tab.locator("#asking").inner_text()  # of the one that hangs
+        assert "Searching web archives" in tab.locator("#asking").inner_text()  # of the one that hangs
         assert re.search(r"/20130705120000/https?:", tab.locator(".last a").get_attribute("href"))
-        tab.get_by_text("Versions found in web archives: 8.").wait_for()
+        tab.get_by_text("Archived versions found: 8.").wait_for()
         assert "hanging, raving" in tab.locator("#asking").inner_text()
         assert tab.locator(".graph > svg > a").count() == 5
         assert tab.locator("#way-title").input_value() == "Volcanoes of the whole world"
@@ -165,14 +165,14 @@ def test_the_page_is_out_at_once_and_late_results_of_good_archives_appear(browse
         assert_accessible(tab)
 
 
-def test_nobody_is_asked_while_the_page_is_made(running, site, hanging):
+def test_no_archive_is_queried_while_the_repair_page_is_made(running, site, hanging):
     client = Client(running.url, ca=running.ca)
     for answer in (client.open_page(f"{site.url}/{PAGES[1]}"), client.repair(f"{site.url}/{PAGES[1]}")):
         assert answer.miss == "not_found"
     assert not [path for path in hanging.asked if path.endswith(PAGES[1])]
 
 
-def test_the_next_reader_has_them_at_once(running, site, browser):
+def test_next_user_sees_archive_results_at_once(running, site, browser):
     client = Client(running.url, ca=running.ca)
     url = f"{site.url}/{PAGES[0]}"
     page = client.open_page(url)
@@ -183,7 +183,7 @@ def test_the_next_reader_has_them_at_once(running, site, browser):
     assert told["count"] == len(told["list"]) == 8
 
 
-def test_what_an_archive_has_helps_the_next_reader_to_the_new_version(browser, site, running):
+def test_archived_copy_helps_to_find_the_new_version(browser, site, running):
     path = "x/q18"
 
     def offered():
@@ -200,7 +200,7 @@ def test_what_an_archive_has_helps_the_next_reader_to_the_new_version(browser, s
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_time_line_is_walked_by_keyboard(browser, site, folder, scheme):
+def test_time_graph_works_by_keyboard(browser, site, folder, scheme):
     with a_tab(browser, color_scheme=scheme, viewport={"width": 360, "height": 700}) as tab:
         tab.goto(f"{site.url}/{PAGES[0]}")
         tab.locator("#archives .last").wait_for()
@@ -231,7 +231,7 @@ def test_an_expert_chooses_the_memento_and_sees_how_its_title_evolved(browser, s
         titles = tab.locator(".choice").all_inner_texts()
         assert len(titles) == 8
         assert "Volcanoes <b>&" in titles[5]
-        assert "(says little)" in titles[7]
+        assert "(too general)" in titles[7]
         tab.locator(".choice input").nth(7).check()
         tab.locator("input[name=terms]").fill("5")
         tab.locator("select[name=weighting]").select_option("frequency")
@@ -247,7 +247,7 @@ def test_an_expert_chooses_the_memento_and_sees_how_its_title_evolved(browser, s
         tab.wait_for_url("**/search?q=**")
 
 
-def test_an_archive_is_seen_alone(browser, site):
+def test_time_graph_can_show_one_archive(browser, site):
     with a_tab(browser) as tab:
         tab.goto(f"{site.url}/{PAGES[0]}")
         tab.get_by_role("link", name="second: 2").click()
@@ -258,7 +258,7 @@ def test_an_archive_is_seen_alone(browser, site):
         tab.get_by_role("link", name="2012: 2 (school 1, second 1)").wait_for()
 
 
-def test_on_plain_http_a_closer_look_is_at_the_portal(browser):
+def test_on_plain_http_archived_versions_are_shown_at_the_portal(browser):
     with a_tab(browser) as tab:
         tab.goto(f"{DEAD}/{PAGES[0]}")
         tab.locator("#archives .last").wait_for()
@@ -269,17 +269,17 @@ def test_on_plain_http_a_closer_look_is_at_the_portal(browser):
         tab.get_by_text("Versions per year").first.wait_for()
 
 
-def test_without_scripts_a_link_leads_to_the_same(browser, site):
+def test_without_scripts_a_link_leads_to_archived_versions(browser, site):
     with a_tab(browser, java_script_enabled=False) as tab:
         tab.goto(f"{site.url}/{PAGES[2]}")
         assert tab.locator("#archives .last").count() == 0
-        tab.get_by_role("link", name="Look in web archives").click()
+        tab.get_by_role("link", name="Search web archives").click()
         assert "/20130705120000/" in tab.locator(".last a").get_attribute("href")
-        tab.get_by_role("link", name="Look again").click()
+        tab.get_by_role("link", name="Check again").click()
         assert tab.locator(".mementos li").count() == 8
 
 
-def test_neither_a_script_of_the_site_nor_another_reader_gets_to_see_it(browser, site, running):
+def test_neither_site_scripts_nor_other_users_see_archived_versions(browser, site, running):
     client = Client(running.url, ca=running.ca)
     page = client.open_page(f"{site.url}/{PAGES[3]}")
     part = re.search(r'data-next="([^"]+)"', page.text)[1].replace("&amp;", "&")
@@ -297,7 +297,7 @@ def test_neither_a_script_of_the_site_nor_another_reader_gets_to_see_it(browser,
     assert (mine.status, mine.headers["Access-Control-Allow-Origin"]) == (200, "null")
 
 
-def test_without_a_line_only_what_archives_said_earlier_is_shown(folder, running, settings, site, browser):
+def test_offline_only_remembered_archive_results_are_shown(folder, running, settings, site, browser):
     client = Client(running.url, ca=running.ca)
     assert "/20130705120000/" in client.open_page(f"{site.url}/{PAGES[0]}").text
     browser.close()
@@ -305,5 +305,5 @@ def test_without_a_line_only_what_archives_said_earlier_is_shown(folder, running
     with serving(folder / "data", settings=settings.replace("[proxy]", "[proxy]\noffline = true")) as offline:
         page = Client(offline.url, ca=offline.ca).open_page(f"{site.url}/{PAGES[0]}")
     assert "/20130705120000/" in page.text
-    assert "This is what web archives said earlier" in page.text
+    assert "Archives can’t be reached while offline" in page.text
     assert "data-next" not in page.text

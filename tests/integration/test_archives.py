@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from proxy.archives.client import pretends
-from repair.memento.client import MementoClient
+from proxy.archives.client import is_not_the_page
 from repair.memento.datetimes import timestamp
-from repair.memento.model import Outcome
+from repair.memento.model import ArchiveOutcome
 from repair.settings import ArchivesSettings
+from tests.archiving import memento_client
 from tests.integration.client import Client
 from tests.integration.origin import Origin, hang, reply
 from tests.integration.processes import linkmend
@@ -68,9 +68,9 @@ def pywb(tmp_path_factory, pytestconfig):
 def client(tmp_path):
     """A client of the archives that lines describe."""
 
-    def of(*lines, folder=tmp_path, is_bad=pretends, **known):
+    def of(*lines, folder=tmp_path, is_bad=is_not_the_page, **known):
         settings = {name: known.pop(name) for name in tuple(known) if name in ArchivesSettings.__slots__}
-        return MementoClient(ArchivesSettings(list=lines, **settings), folder, is_bad=is_bad, **known)
+        return memento_client(ArchivesSettings(list=lines, **settings), folder, is_bad=is_bad, **known)
 
     return of
 
@@ -106,7 +106,7 @@ async def test_the_memento_closest_to_the_time_of_the_link_is_found(pywb, client
         assert (await archives.best(f"{SITE}/water", near=timestamp(near))).document.title == title
 
 
-async def test_an_archived_redirect_to_a_good_page_is_told_as_a_move(pywb, client):
+async def test_archived_redirect_to_a_good_page_is_reported_as_a_move(pywb, client):
     moves = []
     async with client(f"school wayback={pywb.base}", on_move=moves.append) as archives:
         copy = await archives.best(f"{SITE}/moved")
@@ -126,27 +126,27 @@ async def test_an_archived_redirect_to_a_good_page_is_told_as_a_move(pywb, clien
         "timegate={base}{{url}}",
     ],
 )
-async def test_whatever_it_is_asked_the_time_map_is_the_same(pywb, client, question):
+async def test_time_map_is_the_same_in_every_format(pywb, client, question):
     line = f"school {question} memento={{base}}{{{{timestamp}}}}/{{{{url}}}}".format(base=pywb.base)
     async with client(line) as archives:
         found = await archives.timemap(f"{SITE}/water")
-    assert [answer.outcome for answer in found.answers] == [Outcome.ANSWERED]
+    assert [answer.outcome for answer in found.answers] == [ArchiveOutcome.ANSWERED]
     assert [(memento.at.year, memento.original) for memento in found.mementos] == [
         (year, f"{SITE}/water") for year in (2010, 2014, 2018)
     ]
     assert found.mementos[0].url.endswith("/20100301000000/http://lost.example/water")
 
 
-async def test_what_was_asked_once_is_known_without_a_line(pywb, client, tmp_path):
+async def test_earlier_results_are_available_offline(pywb, client, tmp_path):
     async with client(f"school wayback={pywb.base}") as archives:
         assert await archives.best(f"{SITE}/parked")
     async with client(f"school wayback={pywb.base}", offline=True) as archives:
         assert (await archives.best(f"{SITE}/parked")).document.title == "Shortly before it was sold"
-        assert len((await archives.remembered(f"{SITE}/parked")).mementos) == 8
+        assert len((await archives.stored_timemap(f"{SITE}/parked")).mementos) == 8
         assert (await archives.timemap(f"{SITE}/water")).mementos == ()
 
 
-async def test_a_hanging_and_a_raving_archive_cost_nothing_but_their_answers(pywb, client):
+async def test_hanging_and_malformed_archives_cost_only_their_own_results(pywb, client):
     with Origin() as hanging, Origin() as raving:
         lines = (
             f"hanging wayback={hanging.url}/",
@@ -165,12 +165,12 @@ async def test_a_hanging_and_a_raving_archive_cost_nothing_but_their_answers(pyw
                 came[answer.archive] = (time.monotonic() - started, answer)
             assert came["school"][0] < came["hanging"][0] < 2.0
             assert len(came["school"][1].mementos) == 8
-            assert came["hanging"][1].outcome is Outcome.LATE
-            assert came["raving"][1].outcome is Outcome.BROKEN
+            assert came["hanging"][1].outcome is ArchiveOutcome.LATE
+            assert came["raving"][1].outcome is ArchiveOutcome.BROKEN
             for path in paths:
                 last = {answer.archive: answer for answer in (await archives.timemap(SITE + path)).answers}
-        assert last["hanging"].outcome is last["raving"].outcome is Outcome.LIMITED
-        assert last["school"].outcome is Outcome.NOTHING
+        assert last["hanging"].outcome is last["raving"].outcome is ArchiveOutcome.LIMITED
+        assert last["school"].outcome is ArchiveOutcome.NOTHING
         assert sum(hanging.asked.values()) == 3
         assert sum(raving.asked.values()) == 3
 
@@ -189,7 +189,7 @@ def test_the_command_prints_the_time_map_and_the_best_copy(pywb, tmp_path):
     assert "school: answered, 3" in shown.stdout
 
 
-def test_with_archives_off_the_repair_page_says_nothing_of_them(origin, start_linkmend, tmp_path):
+def test_with_archives_off_the_repair_page_does_not_mention_them(origin, start_linkmend, tmp_path):
     origin.pages["/lessons/a.html"] = reply("<h1>Rain</h1>", Cache_Control="max-age=60")
     lost = origin.url + "/lessons/lost-in-the-rain.html"
     running = start_linkmend(settings="[archives]\nenabled = false\n")

@@ -1,4 +1,4 @@
-"""A backup taken while linkmend works holds all that was committed before it began, and linkmend starts on it."""
+"""A backup taken under load contains everything committed before it began, and linkmend starts on it."""
 
 import json
 import random
@@ -18,14 +18,14 @@ from tests.integration.processes import DEMO, ROOT, Linkmend, eventually, linkme
 
 PAGES = 80
 READERS = 4
-# In a row, in a file, and streamed to a file: each has its own way to disk.
+# In a row, in a file, and streamed to a file: each is written to disk in another way.
 SIZES = (2_000, 120_000, 1_500_000)
 QUICK = "[collection]\ncommit_every_s = 0.2\n[proxy]\nconnect_timeout_s = 2.0\n"
 RULE = '[[rule]]\nname = "rule {0}"\ndomain = ["blocked{0}.test"]\naction = "block"\n'
 
 
 def content(number):
-    """What the origin says at /page/NUMBER, for ever."""
+    """The body of /page/NUMBER, always the same."""
     words = f"lesson{number} about subject{number}. "
     return (
         f"<!doctype html><html lang=en><title>Lesson {number}</title><p>{words}</p>"
@@ -42,7 +42,7 @@ def library():
 
 
 class Load:
-    """Readers who open pages and dead links, and an admin who writes rules, as fast as they can."""
+    """Users who open pages and dead links, and an admin who writes rules, as fast as they can."""
 
     def __init__(self, running, library, rules):
         self.stop = threading.Event()
@@ -91,11 +91,11 @@ def missed(data):
 
 
 def held(client, numbers):
-    """The pages that can be searched for by a word that only they have."""
+    """The pages found by a word that only they contain."""
     return {n for n in list(numbers) if f'/page/{n}"' in client.search(f"subject{n}").text}
 
 
-def test_a_backup_under_load_holds_every_page_miss_and_rule_committed_before_it(tmp_path, library):
+def test_backup_under_load_contains_everything_committed_before_it(tmp_path, library):
     data, rules, file = tmp_path / "data", tmp_path / "rules.d", tmp_path / "backup.tar.zst"
     assert linkmend("import", DEMO, "--data", data).returncode == 0
     running = Linkmend(data, settings=QUICK)

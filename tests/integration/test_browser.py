@@ -1,7 +1,7 @@
-"""A real Chromium behind the real proxy: every failure shows linkmend's page, over http and https, and it works.
+"""A real Chromium behind the real proxy: every failure shows a working repair page, over http and https.
 
-The browser trusts the proxy's CA and the proxy the secure site's; the demo collection is held, so there is something
-to offer. Screenshots of what was seen are left in pytest's folder.
+The browser trusts the proxy's CA and the proxy the secure site's; the demo collection is imported, so there are
+alternatives. Screenshots are left in pytest's folder.
 """
 
 import json
@@ -35,7 +35,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def sites(folder):
-    """An origin for each scheme that fails in every way, and one whose certificate nobody vouches for."""
+    """An origin for each scheme that fails in every way, and one with an untrusted certificate."""
     pem, context = certificate(folder, "127.0.0.1")
     _, untrusted = certificate(folder, "localhost")
     with Origin() as plain, Origin(tls=context) as secure, Origin(tls=untrusted) as strange:
@@ -67,7 +67,7 @@ def browser(folder, running, program):
 
 @contextmanager
 def a_tab(browser, **options):
-    """A tab of a new person, which collects what the browser complains about."""
+    """A tab of a new person, which collects the browser's error messages."""
     context = browser.new_context(**options)
     context.set_default_timeout(10_000)
     tab = context.new_page()
@@ -88,7 +88,7 @@ def tab(browser):
 
 
 def complaints(tab):
-    """What the browser complains about, besides the status of the page, which it always mentions."""
+    """The browser's error messages, except the status of the page, which it always logs."""
     return [text for text in tab.complaints if "the server responded with a status of" not in text]
 
 
@@ -151,7 +151,7 @@ def test_the_first_alternative_opens_and_the_choice_is_noted(scheme, sites, runn
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_search_from_the_repair_page_finds_held_pages_which_open(scheme, sites, tab, folder):
+def test_search_from_the_repair_page_finds_saved_pages_that_open(scheme, sites, tab, folder):
     tab.goto(f"{sites[scheme].url}/404/{TOPIC}")
     tab.get_by_role("searchbox").fill("fractions")
     tab.get_by_role("searchbox").press("Enter")
@@ -163,7 +163,7 @@ def test_a_search_from_the_repair_page_finds_held_pages_which_open(scheme, sites
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_the_page_comes_by_trying_again_once_the_site_is_back(scheme, sites, folder, tab):
+def test_retry_shows_the_page_once_the_site_is_back(scheme, sites, folder, tab):
     tls = sites[scheme].tls
     with Origin(tls=tls) as site:
         site.pages["/page.html"] = reply("<title>Here again</title>", Cache_Control="no-store")
@@ -183,7 +183,7 @@ def test_the_page_comes_by_trying_again_once_the_site_is_back(scheme, sites, fol
         assert tab.title() == "Here again"
 
 
-def test_back_leads_from_an_alternative_to_the_repair_page_and_on_to_where_the_reader_was(sites, tab):
+def test_back_button_leads_from_alternative_to_repair_page_to_source_page(sites, tab):
     site = sites["http"]
     site.pages["/start.html"] = reply(f"<title>Start</title><a href='/404/{TOPIC}'>volcanoes</a>")
     tab.goto(f"{site.url}/start.html")
@@ -197,8 +197,10 @@ def test_back_leads_from_an_alternative_to_the_repair_page_and_on_to_where_the_r
     assert tab.title() == "Start"
 
 
-def test_a_link_into_another_site_is_placed_by_the_page_the_reader_came_from(sites, running, tab):
-    """Across sites the browser tells the origin alone; the page and its words are found from what passed by."""
+def test_cross_site_link_is_attributed_to_the_source_page(sites, running, tab):
+    """Across sites the browser sends the origin alone; the source page and its text come from the pages this user
+    opened.
+    """
     site = sites["http"]
     path, lost = "/notes-on-cells.html", "http://no-such-host.invalid/biology/cells"
     site.pages[path] = reply(
@@ -210,7 +212,7 @@ def test_a_link_into_another_site_is_placed_by_the_page_the_reader_came_from(sit
 
 
 def placed(tab, page, running, lost):
-    """Click the link; whether the miss log names the page it stands on."""
+    """Click the link; returns whether the miss log names the source page."""
     tab.goto(page)
     tab.get_by_role("link", name="cells").click()
     tab.wait_for_url(lost)
@@ -254,9 +256,9 @@ def test_a_script_gets_the_error_its_own_server_sent(way, sites, tab):
 
 @pytest.mark.parametrize(
     ("locale", "direction", "heading"),
-    [("fr-FR", "ltr", "n’existe pas"), ("ar", "rtl", "الصفحة"), ("xx", "ltr", "not there")],
+    [("fr-FR", "ltr", "introuvable"), ("ar", "rtl", "الصفحة"), ("xx", "ltr", "not found")],
 )
-def test_the_page_speaks_the_readers_language(locale, direction, heading, sites, browser, folder):
+def test_repair_page_is_in_the_users_language(locale, direction, heading, sites, browser, folder):
     with a_tab(browser, locale=locale) as tab:
         answer = tab.goto(f"{sites['http'].url}/404/{TOPIC}")
         assert_ours(answer, tab, "not_found")
@@ -265,7 +267,7 @@ def test_the_page_speaks_the_readers_language(locale, direction, heading, sites,
         tab.screenshot(path=folder / f"language-{locale}.png", full_page=True)
 
 
-def test_the_held_copy_is_offered_and_opens_when_a_page_is_gone(sites, tab, running, folder):
+def test_saved_copy_is_offered_and_opens_when_a_page_is_gone(sites, tab, running, folder):
     site = sites["http"]
     site.pages["/kept.html"] = reply(
         "<title>Kept</title><h1>Kept</h1><script>document.title = 'ran'</script>", Cache_Control="no-cache"

@@ -1,4 +1,4 @@
-"""The clock is set while linkmend runs, as it is on machines that learn the time some minutes after they start."""
+"""The clock is set while linkmend runs, as on machines that get the time some minutes after they start."""
 
 import asyncio
 import os
@@ -24,14 +24,14 @@ def clock(tmp_path, pytestconfig):
     return Clock(tmp_path / "clock")
 
 
-def test_who_is_shown_another_time_can_wait_all_the_same(clock):
-    """Of the clock itself: diskcache and others wait for a database by `time.sleep`."""
+def test_faked_clock_does_not_break_sleep(clock):
+    """About the fake clock itself: diskcache and others wait for a database by `time.sleep`."""
     words = "import time; began = time.monotonic(); time.sleep(0.2); assert time.monotonic() - began >= 0.2"
     done = subprocess.run([sys.executable, "-c", words], env={**os.environ, **clock.environment})
     assert done.returncode == 0
 
 
-def test_an_origin_that_hangs_is_given_up_in_time_whatever_the_clock_says(origin, start_linkmend, clock):
+def test_hanging_origin_times_out_whatever_the_clock_says(origin, start_linkmend, clock):
     origin.pages["/hangs"] = hang
     settings = "[proxy]\nconnect_timeout_s = 3.0\nfirst_byte_timeout_s = 3.0\n"
     client = Client(start_linkmend(settings=settings, also=clock.environment).url)
@@ -41,7 +41,7 @@ def test_an_origin_that_hangs_is_given_up_in_time_whatever_the_clock_says(origin
     assert time.monotonic() - began < 20
 
 
-def test_a_clock_that_is_set_ahead_cuts_nobody_off(origin, start_linkmend, clock):
+def test_setting_the_clock_ahead_closes_no_connection(origin, start_linkmend, clock):
     go_on = threading.Event()
 
     async def two_halves(exchange):

@@ -1,4 +1,4 @@
-"""The collection among processes: killed while it works, and two at once."""
+"""The collection with several processes: killed while it works, and two at once."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from repair.collection import Collection
+from repair.collection.collection import Collection
 from repair.settings import CollectionSettings
 from tests.holdings import SITE, a_collection, a_document, found
 from tests.make import A_MOMENT
@@ -64,7 +64,7 @@ def spawn():
 
 
 def _killed(child, after_pages):
-    """Kill a child once it has added so many pages; the number of the last page it said it had committed."""
+    """Kill a child once it has added so many pages; returns the last page it reported as committed."""
     last = -1
     while last < after_pages:
         last = int(child.stdout.readline())
@@ -84,14 +84,14 @@ def test_nothing_committed_is_lost_by_kill_9_and_the_index_agrees(tmp_path, spaw
         collection.commit()
         stats = collection.stats()
         assert stats.pages == stats.indexed >= last + 1
-        assert stats.pages <= last + 2  # one may have been committed and not yet told
+        assert stats.pages <= last + 2  # one may have been committed and not yet reported
         assert stats.pending == 0
         assert len(found(collection, "tiber", limit=10_000)) == stats.pages
         with collection._database.read() as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
 
 
-def test_killed_again_and_again_it_still_opens(tmp_path, spawn):
+def test_collection_opens_after_repeated_kills(tmp_path, spawn):
     last = -1
     for round_number in range(4):
         last = _killed(spawn(tmp_path, f"r{round_number}"), 5 + 4 * round_number)
@@ -100,7 +100,7 @@ def test_killed_again_and_again_it_still_opens(tmp_path, spawn):
         assert collection.stats().pages == collection.stats().indexed
 
 
-def test_two_processes_add_at_once_and_all_is_found(tmp_path, spawn):
+def test_two_processes_add_concurrently_and_all_pages_are_found(tmp_path, spawn):
     children = [spawn(tmp_path, name, 60) for name in "ab"]
     for child in children:
         child.communicate(timeout=120)
@@ -110,7 +110,7 @@ def test_two_processes_add_at_once_and_all_is_found(tmp_path, spawn):
         assert len(found(collection, "rome", limit=1_000)) == 120
 
 
-def test_a_reader_takes_over_from_a_writer_that_was_killed(tmp_path, spawn):
+def test_second_process_takes_over_from_a_killed_writer(tmp_path, spawn):
     writer = spawn(tmp_path, "a")
     with a_collection(tmp_path) as reader:
         reader.add(a_document("/mine", title="Carthage"), fetched_at=A_MOMENT)

@@ -1,4 +1,4 @@
-"""linkmend is killed again and again under load: nothing it then serves is torn, nothing it promised is lost."""
+"""linkmend is killed repeatedly under load: no response is damaged, nothing acknowledged is lost."""
 
 import hashlib
 import json
@@ -19,14 +19,14 @@ from tests.integration.processes import DEMO, ROOT, Linkmend, eventually, free_p
 ROUNDS = 4
 READERS = 6
 PAGES = 60
-# The memory of the store, its files, and bodies that are streamed: each has its own way to disk.
+# The memory of the store, its files, and streamed bodies: each is written to disk in another way.
 SIZES = (200, 30_000, 400_000, 2_500_000)
 QUICK = "[collection]\ncommit_every_s = 0.2\n[proxy]\nconnect_timeout_s = 2.0\n"
 HELD = "http://science.school.test/earth/volcanoes.html"
 
 
 def content(number):
-    """What the origin says at /page/NUMBER, for ever."""
+    """The body of /page/NUMBER, always the same."""
     line = hashlib.sha256(str(number).encode()).hexdigest() + "\n"
     size = SIZES[number % len(SIZES)]
     return f"<title>Page {number}</title><p>lesson {number}</p>\n<pre>{line * (size // len(line))}</pre>".encode()
@@ -42,7 +42,7 @@ def library():
 
 @contextmanager
 def readers(running, library, seed):
-    """Several who open pages and dead links as fast as they can; gives the complaints they have."""
+    """Several users who open pages and dead links as fast as they can; yields the errors they see."""
     stop, complaints = threading.Event(), []
 
     def read(luck):
@@ -80,9 +80,7 @@ def missed(data):
     return {json.loads(line)["id"] for line in done.stdout.splitlines()}
 
 
-def test_after_every_kill_what_is_served_is_what_the_origin_sent_and_nothing_promised_is_lost(
-    tmp_path, library
-):
+def test_after_every_kill_responses_are_intact_and_nothing_acknowledged_is_lost(tmp_path, library):
     seed = int(os.environ.get("LINKMEND_TEST_SEED") or random.randrange(10**6))
     print(f"LINKMEND_TEST_SEED={seed}")  # noqa: T201  pytest shows it when the test fails
     luck = random.Random(seed)
@@ -118,7 +116,7 @@ def test_after_every_kill_what_is_served_is_what_the_origin_sent_and_nothing_pro
 
 
 def check_held(client, library, number):
-    """Whether a page is in the cache; if so it must be whole."""
+    """Whether a page is in the cache; if so it must be complete."""
     answer = client.open_page(f"{library.url}/page/{number}")
     if answer.status != 200:
         assert answer.miss == "unreachable"
@@ -145,7 +143,7 @@ def test_pages_can_be_imported_and_links_mended_while_the_proxy_runs(tmp_path, s
     assert HELD in client.repair("http://science.school.test/volcano.htm").text
 
 
-def test_an_import_that_is_killed_can_be_made_again(tmp_path, start_linkmend):
+def test_killed_import_can_be_repeated(tmp_path, start_linkmend):
     data = tmp_path / "data"
     command = [sys.executable, "-m", "proxy.main", "import", str(DEMO), "--data", str(data)]
     importing = subprocess.Popen(command, cwd=ROOT, start_new_session=True)

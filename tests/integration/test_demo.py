@@ -1,4 +1,4 @@
-"""The demo collection mends its own dead links, asked as a program asks, through the running proxy."""
+"""The demo collection repairs its own dead links, requested as JSON through the running proxy."""
 
 import json
 

@@ -32,7 +32,7 @@ def shut_in(tmp_path, program, monkeypatch):
     assert "Operation not permitted" not in running.output, running.output
 
 
-def test_all_that_linkmend_does_is_allowed_by_its_service(shut_in, origin):
+def test_systemd_unit_allows_everything_linkmend_does(shut_in, origin):
     origin.pages["/a"] = reply(
         b"<title>Volcanoes</title><p>" + b"Lava is molten rock. " * 30 + b"<!--" + b"x" * 300_000 + b"-->",
         Cache_Control="max-age=60",
@@ -70,7 +70,7 @@ def squid(tmp_path, program):
     running.stop()
 
 
-def test_squid_with_our_settings_serves_linkmend_and_refuses_its_own_machine(squid, origin, start_linkmend):
+def test_squid_with_our_settings_serves_linkmend_and_refuses_its_own_host(squid, origin, start_linkmend):
     origin.pages["/a"] = reply(b"<p>words", Cache_Control="max-age=60")
     client = Client(start_linkmend("--parent", squid.url).url)
     assert client.open_page(f"{origin.url}/a").body == b"<p>words"

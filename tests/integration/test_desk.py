@@ -1,4 +1,4 @@
-"""The admin's desk of a running linkmend: on its own port, through the proxy, in Chromium, and under attack."""
+"""The admin server of a running linkmend: on its own port, through the proxy, in Chromium, and under attack."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,7 @@ import urllib.parse
 
 import pytest
 
-from proxy.desk.passwords import Passwords
+from proxy.admin.auth.passwords import Passwords
 from tests.integration.browser import chromium
 from tests.integration.client import PORTAL, Client
 from tests.integration.origin import reply
@@ -23,13 +23,13 @@ NASTY = "/gone?<script>document.title='ran'</script>\"'><img src=x onerror=docum
 
 @pytest.fixture
 def running(start_linkmend):
-    """A linkmend whose desk has no password yet."""
+    """A linkmend without an admin password."""
     return ready(start_linkmend())
 
 
 @pytest.fixture(scope="module")
 def protected(tmp_path_factory):
-    """A linkmend whose desk has its password, shared by the tests of this module."""
+    """A linkmend with an admin password, shared by the tests of this module."""
     data = tmp_path_factory.mktemp("desk") / "data"
     Passwords(data / "desk.json").set_password(PASSWORD)
     with serving(data) as running:
@@ -54,7 +54,7 @@ def address(running, what):
 
 
 def post(running, path, fields, *, source="127.0.0.1", **headers):
-    """A form sent through the proxy as a page of the desk at the portal sends it: status and headers."""
+    """A form sent through the proxy as an admin page at the portal sends it: status and headers."""
     connection = http.client.HTTPConnection("127.0.0.1", running.port, timeout=20, source_address=(source, 0))
     sent = {"Content-Type": "application/x-www-form-urlencoded", "Origin": PORTAL, **headers}
     connection.request("POST", f"{PORTAL}{path}", urllib.parse.urlencode(fields), sent)
@@ -65,14 +65,14 @@ def post(running, path, fields, *, source="127.0.0.1", **headers):
 
 
 def figures(running):
-    """The numbers that Prometheus would read."""
+    """The metrics as Prometheus reads them."""
     text = Client("").get(f"http://{address(running, 'metrics')}/metrics").text
     lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
     return {name: float(value) for name, _, value in lines}
 
 
 def at_rest(running):
-    """The same, once all processes have told theirs, which they do every second."""
+    """The same, once all processes have reported theirs, which they do every second."""
     known = figures(running)
     while True:
         time.sleep(1.5)
@@ -95,13 +95,13 @@ def log_in(page, at=PORTAL):
 # In a browser
 
 
-def test_the_first_password_is_set_with_the_code_of_the_log_and_opens_the_desk(running, open_browser):
+def test_first_password_is_set_with_the_setup_code_and_logs_in(running, open_browser):
     page = open_browser(running)
     page.goto(f"{PORTAL}/admin")
     page.fill("#code", re.search(r"set-up code (\S+)", running.output)[1])
     page.fill("#password", PASSWORD)
     page.fill("#again", PASSWORD)
-    page.click("button:has-text('Set the password')")
+    page.click("button:has-text('Set password')")
     page.wait_for_url(f"{PORTAL}/admin")
     page.click("button:has-text('Log out')")
     page.wait_for_url(f"{PORTAL}/admin/login")
@@ -118,10 +118,10 @@ def test_misses_appear_live_and_nothing_in_them_runs(protected, origin, open_bro
     assert "gone" in page.inner_text("#missing")
     page.reload()
     assert "gone" in page.inner_text("#missing")
-    assert page.title() == "Missing right now · linkmend desk"
+    assert page.title() == "Dead links, live · linkmend desk"
 
 
-def test_on_its_own_port_the_live_view_is_one_stream(protected, origin, program, tmp_path):
+def test_live_view_on_the_admin_port_is_one_stream(protected, origin, program, tmp_path):
     direct = f"http://{address(protected, 'desk')}"
     streams = []
     with chromium(program("chromium"), tmp_path / "home") as context:
@@ -152,7 +152,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(protected, origin, 
         assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
 
 
-def test_without_scripts_the_desk_works(protected, origin, open_browser):
+def test_admin_pages_work_without_scripts(protected, origin, open_browser):
     page = open_browser(protected, java_script_enabled=False)
     log_in(page)
     Client(protected.url).open_page(origin.url + "/gone")
@@ -160,7 +160,7 @@ def test_without_scripts_the_desk_works(protected, origin, open_browser):
     assert "/gone" in page.inner_text("#missing")
     page.goto(f"{PORTAL}/admin/access")
     page.fill("#token-name", "backup")
-    page.click("button:has-text('Make a token')")
+    page.click("button:has-text('Create token')")
     assert page.inner_text(".token").startswith("lm_")
 
 
@@ -175,26 +175,26 @@ def test_over_https_the_login_is_encrypted_and_stays_so(protected, open_browser)
     assert page.url.startswith(f"{PORTAL}/admin/login")
 
 
-def test_a_page_of_a_site_cannot_make_the_admin_change_anything(protected, origin, open_browser):
+def test_site_cannot_forge_admin_requests(protected, origin, open_browser):
     form = f"<form method=post action='{PORTAL}/admin/access/token'><input name=name value=thief></form>"
     origin.pages["/trap"] = reply(form + "<script>document.forms[0].submit()</script>")
     page = open_browser(protected)
     log_in(page)
     page.goto(f"{origin.url}/trap")
     page.wait_for_url(f"{PORTAL}/**")
-    kept = Passwords(protected.data / "desk.json").kept()
+    kept = Passwords(protected.data / "desk.json").load()
     assert "thief" not in [each.name for each in kept.tokens]
     page.goto(f"{PORTAL}/admin/access")
     assert "thief" not in page.content()
 
 
-def test_a_page_of_a_site_cannot_show_the_desk_in_a_frame(protected, origin, open_browser):
+def test_site_cannot_frame_the_admin_pages(protected, origin, open_browser):
     origin.pages["/frame"] = reply(f"<iframe src='{PORTAL}/admin'></iframe>")
     page = open_browser(protected)
     log_in(page)
     page.goto(f"{origin.url}/frame")
     time.sleep(0.5)
-    assert all("Missed pages" not in frame.content() for frame in page.frames)
+    assert all("Dead links" not in frame.content() for frame in page.frames)
 
 
 # On the wire
@@ -207,7 +207,7 @@ def test_a_student_cannot_set_the_first_password(running):
     assert not (running.data / "desk.json").exists()
 
 
-def test_guessing_is_stopped_for_the_one_who_guesses_only(protected):
+def test_login_rate_limit_affects_only_the_guessing_client(protected):
     guesses = [
         post(protected, "/admin/login", {"password": f"guess {n}"}, source="127.0.0.67").status
         for n in range(8)
@@ -216,21 +216,21 @@ def test_guessing_is_stopped_for_the_one_who_guesses_only(protected):
     assert post(protected, "/admin/login", {"password": PASSWORD}, source="127.0.0.7").status == 303
 
 
-def test_who_claims_to_be_another_client_is_counted_as_themselves(protected):
+def test_forged_client_address_does_not_evade_the_rate_limit(protected):
     statuses = [
         post(
             protected,
             "/admin/login",
             {"password": "guess"},
             source="127.0.0.68",
-            **{"X-Forwarded-For": f"10.0.0.{n}", "Linkmend-Door-Client": f"10.0.0.{n}", "Linkmend-Door": "x"},
+            **{"X-Forwarded-For": f"10.0.0.{n}", "Linkmend-Gateway-Client": f"10.0.0.{n}"},
         ).status
         for n in range(7)
     ]
     assert statuses == [403] * 5 + [429] * 2
 
 
-def test_on_any_other_host_admin_is_the_sites_own(protected, origin):
+def test_admin_path_on_other_hosts_belongs_to_the_site(protected, origin):
     origin.pages["/admin"] = reply("the site's own desk")
     assert Client(protected.url).get(f"{origin.url}/admin").text == "the site's own desk"
     claimed = Client(protected.url).get(f"{origin.url}/admin", Host="linkmend.internal")
@@ -238,7 +238,7 @@ def test_on_any_other_host_admin_is_the_sites_own(protected, origin):
 
 
 @pytest.mark.parametrize("what", ["desk", "metrics"])
-def test_through_the_proxy_nobody_reaches_the_ports_of_this_machine(protected, what):
+def test_local_ports_are_not_reachable_through_the_proxy(protected, what):
     port = address(protected, what).rpartition(":")[2]
     for host in ("127.0.0.1", "localhost", "127.1", "[::ffff:127.0.0.1]"):
         answer = Client(protected.url).get(f"http://{host}:{port}/admin/login")
@@ -246,13 +246,13 @@ def test_through_the_proxy_nobody_reaches_the_ports_of_this_machine(protected, w
         assert "password" not in answer.text
 
 
-def test_under_another_name_its_own_port_shows_nothing(protected):
+def test_admin_port_refuses_unknown_host_names(protected):
     answer = Client("").get(f"http://{address(protected, 'desk')}/admin/login", Host="evil.test")
     assert answer.status == 421
     assert "password" not in answer.text
 
 
-def test_a_body_past_all_measure_is_refused_and_not_held(protected):
+def test_huge_request_body_is_refused_and_not_buffered(protected):
     before = protected.peak_memory()
     with socket.create_connection(("127.0.0.1", protected.port), timeout=20) as connection:
         head = f"POST {PORTAL}/admin/login HTTP/1.1\r\nHost: linkmend.internal\r\nContent-Length: {10**9}\r\n\r\n"
@@ -265,7 +265,7 @@ def test_a_body_past_all_measure_is_refused_and_not_held(protected):
     assert protected.peak_memory() - before < 60_000_000
 
 
-def test_silent_connections_do_not_keep_the_admin_out(protected):
+def test_silent_connections_do_not_lock_out_the_admin(protected):
     host, _, port = address(protected, "desk").partition(":")
     silent = [socket.create_connection((host, int(port))) for _ in range(150)]
     try:
@@ -277,7 +277,7 @@ def test_silent_connections_do_not_keep_the_admin_out(protected):
             each.close()
 
 
-def test_what_is_asked_of_the_desk_is_neither_cached_nor_held(protected):
+def test_admin_responses_are_neither_cached_nor_collected(protected):
     before = at_rest(protected)
     for _ in range(2):
         Client(protected.url).open_page(f"{PORTAL}/admin/login")
@@ -290,25 +290,25 @@ def test_what_is_asked_of_the_desk_is_neither_cached_nor_held(protected):
 # Beside the proxy
 
 
-def test_ports_that_are_taken_cost_the_desk_and_not_the_proxy(start_linkmend, origin):
+def test_occupied_admin_port_does_not_stop_the_proxy(start_linkmend, origin):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         listen = f'listen = "127.0.0.1:{taken.getsockname()[1]}"'
         running = start_linkmend(settings=f"[desk]\n{listen}\n[metrics]\n{listen}\n")
         origin.pages["/"] = reply("hello")
         assert Client(running.url).get(f"{origin.url}/").text == "hello"
         assert Client(running.url).get(f"{PORTAL}/admin/login").status == 200
-        assert "no desk: cannot listen" in running.output
-        assert "no port for figures: cannot listen" in running.output
+        assert "desk: cannot listen" in running.output
+        assert "port for figures: cannot listen" in running.output
 
 
-def test_a_desk_that_is_switched_off_is_not_there(start_linkmend):
+def test_disabled_admin_pages_are_not_served(start_linkmend):
     running = start_linkmend(settings="[desk]\nenabled = false\n")
     assert Client(running.url).get(f"{PORTAL}/admin").status == 404
     assert "linkmend desk on" not in running.output
     assert "set-up code" not in running.output
 
 
-def test_figures_tell_of_hits_misses_and_repairs(protected, origin):
+def test_metrics_count_hits_misses_and_repairs(protected, origin):
     origin.pages["/kept"] = reply("x" * 1000, Cache_Control="max-age=600")
     client, before = Client(protected.url), at_rest(protected)
     for _ in range(3):
@@ -321,12 +321,12 @@ def test_figures_tell_of_hits_misses_and_repairs(protected, origin):
     assert grown["linkmend_repair_seconds_count"] == 1
 
 
-def test_life_and_readiness_are_told(protected):
+def test_health_endpoints_report_liveness_and_readiness(protected):
     at = f"http://{address(protected, 'metrics')}"
     assert Client("").get(f"{at}/healthz").status == Client("").get(f"{at}/readyz").status == 200
 
 
-def test_while_it_stops_it_is_not_ready(ending, origin):
+def test_readyz_fails_while_stopping(ending, origin):
     async def slow(exchange):
         await asyncio.sleep(3)
         await exchange.send(reply("late"))
@@ -340,7 +340,7 @@ def test_while_it_stops_it_is_not_ready(ending, origin):
         eventually(lambda: Client("").get(f"{at}/readyz").status == 503, "it says that it is ready")
 
 
-def test_a_live_view_does_not_hold_up_the_end(ending):
+def test_open_live_view_does_not_delay_shutdown(ending):
     cookie = post(ending, "/admin/login", {"password": PASSWORD}).headers["Set-Cookie"].partition(";")[0]
     with socket.create_connection(("127.0.0.1", ending.port), timeout=20) as reader:
         asked = f"GET {PORTAL}/admin/live/stream HTTP/1.1\r\nHost: linkmend.internal\r\nCookie: {cookie}\r\n"

@@ -1,6 +1,6 @@
-"""The desk's API as its own OpenAPI document describes it: schemathesis makes requests of all kinds out of it.
+"""The admin API against its own OpenAPI document: schemathesis generates requests of all kinds from it.
 
-linkmend is off the line meanwhile: what is asked of the fetch queue or of archives leads nowhere.
+linkmend runs offline meanwhile, so nothing is fetched and no archive is queried.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from proxy.desk.passwords import Passwords
+from proxy.admin.auth.passwords import Passwords
 from tests.integration.processes import serving
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
@@ -20,7 +20,7 @@ EXAMPLES = 12
 
 @pytest.fixture(scope="module")
 def api(tmp_path_factory):
-    """The schema of a running desk, and whoever asks it as a program with a token does."""
+    """The schema of a running admin server, and a session that sends an API token."""
     data = tmp_path_factory.mktemp("api") / "data"
     token = Passwords(data / "desk.json").new_token("schemathesis")
     with serving(data, "--offline") as running:
@@ -30,11 +30,11 @@ def api(tmp_path_factory):
         schema = schemathesis.openapi.from_url(f"{at}/admin/api/openapi.json", headers=headers)
         schema.config.update(headers=headers)
         yield schema
-    assert "the desk failed" not in running.output, running.output
+    assert "desk: internal error" not in running.output, running.output
 
 
 def failures(operation, statuses):
-    """What is wrong with the answers of one operation, as far as a few requests of each kind show it."""
+    """The errors in the responses of one operation, over a few requests of each kind."""
 
     @seed(1)
     @settings(
@@ -46,7 +46,7 @@ def failures(operation, statuses):
     )
     @given(case=operation.as_strategy())
     def ask(case):
-        # A schema cannot say what a web address or a rule is: such a request may be refused with a 400 or 422.
+        # A schema cannot express what a web address or a rule is: such a request may be refused with a 400 or 422.
         answer = case.call_and_validate(timeout=20, excluded_checks=[checks.positive_data_acceptance])
         statuses[answer.status_code] += 1
 
@@ -57,7 +57,7 @@ def failures(operation, statuses):
     return ""
 
 
-def test_every_call_answers_as_the_document_says(api):
+def test_every_api_call_answers_as_the_openapi_document_says(api):
     operations = [found.ok() for found in api.get_all_operations()]
     assert {"GET /admin/api/live", "GET /admin/api/health"} <= {each.label for each in operations}
     statuses = Counter()

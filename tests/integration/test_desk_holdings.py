@@ -1,4 +1,6 @@
-"""The fetch queue and the collection on the desk, in Chromium: fetch, watch, look, remove; axe-core over all."""
+"""The fetch queue and the collection on the admin pages, in Chromium: fetch, watch, look, remove; axe-core over
+all.
+"""
 
 import asyncio
 import os
@@ -6,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.desk.passwords import Passwords
+from proxy.admin.auth.passwords import Passwords
 from tests.integration.client import PORTAL, Client
 from tests.integration.origin import reply
 from tests.integration.test_desk import PASSWORD, log_in, ready
@@ -43,7 +45,7 @@ async def slowly(exchange):
         await asyncio.sleep(0.3)
 
 
-def test_an_admin_fetches_pages_watches_them_come_and_removes_one(protected, origin, open_browser):
+def test_admin_fetches_pages_watches_progress_and_removes_one(protected, origin, open_browser):
     link = "<p>See <a href='/heron'>the heron</a>.</p>"
     origin.pages |= {"/heron": a_page("The heron"), "/birds": a_page("Birds of the river", link)}
     origin.pages |= {"/long": slowly, "/broken": reply("oops", status="500 Oops")}
@@ -53,12 +55,12 @@ def test_an_admin_fetches_pages_watches_them_come_and_removes_one(protected, ori
     wanted = "\n".join(f"{origin.url}{path}" for path in ("/heron", "/birds", "/gone", "/broken", "/long"))
     page.fill("#urls", wanted)
     page.select_option("#when", "now")
-    page.click("button:has-text('Add to the queue')")
+    page.click("button:has-text('Add to queue')")
     assert "5 pages will be fetched now" in page.inner_text("main")
     page.wait_for_selector("progress[value]", timeout=20_000)  # without reloading
     shoot(page, "fetch")
     page.wait_for_selector(".queue li:has-text('/gone') .state.bad", timeout=20_000)
-    assert "the site answers 404" in page.inner_text(".queue")
+    assert "the site answered with status 404" in page.inner_text(".queue")
     page.goto(f"{PORTAL}/admin/collection?q=heron")
     page.wait_for_selector(".held mark")
     shoot(page, "collection")
@@ -67,9 +69,9 @@ def test_an_admin_fetches_pages_watches_them_come_and_removes_one(protected, ori
     shoot(page, "heldpage")
     page.click("text=Remove…")
     shoot(page, "remove")
-    page.click("text=Remove for good >> nth=-1")
+    page.click("text=Remove permanently >> nth=-1")
     page.wait_for_url(f"{PORTAL}/admin/collection")
-    assert "It is removed for good." in page.inner_text("main")
+    assert "Page removed." in page.inner_text("main")
     assert "The heron" not in page.inner_text("section:has(#latest-heading)")
     origin.down()
     assert "Herons" not in Client(protected.url).held_copy(f"{origin.url}/heron").text
@@ -85,7 +87,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(protected, origin, 
     page.goto(f"{PORTAL}/admin/fetch")
     page.fill("#urls", f"{origin.url}{long}\n{origin.url}/gone\n{origin.url}/slow")
     page.select_option("#when", "now")
-    page.click("button:has-text('Add to the queue')")
+    page.click("button:has-text('Add to queue')")
     page.wait_for_selector(".queue .state.good")
     held = f"?url={origin.url}{long}"
     paths = ("/fetch", "/fetch?state=failed", "/collection", "/collection?q=heron")
@@ -102,5 +104,5 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_a_phone(protected, origin, 
         shoot(page, f"phone-{scheme}-{path.strip('/').replace('/', '-').partition('?')[0]}")
     page.goto(f"{PORTAL}/admin/fetch")
     page.fill("#urls", "javascript:alert(1)")
-    page.click("button:has-text('Add to the queue')")
+    page.click("button:has-text('Add to queue')")
     assert axe.Axe().run(page).violations_count == 0

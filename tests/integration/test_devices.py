@@ -9,17 +9,17 @@ import pytest
 from tests.integration.browser import chromium
 from tests.integration.client import Client
 
+SETTINGS = "[misses]\nretention_days = 12\n[proxy]\ncontact = 'Ms Achieng, room 12'\n"
+
 
 @pytest.fixture
-def running(start_linkmend):
-    return start_linkmend(
-        settings="[misses]\nretention_days = 12\n[proxy]\ncontact = 'Ms Achieng, room 12'\n"
-    )
+def running(shared_linkmend):
+    return shared_linkmend(settings=SETTINGS)
 
 
 @pytest.fixture
 def open_portal(running, tmp_path, program):
-    """Opens the start page in a browser that trusts the certificate or not; says what its test found."""
+    """Opens the start page in a browser that trusts the certificate or not; returns the result of its test."""
     path, certutil = program("chromium"), program("certutil")
 
     def opened(*, trusting):
@@ -43,7 +43,7 @@ def test_a_browser_with_the_certificate_is_told_so(open_portal):
     assert open_portal(trusting=True).startswith("This browser trusts the certificate")
 
 
-def test_without_script_a_link_leads_to_the_proof(running):
+def test_without_scripts_a_link_tests_the_certificate(running):
     client = Client(running.url, running.ca)
     assert (
         "https://linkmend.internal/.well-known/linkmend/trusted"
@@ -55,7 +55,7 @@ def test_without_script_a_link_leads_to_the_proof(running):
 
 
 @pytest.mark.parametrize("path", ["/proxy.pac", "/wpad.dat"])
-def test_the_proxy_settings_are_read_at_the_address_of_the_proxy_and_through_it(running, path):
+def test_pac_file_is_served_at_the_proxy_address_and_through_the_proxy(running, path):
     direct = Client("").get(running.url + path)
     through = Client(running.url).get(f"http://linkmend.internal{path}")
     called_wpad = Client("").get(running.url + path, Host="wpad.school.test")
@@ -64,7 +64,7 @@ def test_the_proxy_settings_are_read_at_the_address_of_the_proxy_and_through_it(
         assert f'"PROXY 127.0.0.1:{running.port}"' in answer.text
 
 
-def test_every_form_of_the_certificate_is_handed_out(running):
+def test_certificate_is_served_in_every_format(running):
     client = Client(running.url)
     der = client.get("http://linkmend.internal/ca.cer").body
     assert ssl.PEM_cert_to_DER_cert(client.get("http://linkmend.internal/ca.pem").text) == der
@@ -74,14 +74,15 @@ def test_every_form_of_the_certificate_is_handed_out(running):
     assert plistlib.loads(profile.body)["PayloadContent"][0]["PayloadContent"] == der
 
 
-def test_the_privacy_page_tells_the_settings_in_force(running):
+def test_privacy_page_shows_the_settings_in_force(running):
     text = Client(running.url).open_page("http://linkmend.internal/privacy").text
-    assert "erased after 12 days" in text
+    assert "deleted after 12 days" in text
     assert "Ms Achieng, room 12" in text
     assert "accounts.google.com" in text
 
 
-def test_a_list_of_unseen_sites_with_a_mistake_changes_nothing(running, tmp_path):
+def test_faulty_pass_through_list_changes_nothing(start_linkmend, tmp_path):
+    running = start_linkmend(settings=SETTINGS)
     unseen = tmp_path / "unseen.txt"
     client, privacy = Client(running.url), "http://linkmend.internal/privacy"
     settings = running.config.read_text()

@@ -1,4 +1,4 @@
-"""Every way in which a page can fail to come ends in linkmend's page: http and https, direct and behind Squid."""
+"""Every failure of a site becomes a repair page: http and https, direct and behind Squid."""
 
 import asyncio
 import json
@@ -12,6 +12,7 @@ from tests.integration.client import Client
 from tests.integration.origin import Origin, babble, certificate, close, cut, hang, reply
 from tests.integration.processes import free_port
 
+NOBODY = f"http://127.0.0.1:{free_port()}"
 QUICK = "[proxy]\nconnect_timeout_s = 1.0\nfirst_byte_timeout_s = 1.0\nidle_timeout_s = 1.0\n"
 
 BEHAVIOURS = {
@@ -31,26 +32,21 @@ BEHAVIOURS = {
 }
 
 
-@pytest.fixture(params=["http", "https"])
-def site(request, tmp_path):
+@pytest.fixture(scope="module", params=["http", "https"])
+def site(request, tmp_path_factory):
     """An origin that fails in every way, over http and over https; `.settings` makes linkmend trust it."""
-    if request.param == "http":
-        with Origin() as running:
-            running.settings = QUICK
-            running.pem = None
-            running.pages.update({path: answer for path, (answer, _, _) in BEHAVIOURS.items()})
-            yield running
-        return
-    pem, context = certificate(tmp_path, "127.0.0.1")
+    pem, context, settings = None, None, QUICK
+    if request.param == "https":
+        pem, context = certificate(tmp_path_factory.mktemp("site"), "127.0.0.1")
+        settings += f'trusted_ca = "{pem}"\n'
     with Origin(tls=context) as running:
-        running.settings = QUICK + f'trusted_ca = "{pem}"\n'
-        running.pem = pem
+        running.settings, running.pem = settings, pem
         running.pages.update({path: answer for path, (answer, _, _) in BEHAVIOURS.items()})
         yield running
 
 
-def test_each_failure_of_an_origin_becomes_a_page_that_names_it(site, start_linkmend):
-    running = start_linkmend(settings=site.settings)
+def test_each_failure_of_an_origin_becomes_a_page_that_names_it(site, shared_linkmend):
+    running = shared_linkmend(settings=site.settings)
     client = Client(running.url, running.ca)
     for path, (_, status, kind) in BEHAVIOURS.items():
         answer = client.open_page(site.url + path)
@@ -60,8 +56,8 @@ def test_each_failure_of_an_origin_becomes_a_page_that_names_it(site, start_link
         assert answer.headers["Cache-Control"] == "no-store"
 
 
-def test_the_same_failures_of_a_sub_resource_stay_short_and_honest(site, start_linkmend):
-    running = start_linkmend(settings=site.settings)
+def test_failures_of_a_sub_resource_are_short_plain_errors(site, shared_linkmend):
+    running = shared_linkmend(settings=site.settings)
     client = Client(running.url, running.ca)
     for path, (_, status, _) in BEHAVIOURS.items():
         answer = client.get(site.url + path, Accept="image/avif,*/*")  # of a browser: test_network_errors.py
@@ -71,8 +67,8 @@ def test_the_same_failures_of_a_sub_resource_stay_short_and_honest(site, start_l
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_host_that_does_not_exist_or_refuses_becomes_a_page(scheme, start_linkmend):
-    running = start_linkmend(settings=QUICK)
+def test_a_host_that_does_not_exist_or_refuses_becomes_a_page(scheme, shared_linkmend):
+    running = shared_linkmend(settings=QUICK)
     client = Client(running.url, running.ca)
     for host in ("no-such-host.invalid", f"127.0.0.1:{free_port()}"):
         answer = client.open_page(f"{scheme}://{host}/page")
@@ -80,18 +76,16 @@ def test_a_host_that_does_not_exist_or_refuses_becomes_a_page(scheme, start_link
         assert "error=" in answer.headers["Proxy-Status"]
 
 
-def test_an_origin_whose_certificate_nobody_vouches_for_becomes_a_page_about_that(
-    secure_origin, start_linkmend
-):
-    running = start_linkmend(settings=QUICK)
+def test_untrusted_certificate_becomes_a_page_about_it(secure_origin, shared_linkmend):
+    running = shared_linkmend(settings=QUICK)
     answer = Client(running.url, running.ca).open_page(secure_origin.url + "/page")
     assert (answer.status, answer.miss) == (502, "tls")
     assert "tls_certificate_error" in answer.headers["Proxy-Status"]
 
 
-def test_trying_again_on_the_same_connection_works_once_the_origin_is_back(origin, start_linkmend):
+def test_retry_on_the_same_connection_works_once_the_origin_is_back(origin, shared_linkmend):
     origin.pages["/page"] = reply("<title>back</title>")
-    running = start_linkmend(settings=QUICK)
+    running = shared_linkmend(settings=QUICK)
     client = Client(running.url)
     origin.down()
     assert client.open_page(origin.url + "/page").miss == "unreachable"
@@ -99,8 +93,8 @@ def test_trying_again_on_the_same_connection_works_once_the_origin_is_back(origi
     assert client.open_page(origin.url + "/page").status == 200
 
 
-def test_a_machine_gets_the_same_answer_as_json(origin, start_linkmend):
-    running = start_linkmend()
+def test_a_machine_gets_the_same_answer_as_json(origin, shared_linkmend):
+    running = shared_linkmend()
     answer = Client(running.url).get(origin.url + "/nothing-here", Accept="application/json")
     assert answer.headers["Content-Type"] == "application/json"
     told = json.loads(answer.body)
@@ -111,9 +105,9 @@ def test_a_machine_gets_the_same_answer_as_json(origin, start_linkmend):
 # Behind a Squid parent
 
 
-def test_each_failure_behind_squid_becomes_the_same_page(site, start_linkmend, start_squid):
-    squid = start_squid(trusted=site.pem)
-    running = start_linkmend("--parent", squid.url, settings="[proxy]\nfirst_byte_timeout_s = 10.0\n")
+def test_each_failure_behind_squid_becomes_the_same_page(site, shared_linkmend, shared_squid):
+    squid = shared_squid(trusted=site.pem)
+    running = shared_linkmend("--parent", squid.url, settings="[proxy]\nfirst_byte_timeout_s = 10.0\n")
     client = Client(running.url, running.ca)
     for path, (_, _, kind) in BEHAVIOURS.items():
         if path in ("/cut", "/two-lengths"):
@@ -123,18 +117,18 @@ def test_each_failure_behind_squid_becomes_the_same_page(site, start_linkmend, s
         assert answer.status >= 400
 
 
-def test_an_answer_cut_short_behind_squid_becomes_a_page(site, start_linkmend, start_squid):
-    squid = start_squid(trusted=site.pem)
-    running = start_linkmend("--parent", squid.url, settings=QUICK)
+def test_an_answer_cut_short_behind_squid_becomes_a_page(site, shared_linkmend, shared_squid):
+    squid = shared_squid(trusted=site.pem)
+    running = shared_linkmend("--parent", squid.url, settings=QUICK)
     answer = Client(running.url, running.ca).open_page(site.url + "/cut")
     assert answer.miss == "unreachable"
 
 
 @pytest.mark.parametrize("older", [babble, reply("old", ETag='"1"', Cache_Control="max-age=0")])
-def test_conditions_do_not_make_new_what_squid_holds(origin, start_linkmend, start_squid, older):
-    """Squid would take a 304 to a reader's own copy for a word about what it holds."""
-    squid = start_squid()
-    client = Client(start_linkmend("--parent", squid.url).url)
+def test_conditional_request_does_not_refresh_what_squid_stores(origin, shared_linkmend, shared_squid, older):
+    """Squid would take a 304 to a user's own copy as a validation of what it stores."""
+    squid = shared_squid()
+    client = Client(shared_linkmend("--parent", squid.url).url)
     origin.pages["/page"] = older
     Client(squid.url).get(f"{origin.url}/page")
     origin.pages["/page"] = reply(status="304 Not Modified", ETag='"2"', Cache_Control="max-age=0")
@@ -144,57 +138,55 @@ def test_conditions_do_not_make_new_what_squid_holds(origin, start_linkmend, sta
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_dead_host_behind_squid_becomes_a_page(scheme, start_linkmend, start_squid):
-    squid = start_squid()
-    running = start_linkmend("--parent", squid.url)
+def test_a_dead_host_behind_squid_becomes_a_page(scheme, shared_linkmend, shared_squid):
+    squid = shared_squid()
+    running = shared_linkmend("--parent", squid.url)
     client = Client(running.url, running.ca)
     for host in ("no-such-host.invalid", f"127.0.0.1:{free_port()}"):
         assert client.open_page(f"{scheme}://{host}/page").miss == "unreachable"
 
 
-def test_a_bad_certificate_behind_squid_becomes_a_page_about_that(secure_origin, start_linkmend, start_squid):
-    squid = start_squid()
-    running = start_linkmend("--parent", squid.url)
+def test_bad_certificate_behind_squid_becomes_a_page_about_it(secure_origin, shared_linkmend, shared_squid):
+    squid = shared_squid()
+    running = shared_linkmend("--parent", squid.url)
     answer = Client(running.url, running.ca).open_page(secure_origin.url + "/page")
     assert answer.miss == "tls"
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_parent_that_is_down_becomes_a_page(scheme, start_linkmend):
-    running = start_linkmend("--parent", f"http://127.0.0.1:{free_port()}")
+def test_a_parent_that_is_down_becomes_a_page(scheme, shared_linkmend):
+    running = shared_linkmend("--parent", NOBODY)
     answer = Client(running.url, running.ca).open_page(f"{scheme}://school.test/page")
     assert answer.miss == "unreachable"
 
 
-def test_a_page_that_neither_we_nor_squid_hold_is_offline_for_who_wants_it_cached(
-    origin, start_linkmend, start_squid
-):
+def test_only_if_cached_request_for_an_unstored_page_is_offline(origin, shared_linkmend, shared_squid):
     origin.pages["/page"] = reply("<title>hello</title>")
-    squid = start_squid()
-    running = start_linkmend("--parent", squid.url)
+    squid = shared_squid()
+    running = shared_linkmend("--parent", squid.url)
     answer = Client(running.url).open_page(origin.url + "/page", Cache_Control="only-if-cached")
     assert (answer.status, answer.miss) == (504, "offline")
 
 
-def test_a_site_cannot_forge_the_parents_marks(origin, start_linkmend):
+def test_site_cannot_forge_the_parents_error_header(origin, shared_linkmend):
     """Without a parent, X-Squid-Error is a header like any other: the 503 is the origin's own."""
     origin.pages["/page"] = reply("busy", status="503 Busy", X_Squid_Error="ERR_SECURE_CONNECT_FAIL 0")
-    running = start_linkmend()
+    running = shared_linkmend()
     assert Client(running.url).open_page(origin.url + "/page").miss == "server_error"
 
 
-def test_https_goes_by_connect_through_a_plain_squid(secure_origin, start_linkmend, start_squid):
+def test_https_uses_connect_through_a_plain_squid(secure_origin, shared_linkmend, shared_squid):
     secure_origin.pages["/page"] = reply("<title>hello</title>")
-    squid = start_squid()
+    squid = shared_squid()
     settings = f'[proxy]\nparent_https = "connect"\ntrusted_ca = "{secure_origin.pem}"\n'
-    running = start_linkmend("--parent", squid.url, settings=settings)
+    running = shared_linkmend("--parent", squid.url, settings=settings)
     client = Client(running.url, running.ca)
     assert client.open_page(secure_origin.url + "/page").status == 200
     assert client.open_page(f"https://127.0.0.1:{free_port()}/page").miss == "unreachable"
 
 
-def test_a_kept_alive_connection_that_was_closed_under_us_is_no_miss(origin, start_linkmend):
-    """Origins close idle connections at any moment; the request that meets this is sent again on a new one."""
+def test_closed_keep_alive_connection_is_retried_not_a_miss(origin, shared_linkmend):
+    """Origins close idle connections at any moment; the request is sent again on a new one."""
     answers = iter(range(100))
 
     async def once_a_connection(exchange):
@@ -204,7 +196,7 @@ def test_a_kept_alive_connection_that_was_closed_under_us_is_no_miss(origin, sta
             await exchange.send(reply("<title>here</title>", Cache_Control="no-store"))
 
     origin.pages["/page"] = once_a_connection
-    running = start_linkmend()
+    running = shared_linkmend()
     with socket.create_connection(("127.0.0.1", running.port), timeout=20) as browser:
         for _ in range(4):
             browser.sendall(
@@ -220,7 +212,7 @@ def _whole_answer(connection):
     return data
 
 
-def test_a_document_of_unknown_and_great_length_is_passed_on_rather_than_held(origin, start_linkmend):
+def test_large_document_of_unknown_length_is_streamed(origin, shared_linkmend):
     chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
 
     async def endless(exchange):
@@ -232,26 +224,25 @@ def test_a_document_of_unknown_and_great_length_is_passed_on_rather_than_held(or
         await exchange.send(b"0\r\n\r\n")
 
     origin.pages["/long"] = endless
-    running = start_linkmend()
+    running = shared_linkmend()
     answer = Client(running.url).open_page(origin.url + "/long")
     assert len(answer.body) == 320 * 0x10000
 
 
 def test_a_large_upload_reaches_the_origin_directly_and_through_the_parent(
-    origin, start_linkmend, start_squid
+    origin, shared_linkmend, shared_squid
 ):
     origin.pages["/upload"] = reply("thanks")
-    for parent in ((), ("--parent", start_squid().url)):
-        running = start_linkmend(*parent, data=None)
+    for parent in ((), ("--parent", shared_squid().url)):
+        running = shared_linkmend(*parent)
         request = urllib.request.Request(origin.url + "/upload", data=b"x" * 3_000_000, method="POST")
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": running.url}))
         with opener.open(request, timeout=30) as response:
             assert response.read() == b"thanks"
-        running.stop()
     assert "via" in origin.seen[-1].headers
 
 
-def test_a_page_that_comes_little_by_little_is_seen_as_it_comes_and_kept_all_the_same(origin, start_linkmend):
+def test_slow_page_is_streamed_and_stored(origin, shared_linkmend):
     goes_on = threading.Event()
 
     async def slowly(exchange):
@@ -266,7 +257,7 @@ def test_a_page_that_comes_little_by_little_is_seen_as_it_comes_and_kept_all_the
         await exchange.send(b"3\r\nend\r\n0\r\n\r\n")
 
     origin.pages["/slow"] = slowly
-    running = start_linkmend()
+    running = shared_linkmend()
     with socket.create_connection(("127.0.0.1", running.port), timeout=20) as browser:
         request = (
             f"GET {origin.url}/slow HTTP/1.1\r\nHost: 127.0.0.1:{origin.port}\r\nAccept: text/html\r\n\r\n"
@@ -283,7 +274,7 @@ def test_a_page_that_comes_little_by_little_is_seen_as_it_comes_and_kept_all_the
     assert "hit" in again.headers["Cache-Status"]
 
 
-def test_a_miss_that_drips_is_passed_on_as_it_is_in_the_end(origin, start_linkmend):
+def test_slow_error_page_is_finally_passed_on_unchanged(origin, shared_linkmend):
     async def drip(exchange):
         await exchange.send(
             b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\nContent-Length: 900\r\n\r\n"
@@ -293,7 +284,7 @@ def test_a_miss_that_drips_is_passed_on_as_it_is_in_the_end(origin, start_linkme
             await asyncio.sleep(0.5)
 
     origin.pages["/drips"] = drip
-    running = start_linkmend(settings=QUICK)
+    running = shared_linkmend(settings=QUICK)
     with socket.create_connection(("127.0.0.1", running.port), timeout=25) as browser:
         browser.sendall(f"GET {origin.url}/drips HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n".encode())
         assert browser.recv(65536).startswith(b"HTTP/1.1 404 Not Found\r\n")

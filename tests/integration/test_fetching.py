@@ -1,4 +1,4 @@
-"""Fetching from real origins on loopback: what is kept, what is refused, and what an origin can do to us."""
+"""Fetching from real origins on loopback: what is saved, what is refused, and what an origin can do to us."""
 
 import asyncio
 import contextlib
@@ -9,23 +9,25 @@ from dataclasses import replace
 
 import pytest
 
-from proxy.fetching.door import Door, Limits
-from proxy.fetching.entries import State
-from proxy.fetching.keeping import Keeper
-from proxy.fetching.line import Line
-from proxy.fetching.pace import Bandwidth
+from proxy.fetching.connectivity import Connectivity
+from proxy.fetching.entries import FetchState
+from proxy.fetching.politeness import Bandwidth
 from proxy.fetching.queue import FetchQueue
-from proxy.fetching.rulings import Rulings
-from proxy.fetching.service import Fetching
-from proxy.rules.book import RuleBook
+from proxy.fetching.rulecheck import FetchRuleCheck
+from proxy.fetching.saving import FetchedPageSaver
+from proxy.fetching.service import FetchService
+from proxy.http.client import HttpClient
+from proxy.http.guard import ConnectGuard
+from proxy.reach.policy import ReachPolicy
+from proxy.rules.ruleset import RuleSet
 from proxy.settings import FetchSettings, ProxySettings, Settings
 from proxy.store.responses import ResponseStore
-from proxy.trust.reach import Reach
-from repair.collection import Collection
+from repair.collection.collection import Collection
+from repair.evidence.hints import Hints
+from repair.fetch import FetchLimits
 from repair.harvest import Harvester
-from repair.hints import Hints
-from repair.soft404.detector import Detector
-from repair.soft404.sites import Sites
+from repair.soft404.detector import Soft404Detector
+from repair.soft404.sitestore import SiteStore
 from tests.integration.client import Client
 from tests.integration.origin import Origin, cut, hang, reply
 from tests.integration.processes import eventually, linkmend
@@ -49,34 +51,34 @@ class Running:
 
     def __init__(self, folder, settings=None, *, reach=LOOPBACK, tls=True):
         self.settings = settings or Settings(fetch=QUICK)
-        self.reach = Reach(allowed=reach)
-        self.book = RuleBook()
+        self.reach = ReachPolicy(allowed=reach)
+        self.ruleset = RuleSet()
         self.responses = ResponseStore.open(folder / "cache", self.settings.cache)
         self.collection = Collection.open(folder / "collection", self.settings.collection)
         self.hints = Hints(self.collection, self.settings.repair)
         self.harvester = Harvester(self.collection, self.settings.collection, self.hints)
-        self._sites = Sites(folder / "sites.sqlite")
+        self._sites = SiteStore(folder / "sites.sqlite")
         self._threads = ThreadPoolExecutor(2)
-        self.fetching = Fetching(
+        self.fetching = FetchService(
             folder / "fetch",
-            self._keeper,
-            Line(),
+            self._saver,
+            Connectivity(),
             settings=lambda: self.settings,
             reach=lambda: self.reach,
             tls=tls,
         )
         self.queue = self.fetching.queue
 
-    def _keeper(self, max_bytes):
-        return Keeper(
+    def _saver(self, max_bytes):
+        return FetchedPageSaver(
             responses=self.responses,
             collection=self.collection,
             harvester=self.harvester,
             hints=self.hints,
-            detector=Detector(self._sites, self._threads),
+            detector=Soft404Detector(self._sites, self._threads),
             settings=self.settings.collection,
             max_bytes=max_bytes,
-            rulings=Rulings(lambda: self.book),
+            rulings=FetchRuleCheck(lambda: self.ruleset),
         )
 
     async def __aenter__(self):
@@ -92,9 +94,9 @@ class Running:
         self._sites.close()
 
     async def settled(self, number, timeout_s=15.0):
-        """An entry once it is done with."""
+        """An entry once it is finished."""
         end = time.monotonic() + timeout_s
-        while (entry := self.queue.get(number)).state in (State.WAITING, State.FETCHING):
+        while (entry := self.queue.get(number)).state in (FetchState.WAITING, FetchState.FETCHING):
             assert time.monotonic() < end, entry
             await asyncio.sleep(0.02)
         return entry
@@ -104,7 +106,7 @@ class Running:
 
 
 def outcome(folder, url, settings=None, **options):
-    """What becomes of one address."""
+    """The final entry of one address."""
 
     async def one():
         async with Running(folder, settings, **options) as running:
@@ -127,8 +129,8 @@ def test_a_page_is_fetched_into_the_cache_and_the_collection_without_cookies(tmp
             return entry, again, held, await running.responses.lookup(url)
 
     entry, again, held, (response,) = asyncio.run(fetched())
-    assert (entry.state, entry.error, entry.percent) == (State.DONE, "", 100)
-    assert again.state is State.DONE
+    assert (entry.state, entry.error, entry.percent) == (FetchState.DONE, "", 100)
+    assert again.state is FetchState.DONE
     assert held.title == "The heron"
     assert held.pinned
     assert response.pinned
@@ -137,7 +139,7 @@ def test_a_page_is_fetched_into_the_cache_and_the_collection_without_cookies(tmp
     assert origin.asked["/robots.txt"] == 1
 
 
-def test_redirects_are_followed_and_kept_so_that_both_addresses_work_offline(tmp_path, origin):
+def test_redirects_are_followed_and_saved_so_both_addresses_work_offline(tmp_path, origin):
     origin.pages["/old"] = reply(status="301 Moved", Location="/mid")
     origin.pages["/mid"] = reply(status="302 Found", Location="/heron")
     origin.pages["/heron"] = a_page()
@@ -151,17 +153,17 @@ def test_redirects_are_followed_and_kept_so_that_both_addresses_work_offline(tmp
             return entry, [found[0].status for found in kept]
 
     entry, statuses = asyncio.run(fetched())
-    assert entry.state is State.DONE, entry
+    assert entry.state is FetchState.DONE, entry
     assert statuses == [301, 302, 200]
 
 
 def test_a_page_behind_a_redirect_to_loopback_is_refused_and_never_asked_for(tmp_path, origin):
-    """The first host is let through by its name here; what it redirects to is this machine."""
+    """The name of the first host is allowed; it redirects to this machine."""
     with Origin() as inner:
         inner.pages["/secret"] = a_page("secret")
         origin.pages["/"] = reply(status="302 Found", Location=f"http://localhost:{inner.port}/secret")
 
-        class OnlyTheFirst(Reach):
+        class OnlyTheFirst(ReachPolicy):
             def may_reach(self, address, port=0):
                 return port == origin.port
 
@@ -171,39 +173,39 @@ def test_a_page_behind_a_redirect_to_loopback_is_refused_and_never_asked_for(tmp
                 return await running.outcome(f"{origin.url}/")
 
         entry = asyncio.run(fetched())
-    assert (entry.state, entry.tries) == (State.REFUSED, 1)
-    assert "does not go" in entry.error
+    assert (entry.state, entry.tries) == (FetchState.REFUSED, 1)
+    assert "out of reach" in entry.error
     assert not inner.seen
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "localhost", "2130706433", "[::ffff:127.0.0.1]"])
-def test_this_machine_is_not_fetched_from(tmp_path, origin, address):
+def test_local_addresses_are_not_fetched(tmp_path, origin, address):
     origin.pages["/"] = a_page()
     entry = outcome(tmp_path, f"http://{address}:{origin.port}/", reach=())
-    assert entry.state is State.REFUSED, entry
+    assert entry.state is FetchState.REFUSED, entry
     assert not origin.seen
 
 
 @pytest.mark.parametrize(
     ("said", "state", "why"),
     [
-        (reply("gone", status="404 Not Found"), State.FAILED, "404"),
-        (reply("oops", status="500 Oops"), State.FAILED, "given up after 2 tries"),
-        (reply(f"<title>x</title>{TEXT}", Cache_Control="private"), State.REFUSED, "private"),
-        (reply(f"<title>x</title>{TEXT}", Cache_Control="no-store"), State.REFUSED, "no-store"),
-        (reply(status="302 Found", Location="/a?session=0123456789abcdef"), State.REFUSED, "personal"),
-        (reply(status="302 Found", Location="/"), State.FAILED, "redirects"),
-        (reply(status="302 Found", Location="ftp://elsewhere.test/"), State.FAILED, "nowhere"),
-        (cut, State.FAILED, "given up"),
+        (reply("gone", status="404 Not Found"), FetchState.FAILED, "404"),
+        (reply("oops", status="500 Oops"), FetchState.FAILED, "gave up after 2 tries"),
+        (reply(f"<title>x</title>{TEXT}", Cache_Control="private"), FetchState.REFUSED, "private"),
+        (reply(f"<title>x</title>{TEXT}", Cache_Control="no-store"), FetchState.REFUSED, "no-store"),
+        (reply(status="302 Found", Location="/a?session=0123456789abcdef"), FetchState.REFUSED, "personal"),
+        (reply(status="302 Found", Location="/"), FetchState.FAILED, "redirects"),
+        (reply(status="302 Found", Location="ftp://elsewhere.test/"), FetchState.FAILED, "nowhere"),
+        (cut, FetchState.FAILED, "gave up after 2 tries"),
     ],
 )
-def test_what_is_no_page_is_told_with_its_reason(tmp_path, origin, said, state, why):
+def test_unusable_page_is_reported_with_its_reason(tmp_path, origin, said, state, why):
     origin.pages["/"] = said
     entry = outcome(tmp_path, f"{origin.url}/")
     assert (entry.state, why in entry.error) == (state, True), entry
 
 
-def test_a_page_that_only_pretends_to_be_there_is_not_kept(tmp_path, origin):
+def test_soft_404_page_is_not_saved(tmp_path, origin):
     origin.pages["/lost"] = reply(
         "<html><head><title>404 Page not found</title></head><body><h1>Page not found</h1>"
         "<p>Sorry, the page you requested could not be found.</p></body></html>"
@@ -215,12 +217,12 @@ def test_a_page_that_only_pretends_to_be_there_is_not_kept(tmp_path, origin):
             return entry, running.collection.page_count(), await running.responses.count()
 
     entry, pages, responses = asyncio.run(fetched())
-    assert entry.state is State.FAILED
+    assert entry.state is FetchState.FAILED
     assert "not_found" in entry.error
     assert (pages, responses) == (0, 0)
 
 
-def test_the_admins_rules_bind_the_queue_too(tmp_path, origin):
+def test_admin_rules_apply_to_the_fetch_queue(tmp_path, origin):
     origin.pages |= {"/blocked": a_page(), "/unlisted": a_page()}
     rules = """
         [[rule]]
@@ -233,12 +235,15 @@ def test_the_admins_rules_bind_the_queue_too(tmp_path, origin):
 
     async def fetched():
         async with Running(tmp_path) as running:
-            running.book = a_book(rules)
+            running.ruleset = a_book(rules)
             entries = [await running.outcome(origin.url + path) for path in ("/blocked", "/unlisted")]
             return entries, running.collection.page_count()
 
     (blocked, unlisted), held = asyncio.run(fetched())
-    assert (blocked.state, unlisted.state, held) == (State.REFUSED, State.DONE, 0), (blocked, unlisted)
+    assert (blocked.state, unlisted.state, held) == (FetchState.REFUSED, FetchState.DONE, 0), (
+        blocked,
+        unlisted,
+    )
     assert origin.asked["/blocked"] == 0
 
 
@@ -253,12 +258,12 @@ def test_robots_txt_is_obeyed(tmp_path, origin):
             )
 
     refused, done = asyncio.run(fetched())
-    assert (refused.state, "robots.txt" in refused.error) == (State.REFUSED, True)
-    assert done.state is State.DONE
+    assert (refused.state, "robots.txt" in refused.error) == (FetchState.REFUSED, True)
+    assert done.state is FetchState.DONE
     assert origin.asked["/private/a.html"] == 0
 
 
-def test_a_robots_txt_that_fails_keeps_the_page_waiting(tmp_path, origin):
+def test_failing_robots_txt_postpones_the_page(tmp_path, origin):
     origin.pages["/robots.txt"] = reply(status="503 Busy")
     origin.pages["/"] = a_page()
 
@@ -270,7 +275,7 @@ def test_a_robots_txt_that_fails_keeps_the_page_waiting(tmp_path, origin):
             return entry
 
     entry = asyncio.run(asyncio.wait_for(fetched(), 10))
-    assert entry.state is State.WAITING
+    assert entry.state is FetchState.WAITING
     assert (entry.next_try_at - entry.changed_at).total_seconds() > 500
     assert origin.asked["/"] == 0
 
@@ -301,23 +306,23 @@ HUGE = (
     [
         (endless, "larger than"),
         (drip, "took too long"),
-        (BOMB, "too large once it is unpacked"),
+        (BOMB, "cannot decompress the page, or it is too large"),
         (HUGE, "larger than"),
         (hang, "took too long"),
     ],
 )
-def test_no_origin_keeps_us_for_long_or_fills_the_disk(tmp_path, origin, said, why):
+def test_slow_or_endless_origin_is_cut_off(tmp_path, origin, said, why):
     origin.pages["/"] = said
     began = time.monotonic()
     quick = replace(QUICK, timeout_s=1.0)
     entry = outcome(tmp_path, f"{origin.url}/", Settings(fetch=quick))
-    assert (entry.state, why in entry.error) == (State.FAILED, True), entry
+    assert (entry.state, why in entry.error) == (FetchState.FAILED, True), entry
     assert time.monotonic() - began < 10
     assert sum(path.stat().st_size for path in (tmp_path / "cache").rglob("*.body")) == 0
 
 
 @pytest.mark.parametrize("said", [endless, reply("Disallow: /" + "*a" * 200_000, kind="text/plain")])
-def test_a_robots_bomb_costs_only_its_own_page(tmp_path, origin, said):
+def test_huge_robots_txt_costs_only_its_own_page(tmp_path, origin, said):
     origin.pages["/robots.txt"] = said
     origin.pages["/" + "a" * 3_000] = a_page()
     began = time.monotonic()
@@ -329,7 +334,7 @@ def test_a_robots_bomb_costs_only_its_own_page(tmp_path, origin, said):
                 running.queue.add(f"{origin.url}/{'a' * 3_000}", when="now")
                 return await running.outcome(f"{other.url}/")
 
-        assert asyncio.run(fetched()).state is State.DONE
+        assert asyncio.run(fetched()).state is FetchState.DONE
     assert time.monotonic() - began < 8
 
 
@@ -338,28 +343,25 @@ def test_a_thousand_rules_in_robots_txt_do_not_keep_a_page_from_being_fetched(tm
     origin.pages["/robots.txt"] = reply(lines, kind="text/plain")
     path = "/" + "a" * 3_000
     origin.pages[path] = a_page()
-    # With patterns that are tried again and again it would take longer than anybody waits.
-    assert outcome(tmp_path, origin.url + path).state is State.DONE
+    # With backtracking patterns it would take far too long.
+    assert outcome(tmp_path, origin.url + path).state is FetchState.DONE
 
 
 def test_all_fetches_together_keep_to_the_bandwidth_and_do_not_time_out_over_it(origin):
     origin.pages["/"] = reply(b"x" * 50_000)
-    limits = Limits(max_bytes=100_000, timeout_s=0.5)
+    limits = FetchLimits(max_bytes=100_000, timeout_s=0.5)
 
     async def fetched():
-        door = Door(
-            reach=lambda: Reach(allowed=LOOPBACK),
-            parent=lambda: "",
-            bandwidth=Bandwidth(lambda: 50_000),
+        client = HttpClient(
+            ConnectGuard(lambda: ReachPolicy(allowed=LOOPBACK)),
+            purpose="test",
+            pause_after=Bandwidth(lambda: 50_000).take,
         )
-        await door.start()
         began = time.monotonic()
-        both = [
-            door.get(f"{origin.url}/", limits=limits, accept="*/*", on_bytes=lambda *_: None) for _ in "ab"
-        ]
+        both = [client.get(f"{origin.url}/", limits=limits, headers={}) for _ in "ab"]
         pages = await asyncio.gather(*both)
         took_s = time.monotonic() - began
-        await door.close()
+        await client.close()
         return [len(page.body) for page in pages], took_s
 
     sizes, took_s = asyncio.run(fetched())
@@ -367,7 +369,7 @@ def test_all_fetches_together_keep_to_the_bandwidth_and_do_not_time_out_over_it(
     assert 1.9 < took_s < 5
 
 
-def test_progress_is_seen_by_everybody(tmp_path, origin):
+def test_progress_is_visible_to_all_processes(tmp_path, origin):
     origin.pages["/"] = reply(f"<title>long</title><p>{TEXT * 1500}</p>")
     slow = replace(QUICK, bytes_per_s=50_000)
 
@@ -376,7 +378,7 @@ def test_progress_is_seen_by_everybody(tmp_path, origin):
             number = running.queue.add(f"{origin.url}/", when="now").id
             another = FetchQueue(tmp_path / "fetch" / "queue.sqlite")
             seen = set()
-            while (entry := another.get(number)).state is not State.DONE:
+            while (entry := another.get(number)).state is not FetchState.DONE:
                 seen.add(entry.percent)
                 await asyncio.sleep(0.05)
             another.close()
@@ -386,7 +388,7 @@ def test_progress_is_seen_by_everybody(tmp_path, origin):
     assert len(seen) >= 2, seen
 
 
-def test_the_parts_of_a_page_come_with_it(tmp_path, origin):
+def test_subresources_are_fetched_with_the_page(tmp_path, origin):
     parts = '<img src="/a.png"><link rel="stylesheet" href="/a.css"><img src="/missing.png">'
     origin.pages["/"] = a_page(links=parts)
     origin.pages["/a.png"] = reply(b"\x89PNG", kind="image/png")
@@ -399,7 +401,7 @@ def test_the_parts_of_a_page_come_with_it(tmp_path, origin):
             return entry, held
 
     entry, held = asyncio.run(fetched())
-    assert (entry.state, entry.error) == (State.DONE, "1 of its parts could not be had")
+    assert (entry.state, entry.error) == (FetchState.DONE, "1 of its files could not be fetched")
     assert held == [True, True]
 
 
@@ -408,11 +410,11 @@ def test_an_https_page_is_fetched_only_when_its_certificate_is_trusted(tmp_path,
 
     secure_origin.pages["/"] = a_page()
     trusted = ssl.create_default_context(cafile=str(secure_origin.pem))
-    assert outcome(tmp_path / "a", f"{secure_origin.url}/").state is State.FAILED
-    assert outcome(tmp_path / "b", f"{secure_origin.url}/", tls=trusted).state is State.DONE
+    assert outcome(tmp_path / "a", f"{secure_origin.url}/").state is FetchState.FAILED
+    assert outcome(tmp_path / "b", f"{secure_origin.url}/", tls=trusted).state is FetchState.DONE
 
 
-def test_one_host_is_asked_by_one_at_a_time(tmp_path, origin):
+def test_one_request_at_a_time_per_host(tmp_path, origin):
     under_way, most = 0, 0
 
     async def slowly(exchange):
@@ -430,7 +432,7 @@ def test_one_host_is_asked_by_one_at_a_time(tmp_path, origin):
             numbers = [running.queue.add(f"{origin.url}/{number}", when="now").id for number in range(6)]
             return [(await running.settled(number)).state for number in numbers]
 
-    assert set(asyncio.run(fetched())) == {State.DONE}
+    assert set(asyncio.run(fetched())) == {FetchState.DONE}
     assert most == 1
 
 
@@ -444,7 +446,7 @@ def test_nothing_is_fetched_offline(tmp_path, origin):
             await asyncio.sleep(1.5)
             return running.queue.get(number)
 
-    assert asyncio.run(fetched()).state is State.WAITING
+    assert asyncio.run(fetched()).state is FetchState.WAITING
     assert not origin.seen
 
 

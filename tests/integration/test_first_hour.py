@@ -24,14 +24,14 @@ EXAM = (
 
 @pytest.fixture
 def school(tmp_path, start_linkmend):
-    """A first start with the demo collection, two workers, off the line."""
+    """A first start with the demo collection, two workers, offline."""
     data = tmp_path / "data"
     done = linkmend("import", DEMO, "--data", data)
     assert done.returncode == 0, done.stderr
     return start_linkmend("--offline", "--workers", "2", data=data)
 
 
-def test_an_admins_first_hour(school, open_browser):
+def test_first_hour_of_an_admin(school, open_browser):
     page, film = open_browser(school), Film()
 
     page.goto(f"{PORTAL}/admin")
@@ -39,7 +39,7 @@ def test_an_admins_first_hour(school, open_browser):
     page.fill("#code", re.search(r"set-up code (\S+)", school.output)[1])
     page.fill("#password", PASSWORD)
     page.fill("#again", PASSWORD)
-    page.click("button:has-text('Set the password')")
+    page.click("button:has-text('Set password')")
     page.wait_for_url(f"{PORTAL}/admin")
     film.take(page, "the desk")
 
@@ -66,7 +66,7 @@ def test_an_admins_first_hour(school, open_browser):
     film.take(page, "a rule")
     reader = Client(school.url)
     eventually(lambda: reader.open_page("http://maths.school.test/").status == 403, "the rule has no effect")
-    eventually(  # the browser may be with the other worker
+    eventually(  # the browser may be connected to the other worker
         lambda: page.goto("http://maths.school.test/") and "Exam week." in page.content(), "no page says so"
     )
     film.take(page, "the rule at work")
@@ -88,7 +88,7 @@ def test_an_admins_first_hour(school, open_browser):
 
 
 class Film:
-    """Numbered pictures of what the admin saw, where somebody wants them."""
+    """Numbered screenshots, if a folder is given."""
 
     def __init__(self):
         self._folder = os.environ.get("FILM_FOLDER", "")
@@ -102,7 +102,7 @@ class Film:
 
 
 def a_class_misses(running, *urls):
-    """Three readers open the same dead links."""
+    """Three users open the same dead links."""
     for reader in range(1, 4):
         client = Client(running.url, source=f"127.0.0.{reader}")
         for url in urls:

@@ -1,4 +1,4 @@
-"""What a site sends while it works reaches the reader while it works: slow pages, early answers to uploads."""
+"""Responses are streamed while the site produces them: slow pages, early responses to uploads."""
 
 import asyncio
 import subprocess
@@ -29,8 +29,8 @@ def site():
         yield here
 
 
-def test_a_page_that_its_site_makes_slowly_comes_as_it_is_made(running, site):
-    """The site goes on only once the reader has what it made so far."""
+def test_slowly_generated_page_is_streamed(running, site):
+    """The site continues only once the user has received the first part."""
     has_come = threading.Event()
 
     async def slow(exchange):
@@ -50,7 +50,7 @@ def test_a_page_that_its_site_makes_slowly_comes_as_it_is_made(running, site):
     assert site.asked["/slow"] == 1  # it was stored all the same
 
 
-def test_a_page_that_is_cut_off_at_once_is_still_repaired(running, site):
+def test_page_cut_off_at_its_start_is_repaired(running, site):
     async def cut(exchange):
         await exchange.send(BEGIN + b"9\r\n<h1>first\r\n")
         exchange.writer.close()
@@ -60,7 +60,7 @@ def test_a_page_that_is_cut_off_at_once_is_still_repaired(running, site):
 
 
 class Impatient:
-    """A site that answers an upload before it has read it, and hangs up."""
+    """A site that answers an upload before it has read it, and closes."""
 
     async def serve(self, reader, writer):
         head = await reader.readuntil(b"\r\n\r\n")
@@ -91,7 +91,7 @@ class Impatient:
 
 @pytest.mark.parametrize("expects", [True, False])
 def test_an_early_answer_to_an_upload_reaches_the_client(running, program, tmp_path, expects):
-    """By curl, which asks for leave before a large upload unless it is told not to."""
+    """By curl, which sends Expect: 100-continue for a large upload unless it is switched off."""
     upload = tmp_path / "upload"
     upload.write_bytes(b"u" * 3_000_000)
     curl = [program("curl"), "-sS", "-x", running.url, "--data-binary", f"@{upload}", "-w", " %{http_code}"]
@@ -100,6 +100,10 @@ def test_an_early_answer_to_an_upload_reaches_the_client(running, program, tmp_p
     with Impatient() as site:
         for path, said in (("large", "too large 413"), ("small", "taken 200")):
             url = f"http://127.0.0.1:{site.port}/{path}"
-            done = subprocess.run([*curl, url], capture_output=True, text=True, timeout=60)
+            # The site closes while the upload still comes: on a busy machine the reset may overtake its answer.
+            for _ in range(4):
+                done = subprocess.run([*curl, url], capture_output=True, text=True, timeout=60)
+                if "502" not in done.stdout:
+                    break
             assert (done.stdout, done.returncode) == (said, 0), done.stderr
             assert site.expected == expects

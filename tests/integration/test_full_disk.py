@@ -1,9 +1,9 @@
-"""A disk without room: linkmend starts all the same, passes pages on, and stores again once there is room."""
+"""A full disk: linkmend starts, passes pages on, and stores again once there is room."""
 
 import pytest
 
 from proxy.settings import ProxySettings
-from proxy.store.ballast import NAME
+from proxy.store.reserve import NAME
 from tests.chaos.school import small_disk
 from tests.integration.client import Client
 from tests.integration.origin import reply
@@ -35,10 +35,8 @@ def from_the_cache(client, url):
     return "hit" in client.open_page(url).headers["Cache-Status"]
 
 
-@pytest.mark.parametrize("workers", ["1", "2"], ids=["one process", "two workers"])
-def test_linkmend_starts_on_a_full_disk_again_and_again_and_stores_once_there_is_room(
-    disk, start_linkmend, origin, workers
-):
+@pytest.mark.parametrize("workers", ["1", "2"], ids=["one worker", "two workers"])
+def test_linkmend_starts_on_a_full_disk_and_stores_once_there_is_room(disk, start_linkmend, origin, workers):
     for name in ("before", "full", "later"):
         origin.pages[f"/{name}"] = reply(f"<title>{name}</title>", Cache_Control="max-age=600")
     first = start_linkmend("--workers", workers, data=disk / "data", also=WITH_BALLAST)
@@ -50,10 +48,10 @@ def test_linkmend_starts_on_a_full_disk_again_and_again_and_stores_once_there_is
         running = start_linkmend("--workers", workers, data=disk / "data", also=WITH_BALLAST)
         client = Client(running.url)
         assert client.open_page(f"{origin.url}/full").status == 200
-        running.wait_for_line("is full: pages are passed on")
+        running.wait_for_line("the proxy runs on, but saves nothing new")
         if _ == 0:
             running.stop()
     assert "hit" in client.open_page(f"{origin.url}/before").headers["Cache-Status"]
     (disk / "others").unlink()
-    running.wait_for_line("there is room again")
+    running.wait_for_line("disk space available again")
     eventually(lambda: from_the_cache(client, f"{origin.url}/later"), "nothing is stored")

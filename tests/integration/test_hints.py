@@ -1,4 +1,4 @@
-"""What the proxy learns beside words, from what passes through it and from what users choose."""
+"""What the proxy learns besides text: from traffic and from users' choices."""
 
 import re
 from html import unescape
@@ -23,7 +23,7 @@ def offered(client, url):
 
 
 def read(origin, client, **titles):
-    """Have pages of these names and titles opened, and wait until they can be found."""
+    """Open pages of these names and titles, and wait until they can be found."""
     for name, title in titles.items():
         origin.pages[f"/archive/{name}"] = reply(f"<title>{title}</title>{TEXT}", Cache_Control="max-age=60")
         assert client.open_page(f"{origin.url}/archive/{name}").status == 200
@@ -34,7 +34,7 @@ def read(origin, client, **titles):
         )
 
 
-def test_a_directory_whose_pages_are_seen_to_move_is_followed_for_a_page_that_is_missing(origin, client):
+def test_learnt_directory_move_is_applied_to_a_missing_page(origin, client):
     read(origin, client, k7="Ocelot")
     lost = origin.url + "/papers/k7"
     assert "moved" not in {code for item in offered(client, lost).values() for code in item["reasons"]}
@@ -49,7 +49,7 @@ def test_a_directory_whose_pages_are_seen_to_move_is_followed_for_a_page_that_is
     assert eventually(moved, "the move was not learnt")["confidence"] > 0.6
 
 
-def test_what_three_networks_chose_comes_before_what_is_as_good(origin, start_linkmend):
+def test_choice_of_three_networks_ranks_before_an_equal_page(origin, start_linkmend):
     url = start_linkmend(settings=SETTINGS).url
     users = [Client(url, source=f"127.0.{network}.31") for network in range(1, 5)]
     marmots = {f"m{number}": f"Marmots part {number}" for number in range(3)}

@@ -1,4 +1,4 @@
-"""Peers that send too much, too slowly or too often get nowhere, and nobody else notices."""
+"""Peers that send too much, too slowly or too often are cut off, and nobody else notices."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ MOST_MEGABYTES = 300
 
 
 def endless(first, piece):
-    """An origin that begins with `first` and goes on with `piece` until it is cut off, or has sent 300 MB."""
+    """An origin that begins with `first` and repeats `piece` until it is cut off, or has sent 300 MB."""
 
     async def send(exchange):
         await exchange.send(first)
@@ -54,10 +54,10 @@ def test_a_flood_from_an_origin_is_cut_off_and_becomes_a_page(flood, origin, sta
     assert FLOODS[flood].megabytes < MOST_MEGABYTES
 
 
-def test_a_flood_of_interim_answers_is_cut_off_and_ends_in_a_page(origin, start_linkmend):
+def test_a_flood_of_interim_answers_is_cut_off_and_ends_in_a_page(origin, shared_linkmend):
     hints = endless(b"", b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n" * 20_000)
     origin.pages["/flood"] = hints
-    running = start_linkmend()
+    running = shared_linkmend()
     with socket.create_connection(("127.0.0.1", running.port), timeout=10) as client:
         client.sendall(f"GET {origin.url}/flood HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n\r\n".encode())
         answer = b""
@@ -89,9 +89,9 @@ def test_a_flood_from_a_client_is_cut_off(origin, start_linkmend):
 
 
 @pytest.mark.parametrize("value", [b"a\rb", b"a\0b"])
-def test_control_characters_in_headers_go_neither_way(value, origin, start_linkmend):
+def test_control_characters_in_headers_go_neither_way(value, origin, shared_linkmend):
     origin.pages["/page"] = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: " + value + b"\r\n\r\n"
-    running = start_linkmend()
+    running = shared_linkmend()
     assert Client(running.url).open_page(origin.url + "/page").status == 502
     asked = origin.asked.total()
     with socket.create_connection(("127.0.0.1", running.port), timeout=20) as client:
@@ -116,8 +116,8 @@ def is_closed(client):
         return True
 
 
-def test_a_client_that_does_not_finish_its_request_is_let_go(start_linkmend):
-    running = start_linkmend(settings="[proxy]\nrequest_timeout_s = 1.0\n")
+def test_client_that_never_finishes_its_request_is_disconnected(shared_linkmend):
+    running = shared_linkmend(settings="[proxy]\nrequest_timeout_s = 1.0\n")
     with half_a_request(running) as client:
         client.settimeout(10)
         assert client.recv(100) == b""
@@ -131,16 +131,18 @@ def tunnel_to(running, port):
 
 
 @pytest.mark.parametrize("said", [b"", b"\x16\x03\x01\x02\x00", b"GET / HT"], ids=["nothing", "tls", "http"])
-def test_a_client_that_sends_nothing_whole_through_its_tunnel_is_let_go(secure_origin, start_linkmend, said):
-    running = start_linkmend(settings="[proxy]\nrequest_timeout_s = 1.0\n")
+def test_client_that_sends_no_complete_request_in_a_tunnel_is_disconnected(
+    secure_origin, shared_linkmend, said
+):
+    running = shared_linkmend(settings="[proxy]\nrequest_timeout_s = 1.0\n")
     with tunnel_to(running, secure_origin.port) as client:
         client.sendall(said)
         client.settimeout(15)
         assert client.recv(100) == b""
 
 
-def test_a_tunnel_that_is_passed_on_unread_may_be_silent(start_linkmend, tmp_path):
-    """Nobody knows what is spoken there, and when."""
+def test_pass_through_tunnel_may_be_silent(start_linkmend, tmp_path):
+    """The proxy does not know the protocol inside."""
     rules = tmp_path / "rules"
     rules.mkdir()
     (rules / "a.toml").write_text('[[rule]]\ndomain = "127.0.0.1"\naction = "bypass"\n', encoding="utf-8")
@@ -168,7 +170,7 @@ def test_one_address_cannot_take_every_connection(origin, start_linkmend):
         client.close()
     mine = Client(running.url)
     assert eventually(lambda: _answers(mine, origin.url + "/page"), "still refused")
-    assert running.output.count("refused a connection") == 1
+    assert running.output.count("connection limit: client refused") == 1
 
 
 def _answers(client, url):
@@ -178,7 +180,7 @@ def _answers(client, url):
         return False
 
 
-def test_with_few_files_there_is_still_room_for_others(origin, tmp_path):
+def test_low_file_limit_leaves_connections_for_other_clients(origin, tmp_path):
     """A hard limit of its own, by way of a shell: ours cannot be raised again."""
     origin.pages["/page"] = reply("hello", Cache_Control="no-store")
     port = free_port()
@@ -187,7 +189,7 @@ def test_with_few_files_there_is_still_room_for_others(origin, tmp_path):
     running.port = port
     try:
         running.wait_for_line("linkmend ready on ")
-        running.wait_for_line("up to 300 files and connections may be open")
+        running.wait_for_line("open-file limit: 300")
         crowd = [half_a_request(running) for _ in range(400)]
         other = Client(f"http://127.0.0.1:{port}", source="127.0.0.2")
         assert other.open_page(origin.url + "/page").status == 200
@@ -199,7 +201,7 @@ def test_with_few_files_there_is_still_room_for_others(origin, tmp_path):
     assert len(running.output.splitlines()) < 20
 
 
-def test_a_damaged_certificate_authority_is_named_in_one_line(start_linkmend):
+def test_damaged_ca_is_reported_in_one_line(start_linkmend):
     running = start_linkmend()
     running.stop()
     key = running.data / "ca" / "mitmproxy-ca.pem"
@@ -208,12 +210,12 @@ def test_a_damaged_certificate_authority_is_named_in_one_line(start_linkmend):
         done = linkmend("serve", "--data", running.data, "--listen", f"127.0.0.1:{free_port()}")
         assert done.returncode == 1
         *log, reason = done.stderr.splitlines()
-        assert reason.startswith(f"linkmend: {key}: not a certificate authority")
+        assert reason.startswith(f"linkmend: {key}: no valid CA certificate and key")
         assert not any("Traceback" in line for line in log)
         assert "ready" not in done.stdout
 
 
-def test_a_reload_to_where_nobody_can_listen_changes_nothing(origin, tmp_path):
+def test_reload_to_an_unusable_listen_address_changes_nothing(origin, tmp_path):
     origin.pages["/page"] = reply("<title>hello</title>", Cache_Control="no-store")
     config, port = tmp_path / "linkmend.toml", free_port()
     config.write_text(f'[proxy]\nlisten = "127.0.0.1:{port}"\n', encoding="utf-8")
@@ -254,7 +256,7 @@ run()
 """
 
 
-def test_names_that_take_long_to_resolve_hold_up_nobody_else(origin, tmp_path):
+def test_slow_dns_lookups_delay_no_other_requests(origin, tmp_path):
     origin.pages["/page"] = reply("<title>hello</title>", Cache_Control="no-store")
     port = free_port()
     running = Running(
@@ -279,8 +281,8 @@ def test_names_that_take_long_to_resolve_hold_up_nobody_else(origin, tmp_path):
         running.stop()
 
 
-def test_a_client_that_leaves_during_the_origins_handshake_is_not_waited_for(start_linkmend):
-    """An origin that takes connections and says nothing; a stop must not wait for answers to nobody."""
+def test_shutdown_does_not_wait_for_a_client_gone_during_the_origin_handshake(start_linkmend):
+    """The origin accepts connections and sends nothing; a stop must not wait for responses that nobody reads."""
     running: Linkmend = start_linkmend()
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"https://127.0.0.1:{silent.getsockname()[1]}/page"
@@ -288,7 +290,7 @@ def test_a_client_that_leaves_during_the_origins_handshake_is_not_waited_for(sta
             Client(running.url, running.ca).get(url, timeout_s=1.0)
         time.sleep(4)  # a request whose client has left is carried on for two seconds, and no longer
         running.process.send_signal(signal.SIGTERM)
-        running.wait_for_line("stopping: 0 answers under way")
+        running.wait_for_line("stopping: 0 responses in flight")
 
 
 def test_an_endless_body_of_a_get_is_refused_before_it_fills_the_memory(origin, start_linkmend):
@@ -308,7 +310,7 @@ def test_an_endless_body_of_a_get_is_refused_before_it_fills_the_memory(origin, 
     assert running.peak_memory() - before < 100 * 1024 * 1024
 
 
-def test_a_raw_tunnel_does_not_grow_the_proxy_and_a_stop_ends_it_quietly(start_linkmend):
+def test_raw_tunnel_uses_bounded_memory_and_closes_cleanly_on_stop(start_linkmend):
     running = start_linkmend()
     with (
         socket.create_server(("127.0.0.1", 0)) as sink,
@@ -330,7 +332,7 @@ def test_a_raw_tunnel_does_not_grow_the_proxy_and_a_stop_ends_it_quietly(start_l
         taken.close()
 
 
-def test_a_raw_tunnel_to_a_blocked_host_is_not_made(start_linkmend, tmp_path):
+def test_raw_tunnel_to_a_blocked_host_is_refused(start_linkmend, tmp_path):
     (tmp_path / "data" / "rules.d").mkdir(parents=True)
     rule = '[[rule]]\ndomain = "127.0.0.1"\naction = "block"\n'
     (tmp_path / "data" / "rules.d" / "10.toml").write_text(rule, encoding="utf-8")

@@ -40,7 +40,7 @@ def port():
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_all_addresses_of_ipv6_are_all_of_ipv4_as_well(serve, origin, port, workers):
+def test_listening_on_ipv6_any_includes_ipv4(serve, origin, port, workers):
     origin.pages["/page"] = reply("hello")
     assert serve("--listen", f"[::]:{port}", workers=workers) == f"linkmend ready on http://[::]:{port}"
     request = f"GET {origin.url}/page HTTP/1.1\r\nHost: 127.0.0.1:{origin.port}\r\n\r\n".encode()
@@ -49,15 +49,15 @@ def test_all_addresses_of_ipv6_are_all_of_ipv4_as_well(serve, origin, port, work
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_transparent_mode_takes_both(serve, port, workers):
-    """nft redirects both; without a redirect it hangs up on whoever connects, but it is there."""
+def test_transparent_mode_listens_on_ipv4_and_ipv6(serve, port, workers):
+    """nft redirects both; without a redirect it closes the connection, but it listens."""
     ready = serve("--listen", f"0.0.0.0:{port}", "--mode", "transparent", workers=workers)
     assert ready == f"linkmend ready on http://0.0.0.0:{port}"
     for host in ("127.0.0.1", "::1"):
         socket.create_connection((host, port), timeout=20).close()
 
 
-def test_one_address_is_just_that(serve, port):
+def test_listening_on_one_address_excludes_others(serve, port):
     serve("--listen", f"127.0.0.1:{port}", workers=1)
     socket.create_connection(("127.0.0.1", port), timeout=20).close()
     with pytest.raises(OSError, match="refused"):

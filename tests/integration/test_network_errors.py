@@ -1,20 +1,19 @@
-"""Where a site cannot be reached, a browser's scripts, pictures and workers have a network error, as without us.
+"""When a site is unreachable, a browser's scripts, pictures and service workers get a network error, as without us.
 
-An answer of ours would be taken for the site's: `fetch()` resolves to any status, and an app that falls back on its
-own cache when the network fails would show our words instead. People get a page, programs what any proxy sends.
+They would take a response of ours for the site's: `fetch()` resolves to any status, and an app that falls back on
+its own cache when the network fails would show our text instead. People get a page, programs what any proxy sends.
 """
 
 import asyncio
 import contextlib
 import http.client
 import socket
-import ssl
 import time
 
 import pytest
 
 from tests.integration.browser import launched
-from tests.integration.client import Client
+from tests.integration.client import Client, connection_to_site
 from tests.integration.origin import Origin, certificate, close, cut, hang, reply
 from tests.integration.processes import eventually, free_port, serving
 
@@ -36,7 +35,7 @@ SCRIPTS = {
         "Accept": "text/html,*/*;q=0.8",
         "Service_Worker_Navigation_Preload": "true",
     },
-    # On plain http browsers do not say how a request came about.
+    # On plain http browsers send no Fetch Metadata.
     "http": {"Accept": "*/*", "Accept_Language": "en", "Accept_Encoding": "gzip, deflate"},
 }
 WORKER = """
@@ -63,7 +62,7 @@ APP = (
 
 @pytest.fixture(scope="module")
 def sites(tmp_path_factory):
-    """The same origin over http and over https, where `localhost` has no worker."""
+    """The same origin over http and over https, where `localhost` has no service worker."""
     pem, context = certificate(tmp_path_factory.mktemp("site"), "127.0.0.1", "localhost")
     with Origin() as plain, Origin(tls=context) as secure:
         for site in (plain, secure):
@@ -105,8 +104,8 @@ def is_unanswered(client, url, **headers):
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_programs_have_an_answer_and_people_have_a_page(scheme, sites, client):
-    """Comes first: once a site is known to have a worker, people are sent round by the portal."""
+def test_dead_site_gives_programs_an_error_and_people_a_page(scheme, sites, client):
+    """Runs first: once a site is known to have a service worker, people are redirected by the portal."""
     for path, (_, status) in FAILING.items():
         program = client.get(sites[scheme].url + path, Accept="*/*")
         assert (path, program.status) == (path, status)
@@ -119,7 +118,7 @@ def test_programs_have_an_answer_and_people_have_a_page(scheme, sites, client):
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_what_a_page_asks_for_has_no_answer_where_the_site_has_none(scheme, sites, client):
+def test_subresource_of_a_dead_site_fails_as_a_network_error(scheme, sites, client):
     for path in FAILING:
         for headers in SCRIPTS.values():
             assert is_unanswered(client, sites[scheme].url + path, **headers)
@@ -129,7 +128,7 @@ def test_what_a_page_asks_for_has_no_answer_where_the_site_has_none(scheme, site
         assert is_unanswered(client, f"{scheme}://{host}/", **SCRIPTS["fetch"])
 
 
-def test_a_script_has_the_copy_that_is_held_when_its_site_is_gone(sites, client):
+def test_script_gets_the_stored_response_when_its_site_is_gone(sites, client):
     with Origin() as site:
         site.pages["/held"] = reply("held", Cache_Control="max-age=0, stale-if-error=600", ETag='"1"')
         assert client.get(f"{site.url}/held", **SCRIPTS["fetch"]).text == "held"
@@ -138,7 +137,7 @@ def test_a_script_has_the_copy_that_is_held_when_its_site_is_gone(sites, client)
 
 
 @pytest.mark.parametrize("length", [5, 3_000_000])
-def test_an_upload_of_a_script_to_a_dead_site_has_no_answer(length, running):
+def test_upload_by_a_script_to_a_dead_site_is_a_network_error(length, running):
     host = f"127.0.0.1:{free_port()}"
     request = f"POST http://{host}/ HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n"
     told = {}
@@ -152,8 +151,8 @@ def test_an_upload_of_a_script_to_a_dead_site_has_no_answer(length, running):
     assert told["program"].startswith(b"HTTP/1.1 502 ")
 
 
-def test_a_failure_is_never_told_in_the_words_of_the_site(origin, client):
-    """They may hold cookies that no script may read."""
+def test_failure_never_repeats_bytes_of_the_site(origin, client):
+    """They may contain cookies that no script may read."""
     head = b"HTTP/1.1 200 OK\r\nSet-Cookie: sid=SECRET; HttpOnly\r\n"
     broken = {
         "/nul": head + b"SECRET: \x00\r\n\r\n",
@@ -183,7 +182,7 @@ def test_an_app_opens_from_its_own_cache_when_its_site_is_gone(sites, tab):
         assert tab.evaluate(ASK, "/never-asked.json") == "TypeError"
         assert tab.goto(f"{site.url}/app").status == 200
         assert tab.title() == "Lessons"
-        # Where there is no worker, a person has a page.
+        # Where there is no service worker, a person gets a page.
         other = tab.context.browser.new_context().new_page()
         assert other.goto(f"https://localhost:{site.port}/app").headers["linkmend-miss"] == "unreachable"
     finally:
@@ -192,16 +191,16 @@ def test_an_app_opens_from_its_own_cache_when_its_site_is_gone(sites, tab):
     assert other.reload().status == 200
 
 
-# Clients that leave right behind their request
+# Clients that disconnect right after their request
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_what_is_sent_by_a_page_that_is_left_arrives(scheme, method, sites, running):
+def test_beacon_of_a_closed_page_arrives(scheme, method, sites, running):
     site = sites[scheme]
     paths = [f"/beacon/{method}/{number}" for number in range(10)]
     for number, path in enumerate(paths):
-        with opened(running, site) as connection:
+        with connection_to_site(running, site.port, tls=bool(site.tls)) as connection:
             target = path if site.tls else site.url + path
             head = f"{method} {target} HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\n"
             connection.sendall(
@@ -213,8 +212,8 @@ def test_what_is_sent_by_a_page_that_is_left_arrives(scheme, method, sites, runn
     eventually(lambda: all(site.asked[path] == 1 for path in paths), f"not all have arrived: {site.asked}")
 
 
-def test_who_leaves_is_not_waited_for_long(running):
-    """Nor is a site that says nothing to who has left."""
+def test_disconnected_client_is_not_waited_for_long(running):
+    """Nor is a site that sends nothing for a disconnected client."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         host = f"127.0.0.1:{server.getsockname()[1]}"
         with socket.create_connection(("127.0.0.1", running.port), timeout=20) as client:
@@ -228,8 +227,8 @@ def test_who_leaves_is_not_waited_for_long(running):
             assert time.monotonic() - left_at < 10
 
 
-def test_who_has_only_said_all_gets_the_answer(sites, running):
-    """Some programs close their side behind a request, and read on."""
+def test_half_closed_client_gets_the_response(sites, running):
+    """Some programs close their sending side after a request, and read on."""
     site = sites["http"]
     site.pages["/late"] = late
     with socket.create_connection(("127.0.0.1", running.port), timeout=20) as client:
@@ -244,18 +243,3 @@ def test_who_has_only_said_all_gets_the_answer(sites, running):
 async def late(exchange):
     await asyncio.sleep(0.3)
     await exchange.send(reply("at last", Cache_Control="no-store"))
-
-
-@contextlib.contextmanager
-def opened(running, site):
-    """A connection on which a site's requests may be sent; it is closed without a word."""
-    with contextlib.ExitStack() as stack:
-        connection = socket.create_connection(("127.0.0.1", running.port), timeout=20)
-        stack.enter_context(connection)
-        if site.tls:
-            host = f"127.0.0.1:{site.port}"
-            connection.sendall(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
-            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
-            context = ssl.create_default_context(cafile=str(running.ca))
-            connection = stack.enter_context(context.wrap_socket(connection, server_hostname="127.0.0.1"))
-        yield connection

@@ -1,4 +1,4 @@
-"""`--offline`: what was seen or imported is there, what was not is said to be missing, and nobody is asked."""
+"""`--offline`: stored and imported pages are served, others are reported as missing, and no site is contacted."""
 
 import http.client
 import io
@@ -61,7 +61,7 @@ def site():
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory, site):
-    """A data folder that has seen some pages of the site and imported the rest."""
+    """A data folder that has stored some pages of the site and imported the rest."""
     folder = tmp_path_factory.mktemp("offline")
     data = folder / "data"
     with serving(data, settings=SETTINGS) as running:
@@ -91,7 +91,7 @@ def client(running, site):
 
 
 @pytest.mark.parametrize("path", ["/seen.html", "/bee.css", "/stale.html"])
-def test_what_was_seen_is_there_fresh_or_not(path, client, site):
+def test_stored_pages_are_served_offline_fresh_or_stale(path, client, site):
     answer = client.get(site.url + path, Accept="*/*")
     assert answer.status == 200
     assert answer.body == site.pages[path].partition(b"\r\n\r\n")[2]
@@ -99,44 +99,44 @@ def test_what_was_seen_is_there_fresh_or_not(path, client, site):
 
 
 @pytest.mark.parametrize("path", ARCHIVED)
-def test_what_a_warc_brought_is_there_as_it_was(path, client):
+def test_pages_imported_from_a_warc_are_served_unchanged(path, client):
     kind, body = ARCHIVED[path]
     answer = client.open_page(FARM + path) if kind.startswith("text/html") else client.get(FARM + path)
     assert (answer.status, answer.body, answer.headers["Content-Type"]) == (200, body, kind)
 
 
-def test_a_page_that_a_warc_knows_only_as_missing_is_not_held(client):
+def test_page_recorded_only_as_missing_is_not_saved(client):
     assert client.open_page(FARM + "/gone").miss == "offline"
 
 
-def test_every_file_of_the_demo_is_there_byte_for_byte(client):
+def test_every_demo_file_is_served_byte_for_byte(client):
     for path in DEMO.rglob("*.school.test/**/*.*"):
         answer = client.get(f"http://{path.relative_to(DEMO)}", Accept="*/*")
         assert (path, answer.status, answer.body) == (path, 200, path.read_bytes())
 
 
-def test_a_site_of_the_demo_opens_at_its_front_door(client):
+def test_demo_site_opens_at_its_start_page(client):
     for host in ("library", "science", "maths", "languages"):
         page = client.open_page(f"http://{host}.school.test/")
         assert (page.status, page.body) == (200, (DEMO / f"{host}.school.test" / "index.html").read_bytes())
 
 
-def test_what_is_not_held_is_a_miss_of_its_own_kind(client, site):
+def test_page_not_stored_is_an_offline_miss(client, site):
     answer = client.open_page(site.url + "/unseen.html")
     assert (answer.status, answer.miss) == (504, "offline")
     assert client.open_page("http://no-such-host.invalid/").miss == "offline"
     assert client.repair(site.url + "/unseen.html").told["kind"] == "offline"
 
 
-def test_a_picture_that_is_not_held_is_a_short_error(client, site):
+def test_picture_not_stored_is_a_short_error(client, site):
     answer = client.get(site.url + "/bee.png", Accept="image/*")
     assert answer.status == 504
     assert "<html" not in answer.text
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_a_script_finds_out_that_there_is_no_network(method, client, site):
-    """So that it takes what it holds itself; who asks for nothing but what is held here is told that it is not."""
+def test_script_sees_a_network_error_offline(method, client, site):
+    """So that it uses its own cache; an only-if-cached request is told that nothing is stored."""
     script = {"Sec_Fetch_Dest": "empty", "Sec_Fetch_Mode": "cors", "Accept": "*/*"}
     with pytest.raises((http.client.RemoteDisconnected, ConnectionResetError)):
         client.get(site.url + "/bee.json", method=method, **script)
@@ -148,7 +148,7 @@ def test_a_form_cannot_be_sent(client, site):
     assert client.get(site.url + "/seen.html", method="POST").status == 504
 
 
-def test_a_dead_link_still_leads_to_what_is_held(client):
+def test_dead_link_is_repaired_offline(client):
     answer = client.repair("http://science.school.test/earth/volcano.htm")
     assert answer.miss == "offline"
     assert answer.told["alternatives"][0]["url"] == "http://science.school.test/earth/volcanoes.html"

@@ -1,4 +1,4 @@
-"""`linkmend serve --workers 1`: the process that was started carries the traffic, and an office beside it repairs."""
+"""`linkmend serve --workers 1`: one process carries the traffic, and a backend beside it repairs."""
 
 import os
 import re
@@ -18,8 +18,8 @@ def running(start_linkmend):
     return start_linkmend("--workers", "1", settings=SETTINGS)
 
 
-def office_of(running):
-    return int(re.findall(r"office is process (\d+)", running.output)[-1])
+def process_of(running, name="backend"):
+    return int(re.findall(rf"{name} is process (\d+)", running.output)[-1])
 
 
 def is_there(pid):
@@ -41,41 +41,49 @@ def read(origin, client, name):
     assert offered[0]["url"] == f"{origin.url}/{name}"
 
 
-def test_who_finds_and_draws_repair_pages_makes_way_for_who_carries_traffic(running):
-    started = running.process.pid
-    assert os.getpriority(os.PRIO_PROCESS, office_of(running)) > os.getpriority(os.PRIO_PROCESS, started)
-    assert os.sched_getscheduler(office_of(running)) == os.SCHED_BATCH
+def test_backend_runs_at_lower_priority_than_workers(running):
+    worker, backend = process_of(running, "worker 1"), process_of(running)
+    assert os.getpriority(os.PRIO_PROCESS, backend) > os.getpriority(os.PRIO_PROCESS, worker)
+    assert os.sched_getscheduler(backend) == os.SCHED_BATCH
 
 
-def test_an_office_that_is_killed_costs_alternatives_until_it_is_back(origin, running):
+def test_a_backend_that_is_killed_costs_alternatives_until_it_is_back(origin, running):
     client = Client(running.url)
     read(origin, client, "marmots")
-    before = office_of(running)
+    before = process_of(running)
     os.kill(before, signal.SIGKILL)
     assert client.open_page(origin.url + "/marmots").status == 200
     assert client.open_page(origin.url + "/lost-marmots").miss == "not_found"
-    eventually(lambda: office_of(running) != before, "it was not replaced")
+    eventually(lambda: process_of(running) != before, "it was not replaced")
     read(origin, client, "ocelots")
 
 
-def test_readers_are_answered_while_repairs_are_stuck(origin, running):
+def test_pages_are_served_while_repairs_are_stuck(origin, running):
     client = Client(running.url)
     read(origin, client, "marmots")
-    os.kill(office_of(running), signal.SIGSTOP)
+    os.kill(process_of(running), signal.SIGSTOP)
     try:
         stuck = client.repair(origin.url + "/old/marmots")
         assert (stuck.status, stuck.told["alternatives"]) == (404, [])
         assert client.open_page(origin.url + "/marmots").status == 200
     finally:
-        os.kill(office_of(running), signal.SIGCONT)
+        os.kill(process_of(running), signal.SIGCONT)
 
 
-def test_new_settings_reach_the_office_too(running):
+def test_new_settings_reach_the_backend_too(running):
     os.kill(running.process.pid, signal.SIGHUP)
     eventually(lambda: running.output.count("settings reloaded") == 2, "not both have read them")
 
 
-def test_killed_it_leaves_nobody_behind(running):
-    office = office_of(running)
+def test_a_worker_that_is_killed_is_replaced_and_no_connection_refused(origin, running):
+    origin.pages["/page"] = reply("hello")
+    before = process_of(running, "worker 1")
+    os.kill(before, signal.SIGKILL)
+    assert Client(running.url).get(origin.url + "/page").text == "hello"
+    assert process_of(running, "worker 1") != before
+
+
+def test_killed_it_leaves_no_process_behind(running):
+    others = [process_of(running), process_of(running, "worker 1")]
     running.process.kill()
-    eventually(lambda: not is_there(office), "the office is still there")
+    eventually(lambda: not any(map(is_there, others)), "a process is still there")

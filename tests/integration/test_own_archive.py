@@ -1,4 +1,4 @@
-"""linkmend as a web archive: its own client, pywb and a plain program read the versions that it holds."""
+"""linkmend as a web archive: its own client, pywb and a plain program read its saved versions."""
 
 import json
 import urllib.parse
@@ -7,13 +7,13 @@ from itertools import product
 
 import pytest
 
-from proxy.archives.client import pretends
-from repair.collection import Collection
-from repair.memento.client import MementoClient
+from proxy.archives.client import is_not_the_page
+from repair.collection.collection import Collection
 from repair.memento.datetimes import as_http_date, as_timestamp
-from repair.memento.model import Outcome
+from repair.memento.model import ArchiveOutcome
 from repair.model import HeldCopy
 from repair.settings import ArchivesSettings, CollectionSettings
+from tests.archiving import memento_client
 from tests.holdings import a_document
 from tests.integration.client import PORTAL, Client
 from tests.integration.origin import reply
@@ -44,7 +44,7 @@ PATHS = (
     "/memento/20200301123005id_/",
 )
 SPIED = (URL, "http://lost.example/never")
-# What a script of a site can find out of an address by each way it has.
+# What a script of a site can find out about an address in each possible way.
 SPY = """async (url) => {
     const way = (name, attribute) => new Promise((told) => {
         const element = document.createElement(name);
@@ -73,7 +73,7 @@ def page(number):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """A linkmend that holds three versions of two pages."""
+    """A linkmend with three versions of two pages."""
     data = tmp_path_factory.mktemp("own") / "data"
     with Collection.open(data / "collection", CollectionSettings()) as collection:
         for url, (number, at) in product((URL, FOR_PYWB), enumerate(MOMENTS)):
@@ -90,7 +90,7 @@ def behind(running):
 
 @pytest.fixture
 def past():
-    """A program that knows of no proxy."""
+    """A program that does not use the proxy."""
     return Client("")
 
 
@@ -100,7 +100,7 @@ def client(running, tmp_path):
 
     def of(question):
         line = f"school private {question}".replace("BASE", running.url)
-        return MementoClient(ArchivesSettings(list=(line,)), tmp_path / "client", is_bad=pretends)
+        return memento_client(ArchivesSettings(list=(line,)), tmp_path / "client", is_bad=is_not_the_page)
 
     return of
 
@@ -109,10 +109,10 @@ def client(running, tmp_path):
     "question",
     ["timemap=BASE/timemap/link/{url}", "timemap=BASE/timemap/json/{url}", "timegate=BASE/timegate/{url}"],
 )
-async def test_our_own_client_lists_and_reads_the_versions(client, question):
+async def test_linkmend_client_lists_and_reads_versions(client, question):
     async with client(question) as archives:
         found = await archives.timemap(URL)
-        assert [answer.outcome for answer in found.answers] == [Outcome.ANSWERED]
+        assert [answer.outcome for answer in found.answers] == [ArchiveOutcome.ANSWERED]
         assert [(memento.at, memento.original) for memento in found.mementos] == [(at, URL) for at in MOMENTS]
         best = await archives.best(URL)
         assert best.document.title == "Water 2"
@@ -122,7 +122,7 @@ async def test_our_own_client_lists_and_reads_the_versions(client, question):
         assert (await archives.timemap("http://lost.example/never")).mementos == ()
 
 
-def test_pywb_reads_the_time_map_and_shows_the_versions(running, past, tmp_path, pytestconfig):
+def test_pywb_reads_our_time_map_and_versions(running, past, tmp_path, pytestconfig):
     found = programs()
     if found is None:
         (pytest.fail if pytestconfig.getoption("--require-real") else pytest.skip)("pywb is not installed")
@@ -144,7 +144,7 @@ def test_pywb_reads_the_time_map_and_shows_the_versions(running, past, tmp_path,
         pywb.stop()
 
 
-def test_a_program_behind_the_proxy_goes_from_time_gate_to_version(behind):
+def test_program_behind_the_proxy_follows_time_gate_to_memento(behind):
     gate = behind.get(
         f"{PORTAL}/timegate/{URL}", Accept_Datetime=as_http_date(MOMENTS[1] + timedelta(days=3))
     )
@@ -165,7 +165,7 @@ def test_a_program_behind_the_proxy_goes_from_time_gate_to_version(behind):
     assert behind.get(f"{PORTAL}/timemap/link/{URL}", method="HEAD").body == b""
 
 
-def test_only_the_archive_is_read_past_the_proxy_and_under_no_name(running, past):
+def test_direct_requests_reach_only_the_archive_and_only_by_ip_address(running, past):
     assert past.get(f"{running.url}/timemap/link/{URL}").status == 200
     assert past.get(f"{running.url}/search?q=water").status != 200
     named = past.get(f"{running.url}/timemap/link/{URL}", Host=f"rebound.localhost:{free_port()}")
@@ -174,12 +174,12 @@ def test_only_the_archive_is_read_past_the_proxy_and_under_no_name(running, past
     assert b'rel="original"' not in named.body
 
 
-def test_whoever_shares_with_nobody_answers_nobody(start_linkmend):
+def test_share_none_answers_nobody(start_linkmend):
     running = start_linkmend(settings='[collection]\nshare = "off"\n')
     assert Client(running.url).get(f"{PORTAL}/timemap/link/{URL}").status == 403
 
 
-def test_a_page_that_changes_as_it_is_visited_has_one_version_a_day_the_newest(start_linkmend, origin):
+def test_changing_page_has_one_version_a_day(start_linkmend, origin):
     running = start_linkmend(settings="[collection]\nversion_every_h = 0\n[soft404]\nenabled = false\n")
     behind = Client(running.url)
     address = f"{origin.url}/changing"
@@ -199,7 +199,7 @@ def test_a_page_that_changes_as_it_is_visited_has_one_version_a_day_the_newest(s
     assert all(version["datetime"].endswith("T00:00:00Z") for version in versions())
 
 
-def test_a_browser_shows_a_version_in_any_form_without_running_it(running, open_browser):
+def test_browser_shows_a_version_in_any_form_without_scripts(running, open_browser):
     tab = open_browser(running)
     tab.goto(f"{PORTAL}/timegate/{URL}")
     assert tab.url == f"{PORTAL}/memento/{as_timestamp(MOMENTS[2])}/{URL}"
@@ -209,7 +209,7 @@ def test_a_browser_shows_a_version_in_any_form_without_running_it(running, open_
     assert tab.title() == "Water 0"
 
 
-def test_a_page_of_a_site_cannot_tell_whether_a_page_is_held(running, open_browser, origin):
+def test_site_cannot_find_out_whether_a_page_is_saved(running, open_browser, origin):
     origin.pages["/spy"] = reply("<title>spy</title>")
     tab = open_browser(running)
     tab.goto(f"{origin.url}/spy")

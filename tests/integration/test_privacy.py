@@ -1,8 +1,8 @@
 """Private stays private (DESIGN, principle 2), end to end: what one client was shown, no other one can find.
 
-Each private page carries a word that others know (`asked`) and one that only the page has (`hidden`). Another client
-then looks for it in every place where the collection shows: search, held copies, repair pages of dead links whose
-address or anchor has the known word. Pages are read in their order: a public one, opened last, shows when to look.
+Each private page contains a word that others know (`asked`) and one that only the page has (`hidden`). Another
+client then looks for it wherever the collection is visible: search, saved copies, repair pages of dead links whose
+address or anchor has the known word. Pages are harvested in order: a public one, opened last, shows when to look.
 """
 
 import base64
@@ -83,7 +83,7 @@ def publish(site, *, query="", head="", body="", **headers):
 
 
 def harvested(site, client):
-    """Return when all that passed so far has been read, or was never to be: pages are read in their order."""
+    """Return when all pages opened so far have been harvested or skipped: they are harvested in order."""
     number = next(_numbers)
     word, path = f"fence{number}post", f"/fence/{number}.html"
     site.pages[path] = reply(f"<title>{word}</title><p>{word}", Cache_Control=FRESH)
@@ -92,7 +92,7 @@ def harvested(site, client):
 
 
 def places(client, secret):
-    """Every place where the collection shows, by name: what `client` gets to see there."""
+    """Every place where the collection is visible, by name: what `client` sees there."""
     yield "search", client.search(secret.asked).text
     yield "copy", client.held_copy(secret.url).text
     yield "repair page", client.open_page(secret.dead).text
@@ -104,7 +104,7 @@ def places(client, secret):
 def assert_nowhere(client, secret):
     for place, text in places(client, secret):
         assert secret.hidden not in text, place
-        if place != "copy":  # which repeats the address that was asked for
+        if place != "copy":  # which repeats the requested address
             assert secret.url not in unquote(unescape(text)), place
 
 
@@ -128,7 +128,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_what_is_personal_never_shows_to_another_client(line, site, alice, bob):
+def test_personal_pages_are_never_shown_to_other_clients(line, site, alice, bob):
     asked_with, said = LINES[line]
     secret = publish(site, **said)
     assert secret.hidden in alice.open_page(secret.url, **asked_with).text
@@ -139,7 +139,7 @@ def test_what_is_personal_never_shows_to_another_client(line, site, alice, bob):
 @pytest.mark.parametrize(
     "tag", ['<meta name="robots" content="noindex">', '<META NAME=ROBOTS CONTENT="none">']
 )
-def test_a_page_that_asks_not_to_be_indexed_is_not(tag, site, alice, bob):
+def test_noindex_page_is_not_indexed(tag, site, alice, bob):
     secret = publish(site, head=tag, Cache_Control=FRESH)
     alice.open_page(secret.url)
     harvested(site, alice)
@@ -149,15 +149,15 @@ def test_a_page_that_asks_not_to_be_indexed_is_not(tag, site, alice, bob):
 @pytest.mark.parametrize(
     "query", ["?token=8f3a", "?session_id=77aa", "?access_token=abc", "?user=x&sig=99", "?reset=aabbcc"]
 )
-def test_a_page_whose_address_is_a_key_stays_with_who_has_the_key(query, site, alice, bob):
+def test_page_with_a_capability_url_is_shown_to_nobody_else(query, site, alice, bob):
     secret = publish(site, query=query, Cache_Control=FRESH)
     alice.open_page(secret.url)
     harvested(site, alice)
     assert_nowhere(bob, secret)
 
 
-def test_a_public_page_shows_in_all_those_places(site, alice, bob):
-    """The control: were the places wrong, the tests above would show nothing."""
+def test_public_page_is_found_everywhere(site, alice, bob):
+    """The control: if the places were wrong, the tests above would prove nothing."""
     secret = publish(site, Cache_Control=FRESH)
     alice.open_page(secret.url)
     harvested(site, alice)
@@ -169,14 +169,14 @@ def test_a_public_page_shows_in_all_those_places(site, alice, bob):
     assert [item["url"] for item in json.loads(seen["repair"])["alternatives"]] == [secret.url]
 
 
-def test_a_page_that_says_it_is_public_shows_although_it_was_asked_for_with_a_cookie(site, alice, bob):
+def test_public_page_requested_with_a_cookie_is_collected(site, alice, bob):
     secret = publish(site, Cache_Control="public, max-age=600")
     alice.open_page(secret.url, Cookie="theme=dark")
     harvested(site, alice)
     assert secret.hidden in bob.search(secret.asked).text
 
 
-def test_a_page_asked_for_with_a_cookie_shows_once_it_was_the_same_without(site, alice, bob):
+def test_page_requested_with_a_cookie_is_collected_once_equal_without(site, alice, bob):
     secret = publish(site)
     alice.open_page(secret.url, Cookie="session=alice")
     harvested(site, alice)
@@ -186,7 +186,7 @@ def test_a_page_asked_for_with_a_cookie_shows_once_it_was_the_same_without(site,
     assert secret.hidden in bob.search(secret.asked).text
 
 
-def test_a_page_that_differs_by_cookie_shows_only_as_everyone_sees_it(site, alice, bob):
+def test_page_that_differs_by_cookie_is_collected_only_without_cookie(site, alice, bob):
     secret = publish(site)
     for_alice = site.pages[secret.path]
 
@@ -204,7 +204,7 @@ def test_a_page_that_differs_by_cookie_shows_only_as_everyone_sees_it(site, alic
         assert secret.hidden not in text, place
 
 
-def test_the_page_a_client_came_from_is_not_told_to_another(site, alice, bob):
+def test_source_page_of_a_client_is_not_shown_to_another(site, alice, bob):
     secret = publish(site, Cache_Control="private")
     alice.open_page(secret.url)
     assert alice.repair(secret.linked, Referer=secret.url).told["source_page"] == secret.url
@@ -263,8 +263,8 @@ def test_a_page_that_repeats_a_forged_host_header_is_not_kept_for_others(claimed
     assert bob.open_page(site.url + path).text == f"<base href='{site.url}/'>"
 
 
-def test_a_foreign_name_in_a_tunnel_puts_nothing_under_the_name_of_the_tunnel(tmp_path, start_linkmend):
-    """Many sites share a server, which goes by the name in the request line: one of them may be the forger's."""
+def test_foreign_host_header_in_a_tunnel_stores_nothing(tmp_path, start_linkmend):
+    """Many sites share a server, which goes by the name in the request line: one of them may be the attacker's."""
     pem, context = certificate(tmp_path, "127.0.0.1")
     with Origin(tls=context) as shared:
         shared.pages["/page"] = reply("<title>good</title>", Cache_Control=FRESH)
@@ -280,7 +280,7 @@ def test_a_foreign_name_in_a_tunnel_puts_nothing_under_the_name_of_the_tunnel(tm
 
 
 @pytest.mark.parametrize("header", ["X_Forwarded_Host", "X_Host", "Forwarded"])
-def test_a_page_bent_by_a_header_that_no_browser_sends_is_held_for_nobody(header, site, alice, bob):
+def test_page_altered_by_an_unusual_header_is_not_stored(header, site, alice, bob):
     secret = publish(site, Cache_Control=FRESH)
     bent = site.pages[secret.path]
 
@@ -298,7 +298,7 @@ def test_a_page_bent_by_a_header_that_no_browser_sends_is_held_for_nobody(header
 # The logs
 
 
-def test_no_address_of_a_client_is_ever_written_down(site, start_linkmend):
+def test_no_client_address_is_written_to_disk(site, start_linkmend):
     running = start_linkmend(settings=SETTINGS)
     secret = publish(site, Cache_Control=FRESH)
     for source in (ALICE, BOB):

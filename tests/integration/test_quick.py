@@ -1,6 +1,6 @@
-"""Hits over real connections, http and https: the quick way is taken, and says what the long way says.
+"""Hits over real connections, http and https: the fast path is taken, and answers like the slow path.
 
-A request that comes in two pieces takes the long way, so both can be asked of one proxy over one connection.
+A request that comes in two pieces takes the slow path, so both can be tested on one proxy over one connection.
 """
 
 import asyncio
@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from addons.master import LeanMaster
-from addons.parts import Parts
+from addons.mitm.master import LeanMaster
+from proxy.app.worker import WorkerContainer
 from proxy.settings import ProxySettings, Settings
 from tests.integration.origin import reply
 from tests.integration.processes import free_port
@@ -60,33 +60,33 @@ class Connection:
 
 @pytest.fixture
 def proxied(tmp_path):
-    """Runs a coroutine function with the parts of a running proxy and a way to connect to a site through it."""
+    """Runs a coroutine function with the worker of a running proxy and a way to connect to a site through it."""
 
     def run(work, site, **known):
         async def within():
             here = {"reach": ("127.0.0.0/8",), "connect_ports": ("1-65535",)}
             proxy = ProxySettings(listen=f"127.0.0.1:{free_port()}", **here, **known)
             settings = replace(Settings(), proxy=proxy)
-            parts = Parts(settings, tmp_path / "data")
-            master = LeanMaster(settings.proxy, str(tmp_path / "data" / "ca"), parts.addons())
-            await parts.start()
+            worker = WorkerContainer(settings, tmp_path / "data")
+            master = LeanMaster(settings.proxy, str(tmp_path / "data" / "ca"), worker.addons())
+            await worker.start()
             running = asyncio.create_task(master.run())
             try:
-                await master._started(running)
+                await master._wait_for_start(running)
                 ca = tmp_path / "data" / "ca" / "mitmproxy-ca-cert.pem"
                 port = int(master.listening_on().rpartition(":")[2])
-                return await work(parts, lambda: Connection(site, ca).open(port))
+                return await work(worker, lambda: Connection(site, ca).open(port))
             finally:
                 master.shutdown()
                 await running
-                await parts.close()
+                await worker.close()
 
         return asyncio.run(within())
 
     return run
 
 
-async def _both_ways(parts, connect):
+async def _both_ways(worker, connect):
     connection = await connect()
     for _ in range(2):  # fetched and stored, then read from disk
         await connection.ask("/page", NAVIGATION)
@@ -100,9 +100,9 @@ async def _both_ways(parts, connect):
     ]
     for path, fields, method in asked:
         long_way = await connection.ask(path, fields, method=method, pieces=2)
-        before = parts._quick.answered
+        before = worker._fast_path.answered
         assert await connection.ask(path, fields, method=method) == long_way
-        assert parts._quick.answered == before + 1, (path, fields, method)
+        assert worker._fast_path.answered == before + 1, (path, fields, method)
     connection.close()
 
 
@@ -112,42 +112,42 @@ def _fill(origin):
     origin.pages["/picture"] = reply("not really a picture", kind="image/png", **kept)
 
 
-def test_over_http_both_ways_say_the_same(origin, proxied):
+def test_fast_path_answers_like_slow_path_over_http(origin, proxied):
     _fill(origin)
     proxied(_both_ways, origin.url)
 
 
-def test_over_https_both_ways_say_the_same(secure_origin, proxied):
+def test_fast_path_answers_like_slow_path_over_https(secure_origin, proxied):
     _fill(secure_origin)
     proxied(_both_ways, secure_origin.url, trusted_ca=str(secure_origin.pem))
 
 
-def test_what_a_person_opens_is_remembered_either_way(origin, proxied):
+def test_opened_pages_are_recorded_on_both_paths(origin, proxied):
     _fill(origin)
 
-    async def opened(parts, connect):
+    async def opened(worker, connect):
         connection = await connect()
         for _ in range(4):
             await connection.ask("/page", NAVIGATION)
-        assert parts._quick.answered > 0
-        visitors = parts.office.visitors
-        (client,) = {parts._harvest._hasher.hash("127.0.0.1")}
-        assert visitors.recent(client) == (f"{origin.url}/page",)
+        assert worker._fast_path.answered > 0
+        recent_pages = worker.backend.clients.recent_pages
+        (client,) = {worker._harvest._hasher.hash("127.0.0.1")}
+        assert recent_pages.recent(client) == (f"{origin.url}/page",)
         connection.close()
 
     proxied(opened, origin.url)
 
 
-def test_a_client_that_was_answered_quickly_is_not_cut_off_for_saying_nothing(origin, proxied):
+def test_fast_path_client_may_stay_idle(origin, proxied):
     _fill(origin)
 
-    async def waits(parts, connect):
+    async def waits(worker, connect):
         first = await connect()
         for _ in range(2):
             await first.ask("/picture")
         second = await connect()
         await second.ask("/picture")
-        assert parts._quick.answered > 0
+        assert worker._fast_path.answered > 0
         await asyncio.sleep(1.5)
         assert b" 200 " in await second.ask("/picture")
 

@@ -8,19 +8,19 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from proxy.cache.entry import StoredResponse
-from proxy.desk.missing import MissingNow
 from proxy.fetching.queue import FetchQueue
+from proxy.messages import StoredResponse
+from proxy.misses.feed import MissFeed
 from proxy.misses.store import MissRecord, MissStore, new_miss_id
-from proxy.removal.removing import NotRemoved, Remover
+from proxy.removal.remover import PageRemover, RemovalFailed
 from proxy.settings import Settings
 from proxy.store.responses import ResponseStore
-from repair import words
-from repair.collection import Collection
+from repair.collection.collection import Collection
+from repair.collection.pins import Pins
+from repair.evidence.hints import Hints
 from repair.harvest import Harvester
-from repair.hints import Hints
 from repair.model import Document, HeldCopy, Link, MissKind
-from repair.pins import Pins
+from repair.text import words
 from tests.integration.client import Client
 from tests.integration.origin import reply
 from tests.integration.processes import eventually, linkmend
@@ -44,7 +44,7 @@ def hold(collection, url, text, *, title="Rivers", at=A_MOMENT, links=()):
 
 
 def files_with(folder, *needles):
-    """Every file that has one of these, as it is or in upper case or behind zlib."""
+    """Every file that contains one of these, verbatim, in upper case or compressed by zlib."""
     found = set()
     for path in sorted(folder.rglob("*")):
         data = path.read_bytes().lower() if path.is_file() else b""
@@ -55,12 +55,12 @@ def files_with(folder, *needles):
 
 
 def packed(text):
-    """A piece out of the middle of what the page store makes of a copy."""
+    """A piece out of the middle of a copy as the page store compresses it."""
     return zlib.compress(text.encode(), 3)[20:44]
 
 
 class Stores:
-    """Everything that remembers pages, over one folder."""
+    """All stores of pages, over one folder."""
 
     def __init__(self, folder):
         settings = Settings()
@@ -72,8 +72,8 @@ class Stores:
         self.misses = MissStore(folder / "misses", settings.misses)
         self.fetches = FetchQueue(folder / "fetch" / "queue.sqlite")
         self.harvester = Harvester(self.collection, settings.collection, self.hints)
-        self.missing_now = MissingNow()
-        self.remover = Remover(
+        self.missing_now = MissFeed()
+        self.remover = PageRemover(
             folder,
             responses=self.responses,
             collection=self.collection,
@@ -86,7 +86,7 @@ class Stores:
         )
 
     async def close(self):
-        await self.remover.settled()
+        await self.remover.wait_until_done()
         await self.responses.close()
         self.harvester.close()
         self.misses.close()
@@ -129,7 +129,7 @@ def a_miss(url, **more):
 
 
 async def fill(stores):
-    """The page among many, changed and stored again and again, so that older forms of it lie about in free space."""
+    """The page among many, changed and stored repeatedly, so that free space contains older forms of it."""
     collection, responses = stores.collection, stores.responses
     for number in range(60):
         hold(collection, f"http://school.test/r/{number}", FILLER * (1 + number % 40) + str(number))
@@ -202,7 +202,7 @@ def test_nothing_of_a_removed_page_is_left_in_any_file(tmp_path):
         assert stores.collection.document_frequency(TERM) > 0
         result = await stores.remover.remove(URL, from_log=True)
         assert stores.collection.search([(TERM, 1.0)], limit=5) == ()
-        await stores.remover.settled()
+        await stores.remover.wait_until_done()
         while_open = files_with(tmp_path, SECRET.encode(), WORD, URL.encode(), *map(packed, texts))
         found = stores.collection.document_frequency(TERM)
         again = (await stores.responses.lookup(URL), stores.collection.get(URL), found, stores.pins.list())
@@ -221,7 +221,7 @@ def test_nothing_of_a_removed_page_is_left_in_any_file(tmp_path):
     assert files_with(tmp_path, SECRET.encode(), WORD, URL.encode()) == set()
 
 
-def test_misses_stay_unless_asked_for(tmp_path):
+def test_removal_keeps_misses_by_default(tmp_path):
     async def removed():
         stores = Stores(tmp_path)
         hold(stores.collection, URL, SECRET)
@@ -236,7 +236,7 @@ def test_misses_stay_unless_asked_for(tmp_path):
     assert (result.misses, counted) == (0, 1)
 
 
-def test_a_page_about_to_be_read_does_not_come_back(tmp_path):
+def test_page_waiting_to_be_harvested_does_not_come_back(tmp_path):
     async def removed():
         stores = Stores(tmp_path)
         busy = threading.Event()
@@ -254,7 +254,7 @@ def test_a_page_about_to_be_read_does_not_come_back(tmp_path):
     assert asyncio.run(removed()) is False
 
 
-def test_what_is_no_address_is_refused(tmp_path):
+def test_invalid_address_is_refused(tmp_path):
     async def removed():
         stores = Stores(tmp_path)
         try:
@@ -262,11 +262,11 @@ def test_what_is_no_address_is_refused(tmp_path):
         finally:
             await stores.close()
 
-    with pytest.raises(NotRemoved):
+    with pytest.raises(RemovalFailed):
         asyncio.run(removed())
 
 
-def test_a_file_set_aside_as_damaged_is_named(tmp_path):
+def test_damaged_file_set_aside_is_reported(tmp_path):
     async def removed():
         stores = Stores(tmp_path)
         (tmp_path / "collection" / "collection.sqlite3.damaged1").write_bytes(SECRET.encode())
@@ -278,7 +278,7 @@ def test_a_file_set_aside_as_damaged_is_named(tmp_path):
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_the_command_removes_while_the_proxy_runs_and_out_of_all_memories(origin, start_linkmend, workers):
+def test_command_removes_from_a_running_proxy_and_its_memory(origin, start_linkmend, workers):
     origin.pages["/page"] = reply(
         f"<title>Quetzalmoth</title><p>{SECRET}.</p><p>{FILLER}</p>", Cache_Control="max-age=600"
     )
@@ -297,7 +297,7 @@ def test_the_command_removes_while_the_proxy_runs_and_out_of_all_memories(origin
     assert not any(SECRET in client.open_page(url).text for _ in range(20))
 
 
-def test_the_command_removes_while_nobody_serves(origin, start_linkmend):
+def test_command_removes_while_the_proxy_is_stopped(origin, start_linkmend):
     origin.pages["/page"] = reply(f"<title>Quetzalmoth</title><p>{SECRET}.</p><p>{FILLER}</p>")
     url = f"{origin.url}/page"
     running = start_linkmend()

@@ -1,4 +1,4 @@
-"""The pages people see, in a real Chromium: axe-core finds nothing, all works in the sandbox, nobody looks in."""
+"""The pages in a real Chromium: axe-core finds nothing, everything works in the sandbox, no site can read them."""
 
 import shutil
 import threading
@@ -8,14 +8,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from proxy.pages import simple as pages
+from proxy.pages import otherpages as pages
+from proxy.pages import startpage as portal
 from proxy.pages.copies import copy_page
 from proxy.pages.language import catalogue
 from proxy.pages.repairpage import render
-from proxy.portal import helper
-from proxy.portal import start as portal
+from proxy.portal import routes
+from proxy.reach.passthrough import passthrough_domains
 from proxy.settings import ProxySettings, Settings
-from proxy.trust.passthrough import passthrough_domains
 from repair.model import HeldCopy, HeldPage, MissKind
 from tests.offers import MISS_ID, SAVED_AT, a_context, an_alternative, found, the_library
 
@@ -27,7 +27,7 @@ axe = pytest.importorskip(
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
-TOLD = portal.told_of(Settings(), passthrough_domains(ProxySettings()))
+TOLD = portal.portal_info_of(Settings(), passthrough_domains(ProxySettings()))
 HOSTILE_COPY = b"""<!doctype html><html lang=en><head><title>An old page</title></head><body><h1>Old</h1>
 <a id=next href="next.html">next</a><script>document.title = "ran"</script>
 <img src=x onerror="document.title='ran'">"""
@@ -51,18 +51,18 @@ class Site:
     def answer(self, method, path, headers):
         self.requests.append((method, path, headers))
         texts = catalogue(self.language)
-        call = helper.route(method, f"http://{headers['Host']}{path}", headers.items())
+        call = routes.route(method, f"http://{headers['Host']}{path}", headers.items())
         match call:
-            case helper.Search(query=query):
+            case routes.SearchRoute(query=query):
                 return pages.search_page(query, the_library(3), texts)
-            case helper.Copy(url=url):
+            case routes.CopyRoute(url=url):
                 copy = HeldCopy(url=url, content_type="text/html", body=HOSTILE_COPY, fetched_at=SAVED_AT)
                 return copy_page(copy, texts)
-            case helper.Chose():
-                return pages.noted()
-            case helper.ToPortal(url=url):
+            case routes.ChoiceRoute():
+                return pages.no_content()
+            case routes.ToPortalRoute(url=url):
                 return pages.redirect(url)
-            case helper.Refused(status=status):
+            case routes.RefusedRoute(status=status):
                 return pages.refused_page(status, texts)
         return self.page(path, texts)
 
@@ -152,7 +152,7 @@ def forget(site):
 
 @pytest.fixture(scope="module")
 def chromium(site):
-    """A browser that knows two host names, both of them the site; unlike on localhost it sends no Sec-Fetch-*."""
+    """A browser that knows two host names of the site; unlike on localhost it sends no Sec-Fetch-*."""
     here = f"127.0.0.1:{site.port}"
     names = f"MAP school.test:80 {here}, MAP linkmend.internal:80 {here}, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
     with sync_api.sync_playwright() as playwright:
@@ -165,7 +165,7 @@ def chromium(site):
 
 @contextmanager
 def a_tab(chromium, **known):
-    """A tab that collects what the browser complains about."""
+    """A tab that collects the browser's error messages."""
     context = chromium.new_context(**known)
     page = context.new_page()
     page.complaints = []
@@ -219,7 +219,7 @@ def test_nothing_is_wider_than_the_window(chromium, site, language, width):
             assert tab.evaluate("document.documentElement.scrollWidth") <= width, path
 
 
-def test_the_page_needs_nothing_else_and_the_browser_has_no_complaint(tab, site):
+def test_page_loads_nothing_else_and_logs_no_browser_errors(tab, site):
     tab.goto(site.origin + "/kind/unreachable")
     tab.wait_for_timeout(200)
     assert [path for _, path, _ in site.requests] == ["/kind/unreachable"]
@@ -236,7 +236,7 @@ def test_a_search_can_be_made_from_inside_the_sandbox(tab, site):
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_opening_an_alternative_is_told_once_with_and_without_scripts(chromium, site, scripts):
+def test_opening_an_alternative_is_reported_once_with_and_without_scripts(chromium, site, scripts):
     with a_tab(chromium, java_script_enabled=scripts) as tab:
         tab.goto(site.origin + "/lost")
         tab.get_by_role("link", name="The target").click()
@@ -245,7 +245,7 @@ def test_opening_an_alternative_is_told_once_with_and_without_scripts(chromium, 
     assert site.told() == [f"/.well-known/linkmend/chose?miss={MISS_ID}&n=1"]
 
 
-def test_the_site_opened_is_not_told_where_the_reader_came_from(tab, site):
+def test_opened_site_gets_no_referrer(tab, site):
     tab.goto(site.origin + "/lost")
     tab.get_by_role("link", name="The target").click()
     tab.wait_for_url("**/target")
@@ -262,7 +262,7 @@ def test_an_alternative_opens_in_a_new_tab_free_of_our_sandbox(tab, site):
 
 
 @pytest.mark.parametrize("scripts", [True, False])
-def test_trying_again_asks_for_the_same_page(chromium, site, scripts):
+def test_retry_requests_the_same_page(chromium, site, scripts):
     with a_tab(chromium, java_script_enabled=scripts) as tab:
         tab.goto(site.origin + "/lost")
         tab.get_by_role("link", name="Try again").click()
@@ -286,17 +286,17 @@ def test_more_pages_open_without_scripts_too(chromium, site):
         assert tab.locator("#alternatives > li:visible").count() == 9
 
 
-def test_all_is_printed(tab, site):
+def test_all_alternatives_are_printed(tab, site):
     tab.goto(site.origin + "/lost")
     tab.emulate_media(media="print")
     assert tab.locator("#alternatives > li:visible").count() == 9
 
 
-def test_a_held_copy_sleeps_and_its_links_lead_back(tab, site):
+def test_saved_copy_runs_no_scripts_and_its_links_work(tab, site):
     opened = []
     tab.route("http://a.test/**", lambda route: (opened.append(route.request.url), route.abort()))
     tab.goto(site.origin + "/.well-known/linkmend/copy?url=http%3A%2F%2Fa.test%2Fb%2Fc.html")
-    # Playwright's own scripts sleep there too, so the browser is asked from outside.
+    # Playwright's own scripts do not run there either, so the test queries the browser by CDP.
     asked = tab.context.new_cdp_session(tab).send("Target.getTargetInfo")
     assert asked["targetInfo"]["title"] == "An old page"
     tab.keyboard.press("Tab")
@@ -308,7 +308,7 @@ def test_a_held_copy_sleeps_and_its_links_lead_back(tab, site):
 @pytest.mark.parametrize(
     "path", ["/lost", "/.well-known/linkmend/search?q=a", "/.well-known/linkmend/copy?url=http://a.test/"]
 )
-def test_a_script_of_the_site_cannot_look_into_a_window_it_opens(tab, site, path):
+def test_site_script_cannot_read_a_window_it_opens(tab, site, path):
     tab.goto(site.origin + "/plain")
     seen = tab.evaluate(
         """async (path) => {
@@ -321,7 +321,7 @@ def test_a_script_of_the_site_cannot_look_into_a_window_it_opens(tab, site, path
     assert seen == "SecurityError"
 
 
-def test_a_script_of_the_site_cannot_look_into_a_frame(tab, site):
+def test_site_script_cannot_read_a_frame(tab, site):
     tab.goto(site.origin + "/plain")
     seen = tab.evaluate(
         """async () => {
@@ -336,7 +336,7 @@ def test_a_script_of_the_site_cannot_look_into_a_frame(tab, site):
 
 
 @pytest.mark.parametrize("page", ["search?q=plants", "copy?url=http://a.test/"])
-def test_a_script_of_the_site_cannot_fetch_the_collection(tab, site, page):
+def test_site_script_cannot_fetch_the_collection(tab, site, page):
     tab.goto(site.origin + "/plain")
     answer = tab.evaluate(
         """async (page) => {
@@ -350,7 +350,7 @@ def test_a_script_of_the_site_cannot_fetch_the_collection(tab, site, page):
     assert "An old page" not in answer[1]
 
 
-def test_on_plain_http_a_search_goes_on_to_the_portal(tab, site):
+def test_on_plain_http_a_search_is_redirected_to_the_portal(tab, site):
     tab.goto("http://school.test/lost")
     tab.get_by_role("searchbox").fill("light")
     tab.get_by_role("button", name="Search").click()
@@ -359,7 +359,7 @@ def test_on_plain_http_a_search_goes_on_to_the_portal(tab, site):
     assert not [headers for _, _, headers in site.requests if "Sec-Fetch-Mode" in headers]
 
 
-def test_on_plain_http_a_script_of_the_site_cannot_fetch_the_collection_either(tab, site):
+def test_on_plain_http_a_site_script_cannot_fetch_the_collection_either(tab, site):
     tab.goto("http://school.test/plain")
     answer = tab.evaluate(
         """async () => {

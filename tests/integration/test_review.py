@@ -1,16 +1,17 @@
-"""Missed pages from the reader's click to the admin's desk and back, through the running proxy and in Chromium."""
+"""Missed pages from a user's click to the admin pages and back, through the running proxy and in Chromium."""
 
 import http.client
 import json
 import re
+import shutil
 from urllib.parse import quote, urlencode
 
 import pytest
 
-from proxy.desk.passwords import Passwords
+from proxy.admin.auth.passwords import Passwords
 from tests.integration.client import PORTAL, Client
 from tests.integration.origin import reply
-from tests.integration.processes import DEMO, eventually, linkmend
+from tests.integration.processes import DEMO, eventually, linkmend, serving
 from tests.integration.test_soft404 import ERROR_PAGE
 
 PASSWORD = "correct horse battery"
@@ -23,7 +24,7 @@ NASTY = "/gone<script>document.title='ran'</script>\"'><img src=x onerror=docume
 
 
 class Desk:
-    """The desk of a running linkmend as a program uses it."""
+    """The admin API of a running linkmend."""
 
     def __init__(self, running):
         self._token = Passwords(running.data / "desk.json").new_token("tests")
@@ -31,7 +32,7 @@ class Desk:
         self._address = re.search(r"linkmend desk on http://(\S+)", running.output)[1]
 
     def call(self, method, path, sent=None):
-        """The status and what was answered, as JSON where it is that."""
+        """The status and the response, decoded if it is JSON."""
         connection = http.client.HTTPConnection(self._address, timeout=30)
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         connection.request(method, f"/admin/api/misses{path}", json.dumps(sent) if sent else None, headers)
@@ -42,20 +43,36 @@ class Desk:
         return answer.status, json.loads(body) if is_json else body.decode()
 
     def eventually_missed(self, url):
-        """What the desk knows of an address, once its miss is written down."""
+        """The admin's data about an address, once its miss is recorded."""
         path = f"/address?url={quote(url, safe='')}"
         eventually(lambda: self.call("GET", path)[1]["missed"], f"{url} is not known as missed")
         return self.call("GET", path)[1]
 
 
-@pytest.fixture
-def running(tmp_path, start_linkmend):
-    """A linkmend with the demo collection, off the line, whose desk has a password."""
-    data = tmp_path / "data"
+@pytest.fixture(scope="module")
+def held(tmp_path_factory):
+    """A data folder with the demo collection and an admin password, to be copied."""
+    data = tmp_path_factory.mktemp("held") / "data"
     done = linkmend("import", DEMO, "--data", data)
     assert done.returncode == 0, done.stderr
     Passwords(data / "desk.json").set_password(PASSWORD)
-    return start_linkmend("--offline", data=data)
+    return data
+
+
+@pytest.fixture
+def running(tmp_path, held, start_linkmend):
+    """A linkmend with the demo collection, offline, with an admin password."""
+    shutil.copytree(held, tmp_path / "data")
+    return start_linkmend("--offline", data=tmp_path / "data")
+
+
+@pytest.fixture(scope="module")
+def looked_at(tmp_path_factory, held):
+    """The same, for tests that only read."""
+    data = tmp_path_factory.mktemp("looked_at") / "data"
+    shutil.copytree(held, data)
+    with serving(data, "--offline") as proxy:
+        yield proxy
 
 
 def log_in(page):
@@ -66,7 +83,7 @@ def log_in(page):
 
 
 def a_class_misses(running, *urls):
-    """Three readers open the same dead links."""
+    """Three users open the same dead links."""
     for reader in range(1, 4):
         client = Client(running.url, source=f"127.0.0.{reader}")
         for url in urls:
@@ -77,7 +94,7 @@ def first_offer(running, url):
     return Client(running.url).repair(url).told["alternatives"][0]
 
 
-def test_the_desk_counts_what_a_class_missed_and_where_it_came_from(running):
+def test_admin_pages_count_misses_and_their_source_pages(running):
     desk = Desk(running)
     a_class_misses(running, CITING, WATER)
     eventually(lambda: desk.call("GET", "/summary")[1]["tally"]["times"] == 6, "not all misses are counted")
@@ -87,7 +104,7 @@ def test_the_desk_counts_what_a_class_missed_and_where_it_came_from(running):
     assert desk.eventually_missed(CITING)["offers"][0]["url"] == FOUND
 
 
-def test_a_pinned_page_is_first_at_once_and_after_kill_9(running, start_linkmend):
+def test_pinned_page_is_first_at_once_and_after_kill_9(running, start_linkmend):
     desk = Desk(running)
     assert first_offer(running, CITING)["url"] == FOUND
     assert desk.call("POST", "/pins", {"url": CITING, "target": SCIENCE})[0] == 200
@@ -105,7 +122,7 @@ def test_a_pinned_page_is_first_at_once_and_after_kill_9(running, start_linkmend
     assert told["alternatives"][0]["reasons"] == ["pinned"]
 
 
-def test_a_page_called_rightly_there_is_shown_the_next_time(tmp_path, start_linkmend, origin):
+def test_page_marked_as_wrongly_missing_is_shown_next_time(tmp_path, start_linkmend, origin):
     running = start_linkmend()
     desk, client, url = Desk(running), Client(running.url), origin.url + "/lessons/errors.html"
     origin.pages["/lessons/errors.html"] = reply(ERROR_PAGE)
@@ -118,7 +135,7 @@ def test_a_page_called_rightly_there_is_shown_the_next_time(tmp_path, start_link
 
 
 @pytest.mark.parametrize("way", ["desk", "command"])
-def test_what_is_erased_while_the_proxy_runs_is_on_no_disk_any_more(running, way):
+def test_erased_misses_leave_the_disk_while_the_proxy_runs(running, way):
     desk, secret = Desk(running), "http://library.school.test/a-secret-of-somebody.html"
     a_class_misses(running, secret, WATER)
     desk.eventually_missed(secret)
@@ -127,7 +144,7 @@ def test_what_is_erased_while_the_proxy_runs_is_on_no_disk_any_more(running, way
         assert desk.call("POST", "/erase", {"url": secret}) == (200, {"misses": 3})
     else:
         done = linkmend("misses", "erase", "--url", secret, "--data", running.data)
-        assert done.stdout == "erased, with 3 misses\n", done.stderr
+        assert done.stdout == "deleted; log entries removed: 3\n", done.stderr
     left = [
         path for path in running.data.rglob("*") if path.is_file() and b"a-secret-of-" in path.read_bytes()
     ]
@@ -135,7 +152,7 @@ def test_what_is_erased_while_the_proxy_runs_is_on_no_disk_any_more(running, way
     assert [each["url"] for each in desk.call("GET", "/addresses")[1]["addresses"]] == [WATER]
 
 
-def test_an_admin_finds_a_dead_link_pins_a_page_and_readers_see_it(running, open_browser, tmp_path):
+def test_admin_pins_a_page_for_a_dead_link_and_users_see_it(running, open_browser, tmp_path):
     a_class_misses(running, CITING)
     page = open_browser(running)
     log_in(page)
@@ -154,7 +171,7 @@ def test_an_admin_finds_a_dead_link_pins_a_page_and_readers_see_it(running, open
     assert CITING in download.value.path().read_text("utf-8")
 
 
-def test_nothing_in_an_address_runs_on_the_desk(running, open_browser):
+def test_hostile_address_runs_nothing_on_admin_pages(running, open_browser):
     Client(running.url).open_page("http://library.school.test" + quote(NASTY, safe="/"))
     page = open_browser(running)
     log_in(page)
@@ -164,16 +181,16 @@ def test_nothing_in_an_address_runs_on_the_desk(running, open_browser):
     page.goto(f"{PORTAL}/admin/misses")
     page.click("ol.missed .what a")
     assert "script" in page.inner_text("main")
-    assert page.title() == "A missed page · linkmend desk"
+    assert page.title() == "Dead link · linkmend desk"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [360, 1200])
-def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(running, open_browser, scheme, width):
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_window(looked_at, open_browser, scheme, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
-    a_class_misses(running, CITING, WATER, "http://oldlibrary.school.test/" + "very-long-" * 40)
-    Desk(running).call("POST", "/pins", {"url": CITING, "target": SCIENCE})
-    page = open_browser(running, color_scheme=scheme, viewport={"width": width, "height": 700})
+    a_class_misses(looked_at, CITING, WATER, "http://oldlibrary.school.test/" + "very-long-" * 40)
+    Desk(looked_at).call("POST", "/pins", {"url": CITING, "target": SCIENCE})
+    page = open_browser(looked_at, color_scheme=scheme, viewport={"width": width, "height": 700})
     log_in(page)
     lists = [f"/misses?by={by}" for by in ("address", "source", "site", "choice", "record")]
     for path in (*lists, f"/misses/address?url={quote(CITING, safe='')}", "/misses/decisions"):

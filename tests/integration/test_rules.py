@@ -1,4 +1,4 @@
-"""The admin's rules, through the real proxy: what each of them does, and that an edit takes effect while it runs."""
+"""The admin's rules through the real proxy: what each does, and that an edit takes effect at once."""
 
 import hashlib
 import http.client
@@ -28,7 +28,7 @@ class School:
         self.proxy = None
 
     def rules(self, text, name="10.toml"):
-        """Write a file of rules; when linkmend runs, wait until it has seen it."""
+        """Write a file of rules; when linkmend runs, wait until it has loaded it."""
         (self.folder / name).write_text(text, encoding="utf-8")
         if self.proxy is None:
             self.proxy = self.start()
@@ -41,7 +41,7 @@ def school(start_linkmend, tmp_path):
     return School(start_linkmend, tmp_path)
 
 
-def test_a_blocked_site_is_answered_with_the_reason_and_never_asked(school, origin, secure_origin):
+def test_blocked_site_is_answered_with_the_reason_and_never_contacted(school, origin, secure_origin):
     school.rules('[[rule]]\ndomain = "127.0.0.1"\naction = "block"\nreason = "Exam week"\n')
     for site in (origin, secure_origin):
         answer = school.reader.open_page(f"{site.url}/page")
@@ -89,7 +89,7 @@ def test_a_broken_file_leaves_the_last_good_rules_in_force_and_says_so(school, o
     assert school.reader.open_page(f"{origin.url}/page").status == 200
 
 
-def test_a_redirect_leads_to_the_new_place(school, origin):
+def test_redirect_rule_leads_to_the_new_address(school, origin):
     school.rules(f'[[rule]]\nurl = "*/old/*"\naction = "redirect"\nto = "{origin.url}/new{{path}}"\n')
     answer = school.reader.open_page(f"{origin.url}/old/a?b=c")
     assert answer.status == 302
@@ -97,7 +97,7 @@ def test_a_redirect_leads_to_the_new_place(school, origin):
 
 
 @pytest.mark.parametrize("size", [1_000, 3_000_000])
-def test_what_is_held_already_is_kept_out_by_its_content_type(school, origin, size):
+def test_content_type_rule_applies_to_stored_responses(school, origin, size):
     origin.pages["/film"] = reply("x" * size, kind="video/mp4", Cache_Control="max-age=600")
     school.rules("")
     for _ in range(3):
@@ -108,7 +108,7 @@ def test_what_is_held_already_is_kept_out_by_its_content_type(school, origin, si
     assert "xxx" not in school.reader.get(f"{origin.url}/film").text
 
 
-def test_what_a_site_finds_unchanged_is_kept_out_by_its_content_type(school, origin):
+def test_content_type_rule_applies_to_revalidated_responses(school, origin):
     origin.pages["/film"] = reply("xxx", kind="video/mp4", Cache_Control="no-cache", ETag='"1"')
     school.rules("")
     assert school.reader.get(f"{origin.url}/film").text == "xxx"
@@ -122,7 +122,7 @@ def test_what_a_site_finds_unchanged_is_kept_out_by_its_content_type(school, ori
     eventually(lambda: school.reader.get(f"{origin.url}/film").status == 403, "it is still shown")
 
 
-def test_offline_only_shows_what_is_held_and_asks_nobody(school, origin):
+def test_offline_rule_serves_stored_pages_only(school, origin):
     origin.pages["/held"] = reply("held", Cache_Control="max-age=0", ETag='"1"')
     school.rules("")
     school.reader.open_page(f"{origin.url}/held")
@@ -136,7 +136,7 @@ def test_offline_only_shows_what_is_held_and_asks_nobody(school, origin):
     assert origin.asked.total() == asked
 
 
-def test_no_cache_asks_each_time_and_stores_nothing(school, origin):
+def test_no_cache_rule_always_fetches_and_stores_nothing(school, origin):
     for path in ("/page", "/film"):
         kind = "video/mp4" if path == "/film" else "text/html"
         origin.pages[path] = reply("x", kind=kind, Cache_Control="max-age=600")
@@ -150,7 +150,7 @@ def test_no_cache_asks_each_time_and_stores_nothing(school, origin):
         assert origin.asked[path] == 3
 
 
-def test_a_film_may_be_kept_out_by_its_content_type_and_a_missing_page_led_elsewhere(school, origin):
+def test_rules_block_by_content_type_and_redirect_a_missing_page(school, origin):
     origin.pages["/film"] = reply(b"x" * 5_000_000, kind="video/mp4", Cache_Control="max-age=600")
     school.rules(
         '[[rule]]\ncontent_type = "video/*"\naction = "block"\nreason = "No films"\n'
@@ -176,14 +176,14 @@ def test_no_index_keeps_a_page_out_of_the_search(school, origin):
     assert "/kept-out" not in found
 
 
-def test_pass_leaves_an_error_alone(school, origin):
+def test_pass_rule_leaves_an_error_unchanged(school, origin):
     school.rules('[[rule]]\nmiss = ["not_found"]\naction = "pass"\n')
     answer = school.reader.open_page(f"{origin.url}/nothing")
     assert (answer.status, answer.miss, answer.text) == (404, None, "<h1>Not here</h1>")
 
 
 def shown_certificate(proxy, origin):
-    """The certificate that a client gets to see through a tunnel."""
+    """The certificate that a client sees through a tunnel."""
     connection = http.client.HTTPConnection("127.0.0.1", proxy.port, timeout=20)
     connection.set_tunnel("127.0.0.1", origin.port)
     connection.connect()
@@ -203,7 +203,7 @@ def its_own(origin):
     return hashlib.sha256(der).digest()
 
 
-def test_a_bypassed_site_is_seen_with_its_own_certificate(school, secure_origin):
+def test_bypassed_site_shows_its_own_certificate(school, secure_origin):
     secure_origin.pages["/page"] = reply("private words", Cache_Control="max-age=600")
     school.rules('[[rule]]\ndomain = "127.0.0.1"\naction = "bypass"\n')
     shown, said = shown_certificate(school.proxy, secure_origin)
@@ -213,7 +213,7 @@ def test_a_bypassed_site_is_seen_with_its_own_certificate(school, secure_origin)
     assert secure_origin.asked["/page"] == 1
 
 
-def test_a_name_in_the_greeting_does_not_bypass_anything(school, secure_origin):
+def test_sni_alone_does_not_bypass_anything(school, secure_origin):
     secure_origin.pages["/page"] = reply("words")
     school.rules('[[rule]]\ndomain = "localhost"\naction = "bypass"\n')  # the tunnel leads to 127.0.0.1
     shown, _ = shown_certificate(school.proxy, secure_origin)
@@ -233,7 +233,7 @@ def test_a_bypassed_site_is_reached_through_the_parent(start_linkmend, start_squ
         shown_certificate(school.proxy, secure_origin)
 
 
-def test_a_list_of_sites_that_ships_is_passed_through(start_linkmend, secure_origin, tmp_path):
+def test_shipped_site_list_is_passed_through(start_linkmend, secure_origin, tmp_path):
     listed = tmp_path / "banks.txt"
     listed.write_text("# ours\n127.0.0.1\n", encoding="utf-8")
     school = School(start_linkmend, tmp_path, settings=f'[proxy]\npass_through = ["{listed}"]\n')
@@ -242,7 +242,7 @@ def test_a_list_of_sites_that_ships_is_passed_through(start_linkmend, secure_ori
     assert shown_certificate(school.proxy, secure_origin)[0] == its_own(secure_origin)
 
 
-def test_auto_follow_leads_to_the_page_which_then_names_the_missing_address(school, origin, open_browser):
+def test_auto_redirect_leads_to_a_page_that_names_the_missing_address(school, origin, open_browser):
     origin.pages |= {"/start": reply(START), "/earth/volcanoes": reply(LAVA, Cache_Control="max-age=600")}
     school.rules("")
     school.reader.open_page(f"{origin.url}/start")

@@ -62,7 +62,7 @@ def test_an_answer_under_way_is_finished_before_the_proxy_stops(origin, start_li
     reader.start()
     assert begun.wait(20)
     running.process.send_signal(signal.SIGTERM)
-    running.wait_for_line("stopping: 1 answers under way")
+    running.wait_for_line("stopping: 1 responses in flight")
     go_on.set()
     reader.join(20)
     assert running.stop() == 0
@@ -130,7 +130,14 @@ def test_the_same_addons_run_in_a_stock_mitmdump(origin, tmp_path, program):
     mitmdump = subprocess.Popen(
         [
             *(sys.executable, "-c", "from mitmproxy.tools.main import mitmdump; mitmdump()", "-q"),
-            *("-s", str(ROOT / "addons" / "linkmend.py"), "-p", str(port), "--listen-host", "127.0.0.1"),
+            *(
+                "-s",
+                str(ROOT / "proxy" / "app" / "mitmdump.py"),
+                "-p",
+                str(port),
+                "--listen-host",
+                "127.0.0.1",
+            ),
             *("--set", f"linkmend_data={tmp_path / 'data'}", "--set", f"confdir={tmp_path / 'ca'}"),
         ],
         cwd=ROOT,

@@ -175,7 +175,7 @@ def test_a_reader_who_has_left_is_not_waited_for_when_the_proxy_stops(origin, st
     running = start_linkmend()
     leave_in_the_middle(running, origin.url + "/song")
     assert running.stop() == 0
-    assert "gave up on answers under way" not in running.output
+    assert "gave up on responses in flight" not in running.output
 
 
 def leave_in_the_middle(running, url):

@@ -1,4 +1,4 @@
-"""Pages that claim to be there, through the real proxy: error pages with a 200, parked domains, telling redirects."""
+"""Soft 404s through the real proxy: error pages with a 200, parked domains, redirects to the start page."""
 
 import asyncio
 import re
@@ -44,7 +44,7 @@ TITLES = (
 
 
 class Everywhere(dict):
-    """A site that answers every address it does not know with one page."""
+    """A site that answers every unknown address with one page."""
 
     def __init__(self, answer, **pages):
         super().__init__({"/robots.txt": reply("", status="404 Not Found"), **pages})
@@ -55,7 +55,7 @@ class Everywhere(dict):
 
 
 def nonsense_asked(origin):
-    """How often the origin was asked for an address with twenty letters of nonsense."""
+    """How often the origin was probed with an address of twenty random letters."""
     return sum(times for path, times in origin.asked.items() if re.search(r"/[a-z]{20}", path))
 
 
@@ -71,7 +71,7 @@ def client(running):
     return Client(running.url)
 
 
-def test_an_error_page_that_claims_to_be_fine_is_answered_with_a_repair_page(origin, client):
+def test_soft_404_is_answered_with_a_repair_page(origin, client):
     origin.pages["/lessons/gone.html"] = reply(ERROR_PAGE)
     answer = client.open_page(origin.url + "/lessons/gone.html")
     assert (answer.status, answer.miss) == (200, "soft_404")
@@ -79,7 +79,7 @@ def test_an_error_page_that_claims_to_be_fine_is_answered_with_a_repair_page(ori
     assert "no-store" in answer.headers["Cache-Control"]
 
 
-def test_a_reader_may_see_it_anyway_and_it_is_not_withheld_again(origin, client):
+def test_user_may_see_the_suppressed_page_and_it_stays_visible(origin, client):
     url = origin.url + "/lessons/gone.html"
     origin.pages["/lessons/gone.html"] = reply(ERROR_PAGE)
     way = re.search(r'href="(/\.well-known/linkmend/anyway\?miss=[\w-]+)"', client.open_page(url).text)
@@ -90,7 +90,7 @@ def test_a_reader_may_see_it_anyway_and_it_is_not_withheld_again(origin, client)
     assert client.open_page(url).miss is None
 
 
-def test_nobody_else_can_take_that_way(origin, running):
+def test_other_users_cannot_use_the_show_anyway_link(origin, running):
     origin.pages["/gone.html"] = reply(ERROR_PAGE)
     shown = Client(running.url).open_page(origin.url + "/gone.html").text
     way = re.search(r'href="(/\.well-known/linkmend/anyway[^"]+)"', shown)[1]
@@ -109,9 +109,7 @@ def test_an_article_about_errors_passes(origin, client):
 
 
 @pytest.mark.parametrize("title", TITLES)
-def test_an_application_with_a_loaded_title_passes_and_an_error_page_of_its_site_does_not(
-    origin, client, title
-):
+def test_application_with_error_words_in_its_title_passes_its_error_page_does_not(origin, client, title):
     shell = SHELLED.format(t=title)
     origin.pages["/lessons/7"] = reply(shell)
     origin.pages["/lessons/gone.html"] = reply(ERROR_PAGE)
@@ -128,7 +126,7 @@ def test_an_application_that_sends_one_page_for_every_address_passes(origin, cli
     assert [client.open_page(f"{origin.url}/lessons/{n}").text for n in (1, 2)] == [shell, shell]
 
 
-def test_a_deep_link_led_to_an_address_inside_an_application_passes(origin, client):
+def test_deep_link_redirected_inside_an_application_passes(origin, client):
     shell = SHELLED.format(t="Lessons")
     deep = "/lessons/rivers-and-lakes.html"
     origin.pages[deep] = reply("", status="302 Found", Location="/#/lessons/rivers-and-lakes")
@@ -137,13 +135,13 @@ def test_a_deep_link_led_to_an_address_inside_an_application_passes(origin, clie
     assert client.open_page(origin.url + "/").text == shell
 
 
-def test_what_no_person_opens_is_left_alone(origin, client):
+def test_script_requests_are_not_checked(origin, client):
     origin.pages["/part.html"] = reply(ERROR_PAGE)
     script = {"Sec_Fetch_Mode": "cors", "Sec_Fetch_Dest": "empty"}
     assert client.open_page(origin.url + "/part.html", **script).text == ERROR_PAGE
 
 
-def test_a_parked_domain_is_named(origin, client):
+def test_parked_domain_is_reported_as_such(origin, client):
     origin.pages["/lessons/rivers.html"] = reply(PARKED)
     assert client.open_page(origin.url + "/lessons/rivers.html").miss == "parked"
 
@@ -158,7 +156,7 @@ def test_a_deep_link_sent_to_the_start_page_is_a_missing_page(origin, client):
     assert client.open_page(origin.url + "/").text == LESSON
 
 
-def test_error_pages_are_not_kept(origin, client):
+def test_soft_404_pages_are_not_stored(origin, client):
     origin.pages["/lessons/gone.html"] = reply(ERROR_PAGE, Cache_Control="public, max-age=600")
     origin.pages["/lessons/lava.html"] = reply(LESSON, Cache_Control="public, max-age=600")
     client.open_page(origin.url + "/lessons/gone.html")
@@ -167,27 +165,27 @@ def test_error_pages_are_not_kept(origin, client):
     assert f"{origin.port}/lessons/gone.html" not in client.search("Riverbend School page").text
 
 
-def test_in_doubt_the_site_is_asked_once_for_a_directory(origin, client):
+def test_in_doubt_the_site_is_probed_once_per_directory(origin, client):
     origin.pages = Everywhere(reply(VAGUE_PAGE))
     kinds = [client.open_page(f"{origin.url}/lessons/{name}.html").miss for name in ("a", "b", "c")]
     assert kinds == ["soft_404"] * 3
     assert nonsense_asked(origin) == 1
 
 
-def test_a_site_that_tells_honestly_what_is_missing_is_believed(origin, client):
+def test_site_that_sends_real_404s_is_trusted(origin, client):
     origin.pages["/lessons/tea.html"] = reply(VAGUE_PAGE)
     assert client.open_page(origin.url + "/lessons/tea.html").text == VAGUE_PAGE
     assert nonsense_asked(origin) == 1
 
 
-def test_robots_are_respected(origin, client):
+def test_probes_obey_robots_txt(origin, client):
     rules = reply("User-agent: *\nDisallow: /lessons/", kind="text/plain")
     origin.pages = Everywhere(reply(VAGUE_PAGE), **{"/robots.txt": rules})
     assert client.open_page(origin.url + "/lessons/a.html").miss is None
     assert nonsense_asked(origin) == 0
 
 
-def test_a_late_answer_holds_nobody_up_and_serves_the_next(origin, start_linkmend):
+def test_late_probe_delays_nobody_and_serves_the_next_request(origin, start_linkmend):
     asked, go_on = asyncio.Event(), asyncio.Event()
 
     async def slowly(exchange):
@@ -208,7 +206,7 @@ def test_a_late_answer_holds_nobody_up_and_serves_the_next(origin, start_linkmen
     assert nonsense_asked(origin) == 1
 
 
-def test_probes_can_be_switched_off_and_so_can_all_of_it(origin, start_linkmend, tmp_path):
+def test_probes_and_detection_can_be_switched_off(origin, start_linkmend, tmp_path):
     origin.pages = Everywhere(reply(VAGUE_PAGE), **{"/gone.html": reply(ERROR_PAGE)})
     quiet = Client(start_linkmend(settings='[soft404]\nprobe = "off"\n').url)
     assert quiet.open_page(origin.url + "/lessons/a.html").miss is None
@@ -217,7 +215,7 @@ def test_probes_can_be_switched_off_and_so_can_all_of_it(origin, start_linkmend,
     assert off.open_page(origin.url + "/gone.html").text == ERROR_PAGE
 
 
-def test_in_a_browser_one_click_leads_to_the_page(origin, running, open_browser):
+def test_show_anyway_works_in_a_browser(origin, running, open_browser):
     origin.pages["/lessons/gone.html"] = reply(ERROR_PAGE)
     tab = open_browser(running)
     tab.goto(origin.url + "/lessons/gone.html")

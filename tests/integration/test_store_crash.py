@@ -1,4 +1,4 @@
-"""A process that writes to the store is killed again and again: nothing is torn, nothing promised is lost."""
+"""A process that writes to the store is killed repeatedly: no response is damaged, nothing acknowledged is lost."""
 
 import asyncio
 import random
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.cache.entry import FileBody
+from proxy.messages import FileBody
 from proxy.settings import CacheSettings
 from proxy.store.responses import ResponseStore
 
@@ -20,7 +20,7 @@ ROUNDS = 10
 WRITER = """
 import asyncio, itertools, sys, zlib
 from pathlib import Path
-from proxy.cache.entry import StoredResponse
+from proxy.messages import StoredResponse
 from proxy.store.responses import ResponseStore
 from proxy.settings import CacheSettings
 
@@ -48,19 +48,19 @@ async def main(directory, start):
 """
 
 KILLED_AT = {
-    "the body is in place": "shelf.Shelf._place, after",
-    "the row is about to be written": "rows.Rows.set, before",
-    "the row is committed": "rows.Rows.set, after",
+    "the body is in place": "diskstore.DiskStore._place, after",
+    "the row is about to be written": "rows.DiskRows.set, before",
+    "the row is committed": "rows.DiskRows.set, after",
     "the old body is about to be removed": "rows._PlainDisk.remove, before",
     "the old body is removed": "rows._PlainDisk.remove, after",
 }
 
 KILL_AT = """
 import os, signal
-from proxy.store import rows, shelf
+from proxy.store import rows, diskstore
 
 def killing(where, when, after_calls):
-    holder = getattr({"rows": rows, "shelf": shelf}[where[0]], where[1])
+    holder = getattr({"rows": rows, "diskstore": diskstore}[where[0]], where[1])
     real = getattr(holder, where[2])
     calls = 0
     def wrapped(*args, **kwargs):
@@ -94,7 +94,7 @@ async def a_writer(directory, start, *more, extra=""):
 
 
 async def acknowledged(process):
-    """Every number the writer still said it had stored, once it is dead."""
+    """Every number that the writer reported as stored before it died."""
     said = (await process.stdout.read()).decode().splitlines(keepends=True)
     assert await process.wait() == -signal.SIGKILL
     return [int(line) for line in said if line.endswith("\n")]
@@ -111,7 +111,7 @@ def whole_number(response):
 
 
 async def check(directory, last):
-    """Every response is whole, and each key holds the last that was acknowledged, or the one being written."""
+    """Every response is complete, and each key holds the last acknowledged one, or the one being written."""
     store = ResponseStore.open(directory, CacheSettings(memory_bytes=0))
     try:
         await store.remove("so that the sweeping is over")
@@ -130,7 +130,7 @@ async def check(directory, last):
         await store.close()
 
 
-async def test_a_writer_killed_at_random_moments_tears_and_loses_nothing(tmp_path):
+async def test_writer_killed_at_random_loses_and_damages_nothing(tmp_path):
     seed = random.randrange(10**9)
     print(f"seed {seed}")  # noqa: T201  pytest shows it when the test fails
     chance = random.Random(seed)
@@ -139,7 +139,7 @@ async def test_a_writer_killed_at_random_moments_tears_and_loses_nothing(tmp_pat
         process = await a_writer(tmp_path, max(last, default=-1) + 2)
         try:
             last += [int(await process.stdout.readline()) for _ in range(chance.randint(1, 60))]
-            # Not to wait for anything: to be somewhere within the next few writes.
+            # A random moment within the next few writes, not a wait for something.
             await asyncio.sleep(chance.uniform(0, 0.005))
         finally:
             process.kill()
@@ -148,7 +148,7 @@ async def test_a_writer_killed_at_random_moments_tears_and_loses_nothing(tmp_pat
 
 
 @pytest.mark.parametrize("moment", KILLED_AT)
-async def test_a_writer_killed_within_a_put_leaves_the_old_response_or_the_new(tmp_path, moment):
+async def test_writer_killed_within_a_put_leaves_old_or_new_response(tmp_path, moment):
     last = []
     for call in (1, 2, 5):
         process = await a_writer(

@@ -1,7 +1,8 @@
-"""docs/security.md, claims 4 and 6, in Chromium: nothing that strangers wrote runs on our pages, and nobody looks in.
+"""docs/security.md, claims 4 and 6, in Chromium: untrusted content runs nothing on our pages, and no site can read
+them.
 
-What they wrote is planted wherever it can get in: titles, texts, addresses and links of pages that were read, the
-query, an imported folder, the reasons of rules. Whatever runs leaves a mark in the title or opens a dialog.
+The content is planted wherever it can get in: titles, texts, addresses and links of harvested pages, the query, an
+imported folder, the reasons of rules. Anything that runs leaves a mark in the title or opens a dialog.
 """
 
 import json
@@ -28,7 +29,7 @@ PAYLOADS = (
 
 
 def planted(number, payload):
-    """A page that is held, with the payload wherever a page has words."""
+    """A saved page with the payload wherever a page has text."""
     words = f"quagga zebra okapi{number}"
     escaped = payload.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
     return reply(
@@ -88,7 +89,7 @@ def page(running, open_browser):
 
 
 def addresses(site):
-    """Our pages with what strangers wrote on them: repair pages, results, copies, notes."""
+    """Our pages with untrusted content: repair pages, results, copies, notes."""
     for number, payload in enumerate(PAYLOADS):
         quoted = urllib.parse.quote(payload, safe="")
         yield f"{site.url}/gone/{quoted}/okapi{number}.html"
@@ -102,7 +103,7 @@ def addresses(site):
         yield f"http://rule{number}.test/{quoted}"
 
 
-def test_nothing_that_strangers_wrote_runs_on_our_pages(page, site):
+def test_untrusted_content_runs_nothing_on_our_pages(page, site):
     shown = 0
     for address in addresses(site):
         page.goto(address)
@@ -112,14 +113,14 @@ def test_nothing_that_strangers_wrote_runs_on_our_pages(page, site):
         assert title != "ran", address
         assert page.dialogs == [], address
         links = [link.get_attribute("href").strip().lower() for link in page.locator("a[href]").all()]
-        # A held copy is what it was; there the policy keeps everything asleep.
+        # A saved copy is unchanged; there the policy blocks all scripts.
         assert "/copy?" in address or not [
             each for each in links if each and not each.startswith(("http", "/", "#"))
         ]
     assert shown > 3 * len(PAYLOADS), "the payloads are not on the pages"
 
 
-def test_a_link_of_a_held_copy_that_would_run_does_not(page, site):
+def test_javascript_link_in_a_saved_copy_does_not_run(page, site):
     page.goto(f"{site.url}{HELPER}/copy?url={urllib.parse.quote(f'{site.url}/okapi1.html', safe='')}")
     page.locator("a[href^=javascript]").first.click(no_wait_after=True)
     page.wait_for_timeout(300)
@@ -139,7 +140,7 @@ LOOK_IN = """async (url) => {
 }"""
 
 
-def test_a_script_of_a_site_cannot_read_what_is_held(page, site, running):
+def test_site_script_cannot_read_the_collection(page, site, running):
     page.goto(site.url + "/script")
     for url in (
         f"{HELPER}/search?q=okapi1",
@@ -152,9 +153,9 @@ def test_a_script_of_a_site_cannot_read_what_is_held(page, site, running):
         assert "quagga" not in seen, url
 
 
-@pytest.fixture(scope="module", params=["1", "2"], ids=["one process", "two workers"])
+@pytest.fixture(scope="module", params=["1", "2"], ids=["one worker", "two workers"])
 def plain(request, tmp_path_factory):
-    """A site on plain http, to which browsers do not say who asks, and a page of another that is held."""
+    """A site on plain http, for which browsers send no Fetch Metadata, and a saved page of another site."""
     home = tmp_path_factory.mktemp("plain")
     names = home / "names.json"
     names.write_text(json.dumps({"school.test": ["127.0.0.1"], "other.test": ["127.0.0.1"]}))
@@ -170,7 +171,7 @@ def plain(request, tmp_path_factory):
         yield site
 
 
-def test_a_script_cannot_read_what_is_held_on_plain_http_either(plain, open_browser):
+def test_site_script_cannot_read_the_collection_on_plain_http(plain, open_browser):
     page = open_browser(plain.proxy)
     page.goto(plain.plain + "/script")
     marks = {
@@ -203,7 +204,7 @@ def test_a_script_cannot_read_what_is_held_on_plain_http_either(plain, open_brow
     assert "linkmend-way" not in seen
 
 
-def test_a_reader_on_plain_http_sees_the_list_under_the_address_that_is_missing(plain, open_browser):
+def test_user_on_plain_http_sees_the_repair_page_under_the_missing_address(plain, open_browser):
     page = open_browser(plain.proxy)
     page.goto(plain.plain + "/link")
     missing = "/gone/okapi1.html?page=2"
@@ -223,7 +224,7 @@ def test_a_reader_on_plain_http_sees_the_list_under_the_address_that_is_missing(
     assert page.title() == "a link"
 
 
-def test_a_site_on_plain_http_cannot_look_into_our_pages(plain, open_browser):
+def test_plain_http_site_cannot_read_our_pages(plain, open_browser):
     page = open_browser(plain.proxy)
     page.goto(plain.plain + "/script")
     assert page.evaluate(LOOK_IN, "/gone/okapi1.html") == "SecurityError"
@@ -238,7 +239,7 @@ def test_a_site_on_plain_http_cannot_look_into_our_pages(plain, open_browser):
     assert page.evaluate(framed, "/gone/okapi1.html")
 
 
-def test_a_program_gets_the_list_on_plain_http_at_once(plain):
+def test_program_gets_alternatives_on_plain_http_without_redirect(plain):
     client, address = Client(plain.proxy.url), plain.plain + "/gone/okapi1.html"
     for answer in (
         client.get(address, Accept="text/html", Accept_Language="de"),
@@ -249,14 +250,14 @@ def test_a_program_gets_the_list_on_plain_http_at_once(plain):
         assert "other.test" in answer.text
 
 
-def test_a_script_of_a_site_cannot_look_into_our_pages(page, site):
+def test_site_script_cannot_read_our_pages(page, site):
     page.goto(site.url + "/script")
     for url in ("/gone/okapi1.html", f"{HELPER}/search?q=okapi1"):
         assert page.evaluate(LOOK_IN, url) == "SecurityError"
 
 
-def test_a_sandbox_of_a_sites_own_making_reads_nothing_without_the_id_of_a_miss(page, site):
-    """Its origin is `null` too, as that of our pages."""
+def test_sandboxed_frame_of_a_site_reads_nothing_without_a_miss_id(page, site):
+    """Its origin is `null`, like that of our pages."""
     page.goto(site.url + "/script")
     seen = page.evaluate(
         """async (url) => {

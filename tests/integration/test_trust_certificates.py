@@ -19,7 +19,7 @@ HERE = "127.0.0.1"
         ("authority", [HERE], {"issuer": "an authority nobody knows"}, False),
     ],
 )
-def test_what_is_wrong_with_a_certificate_is_named(tmp_path, start_linkmend, fault, names, how, trusted):
+def test_certificate_faults_are_named(tmp_path, start_linkmend, fault, names, how, trusted):
     pem, context = certificate(tmp_path, *names, **how)
     with Origin(tls=context) as site:
         site.pages["/"] = reply("<title>secret</title>")
@@ -36,7 +36,7 @@ def test_what_is_wrong_with_a_certificate_is_named(tmp_path, start_linkmend, fau
         assert site.asked.total() == 0
 
 
-def test_a_good_certificate_is_believed(secure_origin, start_linkmend):
+def test_valid_certificate_is_accepted(secure_origin, start_linkmend):
     secure_origin.pages["/"] = reply("<title>welcome</title>")
     running = start_linkmend(settings=f'[proxy]\ntrusted_ca = "{secure_origin.pem}"\n')
     assert Client(running.url, running.ca).open_page(secure_origin.url + "/").status == 200

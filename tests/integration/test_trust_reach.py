@@ -1,7 +1,7 @@
-"""docs/security.md, claims 1 and 2: linkmend is no open proxy, and nobody is reached through it who should not be.
+"""docs/security.md, claims 1 and 2: linkmend is no open proxy, and refused addresses cannot be reached through it.
 
-`inside` is a service of this machine that nobody may reach. The sites of the tests are on 127.0.0.2, which alone is
-allowed; what a name leads to is said in a file, and may change from one moment to the next.
+`inside` is a service of this machine that nobody may reach. The sites of the tests are on 127.0.0.2, the only
+allowed address; a file says what names resolve to, and may change at any moment.
 """
 
 import json
@@ -10,8 +10,10 @@ import ssl
 
 import pytest
 
-from proxy.trust.reach import Reach
-from repair.soft404.ask import Asker
+from proxy.http.client import HttpClient
+from proxy.http.guard import ConnectGuard
+from proxy.http.prober import SiteProber
+from proxy.reach.policy import ReachPolicy
 from tests.integration.client import Client
 from tests.integration.origin import Origin, reply
 from tests.integration.processes import eventually, free_port, serving
@@ -47,7 +49,7 @@ class Names:
         self.lead()
 
     def lead(self, **names):
-        """Where names lead from now on; dots are written as underscores."""
+        """Set what names resolve to; dots are written as underscores."""
         said = {name.replace("_", "."): addresses for name, addresses in names.items()}
         fresh = self.file.with_suffix(".new")
         fresh.write_text(json.dumps(said), encoding="utf-8")
@@ -71,7 +73,7 @@ def refused(answer):
 
 
 def connect(running, host, port):
-    """What a CONNECT is answered, and the tunnel."""
+    """The response to a CONNECT, and the tunnel."""
     tunnel = socket.create_connection(("127.0.0.1", running.port), timeout=20)
     tunnel.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
     return int(tunnel.recv(4096).split()[1]), tunnel
@@ -80,7 +82,7 @@ def connect(running, host, port):
 # Claim 1: no open proxy
 
 
-def test_a_stranger_is_not_served(outside, start_linkmend):
+def test_client_outside_the_allowed_networks_is_refused(outside, start_linkmend):
     running = start_linkmend(settings=SETTINGS + 'clients = ["127.0.0.1/32"]\n')
     assert Client(running.url).open_page(outside.url + "/").status == 200
     with pytest.raises(OSError, match=r"(?i)reset|closed|abort"):
@@ -89,14 +91,14 @@ def test_a_stranger_is_not_served(outside, start_linkmend):
 
 
 @pytest.mark.parametrize("port", [22, 25, 110, 445, 6379])
-def test_no_tunnel_leads_to_the_port_of_another_protocol(running, port):
+def test_no_tunnel_to_a_port_of_another_protocol(running, port):
     status, tunnel = connect(running, "mail.example", port)
     tunnel.close()
     assert status == 403
 
 
 @pytest.mark.parametrize("port", [22, 25, 445])
-def test_no_request_goes_to_the_port_of_another_protocol(running, port):
+def test_no_request_to_a_port_of_another_protocol(running, port):
     assert refused(Client(running.url).open_page(f"http://mail.example:{port}/"))
 
 
@@ -122,21 +124,21 @@ def test_no_request_goes_to_the_port_of_another_protocol(running, port):
         "inside.test",
     ],
 )
-def test_a_client_cannot_have_it_asked(running, inside, names, host):
+def test_client_request_cannot_reach_an_internal_service(running, inside, names, host):
     names.lead(inside_test=["127.0.0.1"])
     client = Client(running.url, running.ca)
     assert refused(client.open_page(f"http://{host}:{inside.port}/"))
     assert client.get(f"http://{host}:{inside.port}/").status == 403
 
 
-def test_a_refused_address_is_told_in_the_readers_language(running, inside):
+def test_refusal_is_in_the_users_language(running, inside):
     told = Client(running.url).open_page(inside.url + "/", Accept_Language="fr")
-    assert "ne s’ouvre pas ici" in told.text
+    assert "n’ouvre pas cette adresse" in told.text
     assert not (running.data / "misses" / "misses.jsonl").exists()
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "inside.test"])
-def test_no_tunnel_leads_there(start_linkmend, inside, names, host):
+def test_tunnel_cannot_reach_an_internal_service(start_linkmend, inside, names, host):
     names.lead(inside_test=["127.0.0.1"])
     running = start_linkmend(settings=SETTINGS + f'connect_ports = ["{inside.port}"]\n', names=names.file)
     status, tunnel = connect(running, host, inside.port)
@@ -152,7 +154,7 @@ def test_no_tunnel_leads_there(start_linkmend, inside, names, host):
         assert secure.recv(100).startswith(b"HTTP/1.1 403 ")
 
 
-def test_a_name_that_leads_elsewhere_a_moment_later_is_found_out(running, inside, names, outside):
+def test_rebound_name_is_refused(running, inside, names, outside):
     client = Client(running.url)
     outside.pages["/"] = reply("<title>welcome</title>", Cache_Control="no-store", Connection="close")
     url = f"http://rebound.test:{outside.port}/"
@@ -163,14 +165,14 @@ def test_a_name_that_leads_elsewhere_a_moment_later_is_found_out(running, inside
     assert refused(client.open_page(f"http://rebound.test:{inside.port}/"))
 
 
-def test_of_two_addresses_of_a_name_only_the_one_within_reach_is_asked(running, names, outside):
+def test_of_two_addresses_of_a_name_only_the_allowed_one_is_contacted(running, names, outside):
     with Origin(port=outside.port) as inside:  # the same port of this machine
         names.lead(both_test=["127.0.0.1", OUTSIDE])
         assert Client(running.url).open_page(f"http://both.test:{outside.port}/").status == 200
         assert inside.asked.total() == 0
 
 
-def test_a_redirect_leads_nowhere_either(running, inside, names, outside):
+def test_redirect_cannot_reach_an_internal_service(running, inside, names, outside):
     names.lead(site_test=[OUTSIDE], other_test=["127.0.0.1"])
     client = Client(running.url)
     for target in (inside.url, f"http://other.test:{inside.port}"):
@@ -180,7 +182,7 @@ def test_a_redirect_leads_nowhere_either(running, inside, names, outside):
         assert refused(client.open_page(told.headers["Location"]))
 
 
-def test_a_question_in_the_background_leads_nowhere_either(running, names, outside):
+def test_background_request_cannot_reach_an_internal_service(running, names, outside):
     url = f"http://stale.test:{outside.port}/"
     stale = reply(
         "<title>old</title>",
@@ -195,31 +197,33 @@ def test_a_question_in_the_background_leads_nowhere_either(running, names, outsi
     with Origin(port=outside.port) as inside:
         names.lead(stale_test=["127.0.0.1"])
         assert "old" in client.open_page(url).text
-        running.wait_for_line("refused to connect to 127.0.0.1")
+        running.wait_for_line("connection refused by policy: 127.0.0.1")
         assert inside.asked.total() == 0
 
 
-async def test_a_probe_of_a_site_leads_nowhere_either(inside):
-    asker = Asker(may_reach=Reach().may_reach)
-    await asker.start()
+def a_prober(reach):
+    return SiteProber(HttpClient(ConnectGuard(lambda: reach), purpose="test"))
+
+
+async def test_probe_cannot_reach_an_internal_service(inside):
+    prober = a_prober(ReachPolicy())
     try:
         for host in ("127.0.0.1", "localhost"):
-            assert await asker.ask(f"http://{host}:{inside.port}/") is None
+            assert await prober.ask(f"http://{host}:{inside.port}/") is None
     finally:
-        await asker.close()
+        await prober.close()
 
 
-async def test_a_probe_goes_where_it_may(outside):
-    asker = Asker(may_reach=Reach(allowed=(f"{OUTSIDE}/32",)).may_reach)
-    await asker.start()
+async def test_probe_reaches_an_allowed_address(outside):
+    prober = a_prober(ReachPolicy(allowed=(f"{OUTSIDE}/32",)))
     try:
-        assert (await asker.ask(outside.url + "/")).status == 200
+        assert (await prober.ask(outside.url + "/")).status == 200
     finally:
-        await asker.close()
+        await prober.close()
 
 
-def test_nobody_reaches_the_desk_or_the_figures_through_the_proxy(start_linkmend):
-    """Not even where this machine is within reach: the desk would take a student for somebody at the server."""
+def test_admin_port_and_metrics_are_not_reachable_through_the_proxy(start_linkmend):
+    """Not even where this machine may be reached: the admin server would take a student for a local client."""
     desk, metrics = free_port(), free_port()
     running = start_linkmend(
         settings=f'[proxy]\nreach = ["127.0.0.0/8"]\n[desk]\nlisten = "127.0.0.1:{desk}"\n'
@@ -232,7 +236,7 @@ def test_nobody_reaches_the_desk_or_the_figures_through_the_proxy(start_linkmend
             assert refused(client.open_page(f"http://{host}:{port}/"))
 
 
-def test_nobody_reaches_the_parent_itself_through_the_proxy(start_linkmend, inside):
+def test_parent_proxy_is_not_reachable_through_the_proxy(start_linkmend, inside):
     running = start_linkmend(settings=SETTINGS + f'parent = "{inside.url}"\nconnect_ports = ["1-65535"]\n')
     assert refused(Client(running.url).open_page(inside.url + "/"))
     status, tunnel = connect(running, "127.0.0.1", inside.port)

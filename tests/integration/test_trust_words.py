@@ -1,5 +1,6 @@
-"""docs/security.md, claims 3, 5, 6 and 8: what strangers write stays a value, our paths tell them nothing, and the
-key of our authority stays here."""
+"""docs/security.md, claims 3, 5, 6 and 8: untrusted input stays data, our paths reveal nothing to sites, and the CA
+key stays private.
+"""
 
 import json
 import re
@@ -21,7 +22,8 @@ from tests.integration.processes import eventually, serving
 SETTINGS = '[collection]\ncommit_every_s = 0.2\n[log]\nlevel = "debug"\n'
 HELPER = "/.well-known/linkmend"
 LOG_LINE = re.compile(
-    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (debug|info|warning|error|critical) (\[office\] )?\S+: |linkmend |    "
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (debug|info|warning|error|critical) "
+    r"(\[(supervisor|backend|worker \d)\] )?\S+: |linkmend |    "
 )
 FORGED = "2026-01-01T00:00:00Z info proxy: all is well"
 SCRIPT = {"Sec_Fetch_Mode": "cors", "Sec_Fetch_Dest": "empty", "Sec_Fetch_Site": "same-origin"}
@@ -45,7 +47,7 @@ def running(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def client(running, site):
-    """One whose linkmend holds a page about zebras."""
+    """A client whose linkmend has a saved page about zebras."""
     reader = Client(running.url)
     reader.open_page(site.url + "/zebra.html")
     eventually(lambda: "zebra.html" in reader.search("quagga").text, "the page is not held")
@@ -53,7 +55,7 @@ def client(running, site):
 
 
 def said(running, request):
-    """The head of the answer to a request, byte by byte as it is."""
+    """The raw header section of the response to a request."""
     with socket.create_connection(("127.0.0.1", running.port), timeout=20) as connection:
         connection.sendall(request)
         head = b""
@@ -78,7 +80,7 @@ def said(running, request):
         "/%0d%0aX-Evil:%201",
     ],
 )
-def test_what_is_asked_of_us_makes_no_header(running, path):
+def test_request_values_cannot_inject_headers(running, path):
     for place in ("http://school.test" + HELPER, PORTAL + HELPER, PORTAL):
         head = said(running, f"GET {place}{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
         assert head.startswith(b"HTTP/1.1 ")
@@ -86,7 +88,7 @@ def test_what_is_asked_of_us_makes_no_header(running, path):
 
 
 @pytest.mark.parametrize("question", ["timemap/link", "timemap/json", "timegate", "memento/20200101000000"])
-def test_what_is_asked_of_us_as_an_archive_makes_no_header(running, client, site, question):
+def test_archive_request_values_cannot_inject_headers(running, client, site, question):
     for tail in (
         "?%0d%0aX-Evil:%201",
         "#\rX-Evil: 1",
@@ -97,7 +99,7 @@ def test_what_is_asked_of_us_as_an_archive_makes_no_header(running, client, site
         assert not re.search(rb"(?im)^x-evil|<http://evil.test/>; rel", head)
 
 
-def test_what_a_site_fails_with_makes_no_header(running, site, client):
+def test_error_of_a_site_cannot_inject_headers(running, site, client):
     site.pages["/bad"] = b"HTTP/1.1 200 OK\r\nContent-Length: \x1b[31m\r\n\r\n"
     host = f"127.0.0.1:{site.port}"
     head = said(running, f"GET {site.url}/bad HTTP/1.1\r\nHost: {host}\r\nAccept: text/html\r\n\r\n".encode())
@@ -117,7 +119,7 @@ def test_what_a_site_fails_with_makes_no_header(running, site, client):
     ],
 )
 @pytest.mark.parametrize("host", ["{site}", "http://no-such-host.invalid"])
-def test_an_address_writes_no_line_of_its_own_into_any_log(running, site, client, host, path):
+def test_address_cannot_inject_log_lines(running, site, client, host, path):
     before = len(misses(running))
     base = host.format(site=site.url)
     authority = base.removeprefix("http://")
@@ -144,7 +146,7 @@ def misses(running):
 # Claim 5: no cross-site request changes state
 
 
-def test_a_choice_needs_the_id_that_only_the_readers_own_page_has(running, client, site):
+def test_choice_needs_the_miss_id_of_the_users_own_page(running, client, site):
     page = client.open_page(site.url + "/zebra/quagga-stripes.html")
     miss_id = re.search(r"miss=([A-Za-z0-9_-]{16,})", page.text)[1]
     guessed = miss_id[:-1] + ("a" if miss_id[-1] != "a" else "b")
@@ -157,7 +159,7 @@ def test_a_choice_needs_the_id_that_only_the_readers_own_page_has(running, clien
     assert not [line for line in misses(running) if line["event"] == "chosen"]
 
 
-def test_a_page_is_shown_anyway_only_to_the_reader_whom_it_was_kept_from(running, client, site):
+def test_suppressed_page_is_shown_only_to_the_user_who_requested_it(running, client, site):
     site.pages["/quagga-soft"] = reply("<title>404 Not Found</title><h1>Page not found</h1><p>Error 404.")
     page = client.open_page(site.url + "/quagga-soft")
     miss_id = re.search(r"anyway\?miss=([A-Za-z0-9_-]{16,})", page.text)[1]
@@ -171,7 +173,7 @@ def test_a_page_is_shown_anyway_only_to_the_reader_whom_it_was_kept_from(running
 
 
 @pytest.mark.parametrize("path", ["/search?q=quagga", "/copy?url={site}/zebra.html"])
-def test_a_script_of_a_site_is_told_nothing_of_what_is_held(client, site, path):
+def test_site_script_learns_nothing_about_the_collection(client, site, path):
     path = path.format(site=site.url)
     assert client.get(f"{site.url}{HELPER}{path}", Accept="text/html", **SCRIPT).status == 403
     silent = client.get(f"http://school.test{HELPER}{path}", Accept="text/html")  # plain http says nothing
@@ -181,7 +183,7 @@ def test_a_script_of_a_site_is_told_nothing_of_what_is_held(client, site, path):
 
 
 @pytest.mark.parametrize("path", ["timemap/link/", "timemap/json/", "timegate/", "memento/20200101000000/"])
-def test_a_script_of_a_site_is_told_nothing_by_our_archive(client, running, site, path):
+def test_site_script_learns_nothing_from_our_archive(client, running, site, path):
     for base in (PORTAL, running.url):
         for headers in ({"Origin": site.url}, {"Origin": "null"}, SCRIPT):
             answer = client.get(f"{base}/{path}{site.url}/zebra.html", **headers)
@@ -190,7 +192,7 @@ def test_a_script_of_a_site_is_told_nothing_by_our_archive(client, running, site
             assert "zebra.html" not in answer.text
 
 
-def test_no_page_of_ours_may_be_read_by_another_origin_but_the_archives_part(client, site):
+def test_no_page_allows_cross_origin_reads_but_the_archive_fragment(client, site):
     for url in (f"{PORTAL}/", f"{PORTAL}/search?q=quagga", f"{PORTAL}/copy?url={site.url}/zebra.html"):
         answer = client.open_page(url, Origin=site.url)
         assert "Access-Control-Allow-Origin" not in answer.headers
@@ -200,7 +202,7 @@ def test_no_page_of_ours_may_be_read_by_another_origin_but_the_archives_part(cli
 @pytest.mark.parametrize(
     "path", ["misses", "misses.jsonl", "log", "data", "collection", "static/../../misses"]
 )
-def test_no_path_of_ours_shows_the_log(client, running, path):
+def test_no_path_serves_the_log(client, running, path):
     for base in (PORTAL, f"{PORTAL}{HELPER}", f"http://school.test{HELPER}", running.url):
         answer = client.open_page(f"{base}/{path}")
         assert answer.status in (303, 400, 403, 404, 502)
@@ -210,20 +212,20 @@ def test_no_path_of_ours_shows_the_log(client, running, path):
 # Claim 8: the key of the certificate authority
 
 
-def test_the_key_of_our_authority_is_private(running, client):
+def test_ca_key_is_private(running, client):
     for file in (running.data / "ca").iterdir():
         assert stat.S_IMODE(file.stat().st_mode) & 0o077 == 0, file
     assert stat.S_IMODE((running.data / "ca").stat().st_mode) & 0o077 == 0
 
 
-def test_a_key_that_others_could_read_is_made_private_at_the_start(start_linkmend):
+def test_readable_ca_key_is_made_private_at_start(start_linkmend):
     running = start_linkmend()
     running.stop()
     key = running.data / "ca" / "mitmproxy-ca.pem"
     key.chmod(0o644)
     again = start_linkmend()
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    assert "could be read by others" in again.output
+    assert "was readable by other users" in again.output
 
 
 @pytest.mark.parametrize(
@@ -247,7 +249,7 @@ def test_a_key_that_others_could_read_is_made_private_at_the_start(start_linkmen
         "memento/20200101000000/file://{data}/ca/mitmproxy-ca.pem",
     ],
 )
-def test_no_path_serves_the_key(client, running, path):
+def test_no_path_serves_the_ca_key(client, running, path):
     key = load_pem_private_key((running.data / "ca" / "mitmproxy-ca.pem").read_bytes(), password=None)
     der = key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
     path = path.format(data=running.data)

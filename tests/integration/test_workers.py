@@ -25,7 +25,7 @@ ERROR_PAGE = (
 )
 
 
-class Crew:
+class Processes:
     """The processes of one running linkmend, by what they do."""
 
     def __init__(self, running):
@@ -56,8 +56,8 @@ class Crew:
 
 
 @pytest.fixture
-def crew(start_linkmend):
-    return Crew(start_linkmend("--workers", "2", settings=SETTINGS))
+def processes(start_linkmend):
+    return Processes(start_linkmend("--workers", "2", settings=SETTINGS))
 
 
 def is_running(pid):
@@ -84,147 +84,147 @@ def read(origin, client, *names):
         eventually(lambda place=place, name=name: place in client.search(name).text, f"{name} was not read")
 
 
-def test_what_one_worker_has_stored_the_other_serves(origin, crew):
+def test_what_one_worker_has_stored_the_other_serves(origin, processes):
     origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
     for number in (1, 2, 1):
-        with crew.only(number) as client:
+        with processes.only(number) as client:
             assert client.get(origin.url + "/page").text == "hello"
     assert origin.asked["/page"] == 1
 
 
-def test_what_was_not_there_for_one_worker_is_seen_once_another_has_it(origin, crew):
+def test_what_was_not_there_for_one_worker_is_seen_once_another_has_it(origin, processes):
     for number in (1, 2):
-        with crew.only(number) as client:
+        with processes.only(number) as client:
             assert client.get(origin.url + "/page").status == 404
     origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
-    with crew.only(1) as client:
+    with processes.only(1) as client:
         client.get(origin.url + "/page", Cache_Control="no-cache")
-    with crew.only(2) as client:
+    with processes.only(2) as client:
         assert "hit" in client.get(origin.url + "/page").headers["Cache-Status"]
 
 
-def test_what_one_worker_fetches_anew_the_other_no_longer_serves_from_memory(origin, crew):
+def test_what_one_worker_fetches_anew_the_other_no_longer_serves_from_memory(origin, processes):
     origin.pages["/page"] = reply("old", Cache_Control="max-age=60")
     for number in (1, 2, 1, 2):
-        with crew.only(number) as client:
+        with processes.only(number) as client:
             assert client.get(origin.url + "/page").text == "old"
     origin.pages["/page"] = reply("new", Cache_Control="max-age=60")
-    with crew.only(1) as client:
+    with processes.only(1) as client:
         assert client.get(origin.url + "/page", Cache_Control="no-cache").text == "new"
-    with crew.only(2) as client:
+    with processes.only(2) as client:
         assert client.get(origin.url + "/page").text == "new"
     assert origin.asked["/page"] == 2
 
 
-def test_what_one_worker_invalidates_the_other_fetches_again(origin, crew):
+def test_what_one_worker_invalidates_the_other_fetches_again(origin, processes):
     origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
     for number in (1, 2):
-        with crew.only(number) as client:
+        with processes.only(number) as client:
             client.get(origin.url + "/page")
-    with crew.only(1) as client:
+    with processes.only(1) as client:
         client.get(origin.url + "/page", method="POST")
     asked = origin.asked["/page"]
-    with crew.only(2) as client:
+    with processes.only(2) as client:
         client.get(origin.url + "/page")
     assert origin.asked["/page"] == asked + 1
 
 
-def test_a_worker_that_is_killed_is_replaced_and_no_connection_refused(origin, crew):
+def test_a_worker_that_is_killed_is_replaced_and_no_connection_refused(origin, processes):
     origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
-    client = Client(crew.running.url)
+    client = Client(processes.running.url)
     for _ in range(2):
-        before = crew.pid("worker 1")
-        crew.kill("worker 1")
+        before = processes.pid("worker 1")
+        processes.kill("worker 1")
         assert [client.get(origin.url + "/page").status for _ in range(20)] == [200] * 20
-        eventually(lambda before=before: crew.pid("worker 1") != before, "it was not replaced")
-    with crew.only(1) as alone:
+        eventually(lambda before=before: processes.pid("worker 1") != before, "it was not replaced")
+    with processes.only(1) as alone:
         assert alone.get(origin.url + "/page").status == 200
 
 
-def test_with_all_workers_killed_whoever_connects_waits_for_the_next(origin, crew):
+def test_with_all_workers_killed_whoever_connects_waits_for_the_next(origin, processes):
     origin.pages["/page"] = reply("hello")
     for role in ("worker 1", "worker 2"):
-        crew.kill(role)
-    assert Client(crew.running.url).get(origin.url + "/page").text == "hello"
+        processes.kill(role)
+    assert Client(processes.running.url).get(origin.url + "/page").text == "hello"
 
 
-def test_without_the_office_pages_pass_and_misses_are_answered_until_it_is_back(origin, crew):
-    client = Client(crew.running.url)
+def test_without_the_backend_pages_pass_and_misses_are_answered_until_it_is_back(origin, processes):
+    client = Client(processes.running.url)
     read(origin, client, "marmots", "ocelots")
-    before = crew.pid("office")
-    crew.kill("office")
+    before = processes.pid("backend")
+    processes.kill("backend")
     assert client.open_page(origin.url + "/marmots").status == 200
     assert client.open_page(origin.url + "/lost-marmots").miss == "not_found"
     assert client.open_page("http://linkmend.internal/").status == 200
-    eventually(lambda: crew.pid("office") != before, "it was not replaced")
+    eventually(lambda: processes.pid("backend") != before, "it was not replaced")
     offered = eventually(
         lambda: client.repair(origin.url + "/old/marmots").told["alternatives"], "nothing is offered again"
     )
     assert offered[0]["url"] == origin.url + "/marmots"
 
 
-def test_an_office_that_hangs_holds_up_nobody(origin, start_linkmend):
+def test_a_backend_that_hangs_holds_up_nobody(origin, start_linkmend):
     settings = SETTINGS + "[repair]\ndeadline_s = 0.5\n"
-    crew = Crew(start_linkmend("--workers", "2", settings=settings))
-    client = Client(crew.running.url)
+    processes = Processes(start_linkmend("--workers", "2", settings=settings))
+    client = Client(processes.running.url)
     origin.pages["/page"] = reply("<title>hello</title>")
-    os.kill(crew.pid("office"), signal.SIGSTOP)
+    os.kill(processes.pid("backend"), signal.SIGSTOP)
     try:
         assert client.open_page(origin.url + "/page", timeout_s=15).status == 200
         assert client.open_page(origin.url + "/lost", timeout_s=15).miss == "not_found"
     finally:
-        os.kill(crew.pid("office"), signal.SIGCONT)
-    eventually(lambda: len(misses(crew.running)) == 1, "the miss was not written down in the end")
+        os.kill(processes.pid("backend"), signal.SIGCONT)
+    eventually(lambda: len(misses(processes.running)) == 1, "the miss was not written down in the end")
 
 
-def test_when_the_supervisor_is_killed_the_others_end_and_the_port_is_free(origin, crew, start_linkmend):
+def test_when_the_supervisor_is_killed_the_others_end_and_the_port_is_free(origin, processes, start_linkmend):
     origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
-    assert Client(crew.running.url).get(origin.url + "/page").status == 200
-    others = [crew.pid(role) for role in ("office", "worker 1", "worker 2")]
-    os.kill(crew.running.process.pid, signal.SIGKILL)
+    assert Client(processes.running.url).get(origin.url + "/page").status == 200
+    others = [processes.pid(role) for role in ("backend", "worker 1", "worker 2")]
+    os.kill(processes.running.process.pid, signal.SIGKILL)
 
     def is_free():
         with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", crew.running.port)) != 0
+            return probe.connect_ex(("127.0.0.1", processes.running.port)) != 0
 
     eventually(is_free, "somebody still listens", timeout_s=5)
     eventually(lambda: not any(map(is_running, others)), "somebody still runs")
-    again = start_linkmend("--workers", "2", settings=SETTINGS, port=crew.running.port)
+    again = start_linkmend("--workers", "2", settings=SETTINGS, port=processes.running.port)
     assert "hit" in Client(again.url).get(origin.url + "/page").headers["Cache-Status"]
 
 
-def test_a_stop_reaches_all_and_nothing_is_left(origin, crew):
-    client = Client(crew.running.url)
+def test_a_stop_reaches_all_and_nothing_is_left(origin, processes):
+    client = Client(processes.running.url)
     assert client.open_page(origin.url + "/lost").miss == "not_found"
-    others = [crew.pid(role) for role in ("office", "worker 1", "worker 2")]
-    assert crew.running.stop() == 0
+    others = [processes.pid(role) for role in ("backend", "worker 1", "worker 2")]
+    assert processes.running.stop() == 0
     assert not any(map(is_running, others))
-    assert [record["url"] for record in misses(crew.running)] == [origin.url + "/lost"]
-    assert not list(Path("/tmp").glob(f"linkmend-{crew.running.process.pid}-*"))
+    assert [record["url"] for record in misses(processes.running)] == [origin.url + "/lost"]
+    assert not list(Path("/tmp").glob(f"linkmend-{processes.running.process.pid}-*"))
 
 
-def test_ctrl_c_in_a_terminal_stops_all(crew):
-    os.killpg(crew.running.process.pid, signal.SIGINT)  # it goes to every process of the group
-    assert crew.running.process.wait(20) == 0
+def test_ctrl_c_in_a_terminal_stops_all(processes):
+    os.killpg(processes.running.process.pid, signal.SIGINT)  # it goes to every process of the group
+    assert processes.running.process.wait(20) == 0
 
 
-def test_a_reload_reaches_all(origin, crew):
+def test_a_reload_reaches_all(origin, processes):
     origin.pages["/page"] = reply("<title>hello</title>", Cache_Control="no-store")
-    crew.running.config.write_text(SETTINGS + "[proxy]\noffline = true\n", encoding="utf-8")
-    crew.running.process.send_signal(signal.SIGHUP)
-    eventually(lambda: crew.running.output.count("settings reloaded") == 3, "not all have reloaded")
+    processes.running.config.write_text(SETTINGS + "[proxy]\noffline = true\n", encoding="utf-8")
+    processes.running.process.send_signal(signal.SIGHUP)
+    eventually(lambda: processes.running.output.count("settings reloaded") == 3, "not all have reloaded")
     for number in (1, 2):
-        with crew.only(number) as client:
+        with processes.only(number) as client:
             assert client.open_page(origin.url + "/page").miss == "offline"
-    crew.kill("worker 1")
-    eventually(lambda: crew.running.output.count("worker 1 is process") == 2, "it was not replaced")
-    with crew.only(1) as client:
+    processes.kill("worker 1")
+    eventually(lambda: processes.running.output.count("worker 1 is process") == 2, "it was not replaced")
+    with processes.only(1) as client:
         assert client.open_page(origin.url + "/page").miss == "offline"
 
 
-def test_what_a_worker_logs_is_seen_at_the_desk(crew):
-    desk = crew.running.wait_for_line("linkmend desk on ").split()[-1]
-    token = linkmend("desk", "token", "test", "--data", crew.running.data).stdout.split()[-1]
+def test_what_a_worker_logs_is_seen_at_the_desk(processes):
+    desk = processes.running.wait_for_line("linkmend desk on ").split()[-1]
+    token = linkmend("desk", "token", "test", "--data", processes.running.data).stdout.split()[-1]
 
     def sources():
         asked = urllib.request.Request(
@@ -233,65 +233,65 @@ def test_what_a_worker_logs_is_seen_at_the_desk(crew):
         with urllib.request.urlopen(asked, timeout=10) as answer:
             return [problem["source"] for problem in json.load(answer)["problems"]]
 
-    crew.running.config.write_text("[proxy]\noffline = 'perhaps'\n", encoding="utf-8")
-    os.kill(crew.pid("worker 2"), signal.SIGHUP)
-    eventually(lambda: "worker 2: proxy.commands.serve" in sources(), "nothing is seen of it")
+    processes.running.config.write_text("[proxy]\noffline = 'perhaps'\n", encoding="utf-8")
+    os.kill(processes.pid("worker 2"), signal.SIGHUP)
+    eventually(lambda: "worker 2: proxy.app.serving" in sources(), "nothing is seen of it")
 
 
-def test_a_bad_file_changes_nothing(origin, crew):
+def test_a_bad_file_changes_nothing(origin, processes):
     origin.pages["/page"] = reply("hello")
-    crew.running.config.write_text("[proxy]\noffline = 'perhaps'\n", encoding="utf-8")
-    crew.running.process.send_signal(signal.SIGHUP)
-    assert "proxy.offline: expected bool, got 'perhaps'" in crew.running.wait_for_line(
+    processes.running.config.write_text("[proxy]\noffline = 'perhaps'\n", encoding="utf-8")
+    processes.running.process.send_signal(signal.SIGHUP)
+    assert "proxy.offline: expected bool, got 'perhaps'" in processes.running.wait_for_line(
         "settings not reloaded"
     )
-    assert Client(crew.running.url).get(origin.url + "/page").status == 200
+    assert Client(processes.running.url).get(origin.url + "/page").status == 200
 
 
-def test_what_workers_would_not_start_with_is_not_kept_for_the_next(origin, crew):
+def test_what_workers_would_not_start_with_is_not_kept_for_the_next(origin, processes):
     origin.pages["/page"] = reply("hello")
     bad = '[proxy]\npass_through = ["/nowhere/list.txt"]\n'
-    crew.running.config.write_text(SETTINGS + bad, encoding="utf-8")
-    crew.running.process.send_signal(signal.SIGHUP)
-    crew.running.wait_for_line("settings not reloaded")
-    crew.kill("worker 1")
-    eventually(lambda: crew.running.output.count("worker 1 is process") == 2, "it was not replaced")
-    with crew.only(1) as client:
+    processes.running.config.write_text(SETTINGS + bad, encoding="utf-8")
+    processes.running.process.send_signal(signal.SIGHUP)
+    processes.running.wait_for_line("settings not reloaded")
+    processes.kill("worker 1")
+    eventually(lambda: processes.running.output.count("worker 1 is process") == 2, "it was not replaced")
+    with processes.only(1) as client:
         assert client.get(origin.url + "/page").status == 200
 
 
-def test_a_click_is_noted_whichever_worker_it_comes_to(origin, crew):
-    read(origin, Client(crew.running.url), "marmots", "ocelots")
-    with crew.only(1) as client:
+def test_a_click_is_noted_whichever_worker_it_comes_to(origin, processes):
+    read(origin, Client(processes.running.url), "marmots", "ocelots")
+    with processes.only(1) as client:
         page = client.open_page(origin.url + "/old/marmots")
     ping = re.search(rf'href="{re.escape(origin.url)}/marmots" ping="([^"]+)"', page.text)[1]
-    with crew.only(2) as client:
+    with processes.only(2) as client:
         assert client.get(origin.url + unescape(ping), method="POST").status == 204
 
     def is_noted():
-        return [record["chosen"] for record in misses(crew.running)] == [origin.url + "/marmots"]
+        return [record["chosen"] for record in misses(processes.running)] == [origin.url + "/marmots"]
 
     eventually(is_noted, "the choice was not noted")
 
 
-def test_a_page_that_was_withheld_by_one_worker_is_shown_anyway_by_another(origin, crew):
+def test_a_page_that_was_withheld_by_one_worker_is_shown_anyway_by_another(origin, processes):
     origin.pages["/lesson"] = reply(ERROR_PAGE)
-    with crew.only(1) as client:
+    with processes.only(1) as client:
         page = client.open_page(origin.url + "/lesson")
     assert page.miss == "soft_404"
     anyway = re.search(r'href="([^"]*/anyway[^"]*)"', page.text)[1]
-    with crew.only(2) as client:
+    with processes.only(2) as client:
         shown = client.open_page(origin.url + anyway)
         assert shown.headers["Location"] == origin.url + "/lesson"
         assert client.open_page(origin.url + "/lesson").miss is None
-    with crew.only(1) as client:
+    with processes.only(1) as client:
         assert client.open_page(origin.url + "/lesson").miss is None
 
 
 def test_a_crowd_of_misses_is_answered_to_the_last_while_ordinary_pages_pass(origin, start_linkmend):
     settings = SETTINGS + "[repair]\nat_once = 5\ndeadline_s = 20.0\n"
-    crew = Crew(start_linkmend("--workers", "2", settings=settings))
-    client = Client(crew.running.url)
+    processes = Processes(start_linkmend("--workers", "2", settings=settings))
+    client = Client(processes.running.url)
     read(origin, client, "marmots", "ocelots")
     with ThreadPoolExecutor(54) as readers:
         lost = [readers.submit(client.repair, f"{origin.url}/old{n}/marmots") for n in range(50)]
@@ -300,14 +300,14 @@ def test_a_crowd_of_misses_is_answered_to_the_last_while_ordinary_pages_pass(ori
         told = [answer.result().told for answer in lost]
     assert len(told) == 50
     assert any(each["alternatives"] for each in told)
-    eventually(lambda: len(misses(crew.running)) == 50, "not every miss was written down")
+    eventually(lambda: len(misses(processes.running)) == 50, "not every miss was written down")
 
 
-def test_a_worker_does_not_grow_with_what_it_has_carried(origin, crew):
+def test_a_worker_does_not_grow_with_what_it_has_carried(origin, processes):
     origin.pages["/page"] = reply("<title>hello</title>" + "words " * 3000, Cache_Control="max-age=60")
     for path in map(str, range(40)):
         origin.pages["/" + path] = reply("words " * 3000, Cache_Control="no-store")
-    with crew.only(1) as client:
+    with processes.only(1) as client:
 
         def carry(times):
             for number in range(times):
@@ -315,12 +315,12 @@ def test_a_worker_does_not_grow_with_what_it_has_carried(origin, crew):
                 client.get(f"{origin.url}/page")
 
         carry(300)
-        before = crew.resident_bytes("worker 1")
+        before = processes.resident_bytes("worker 1")
         carry(1000)
-        assert crew.resident_bytes("worker 1") - before < 8 * MEGABYTE
+        assert processes.resident_bytes("worker 1") - before < 8 * MEGABYTE
 
 
-def test_a_large_download_does_not_grow_a_worker(origin, crew):
+def test_a_large_download_does_not_grow_a_worker(origin, processes):
     piece = os.urandom(MEGABYTE)
 
     async def large(exchange):
@@ -332,26 +332,26 @@ def test_a_large_download_does_not_grow_a_worker(origin, crew):
 
     origin.pages["/large"] = large
     for _ in range(2):  # from the origin, then from the disk if that has kept up
-        with crew.only(1) as client:
-            before = crew.resident_bytes("worker 1")
+        with processes.only(1) as client:
+            before = processes.resident_bytes("worker 1")
             assert client.download(origin.url + "/large", timeout_s=120).size == 300 * MEGABYTE
-            assert crew.resident_bytes("worker 1") - before < 60 * MEGABYTE
+            assert processes.resident_bytes("worker 1") - before < 60 * MEGABYTE
 
 
-@pytest.mark.parametrize("role", ["office", "worker 1"])
+@pytest.mark.parametrize("role", ["backend", "worker 1"])
 def test_one_that_hangs_is_replaced_and_what_was_committed_is_there(start_linkmend, origin, role):
     running = start_linkmend("--workers", "2", settings=f"{SETTINGS}[proxy]\nhang_timeout_s = 4.0\n")
-    crew, client = Crew(running), Client(running.url)
+    processes, client = Processes(running), Client(running.url)
     origin.pages["/okapi.html"] = reply(
         "<title>okapi</title><p>The okapi of the Ituri forest.", Cache_Control="no-cache"
     )
     client.open_page(f"{origin.url}/okapi.html")
     eventually(lambda: "okapi.html" in client.search("okapi").text, "the page is not held")
-    hung = crew.pid(role)
+    hung = processes.pid(role)
     os.kill(hung, signal.SIGSTOP)
-    if role == "office":
+    if role == "backend":
         assert client.open_page(f"{origin.url}/okapi.html").status == 200  # nobody waits for it
     running.wait_for_line(f"{role} (process {hung}) hangs")
-    eventually(lambda: crew.pid(role) != hung, "nobody took its place")
+    eventually(lambda: processes.pid(role) != hung, "nobody took its place")
     eventually(lambda: "okapi.html" in client.search("okapi").text, "what was held is gone")
     assert client.open_page(f"{origin.url}/okapi.html").status == 200

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from proxy.monitoring.metrics import MetricsSnapshot, exposition
 from proxy.settings import Settings, load
-from proxy.watching.metrics import Snapshot, exposition
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 EXAMPLE = DEPLOY / "linkmend.toml"
@@ -80,7 +80,9 @@ def test_squid_understands_its_settings(program):
 
 
 def test_the_dashboard_shows_only_numbers_that_there_are():
-    told = exposition(Snapshot(requests={"hit": 1}, repaired={"gone": 1}, queues={"misses": 0})).decode()
+    told = exposition(
+        MetricsSnapshot(requests={"hit": 1}, repaired={"gone": 1}, queues={"misses": 0})
+    ).decode()
     known = set(re.findall(r"^(linkmend_\w+)", told, re.MULTILINE))
     dashboard = json.loads((DEPLOY / "grafana.json").read_text(encoding="utf-8"))
     shown = {

@@ -6,13 +6,15 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from proxy.main import app
+from proxy.cli.commands import COMMANDS, load_command
 from proxy.settings import Settings, load
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")),
+    *sorted((ROOT / "docs").glob("*.md")),
+]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 INLINE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -79,7 +81,8 @@ def test_every_relative_link_leads_to_a_file_and_a_heading(page):
 @pages
 def test_every_command_and_option_exists(page):
     for line, words in commands(page):
-        command = get_command(app)
+        assert words[0] in COMMANDS, f"no such command: {line}"
+        command, words = load_command(words[0]), words[1:]
         while words and hasattr(command, "commands"):
             assert words[0] in command.commands, f"no such command: {line}"
             command, words = command.commands[words[0]], words[1:]

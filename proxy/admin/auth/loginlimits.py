@@ -1,12 +1,13 @@
-"""How often a password may be tried: buckets that fill with time, one for each client and one for all (pure).
+"""Rate limits of logins: one token bucket for each client and one for all unknown clients (pure).
 
-A class of students behind thirty addresses must neither guess the password nor, by trying, keep the admin out. So
-each client has a bucket of its own, strangers together have one more, and who was let in before or sits at the
-machine itself does not draw from the strangers'.
+A class of students behind thirty addresses must neither guess the password nor, by trying, lock the admin out. So
+each client has its own bucket, and all unknown clients share one more. A client that logged in before, or that runs
+on the machine itself, does not draw from the shared bucket.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
+
+from repair.bounded import BoundedDict
 
 _AT_MOST = 5_000
 
@@ -17,28 +18,25 @@ class _Bucket:
     at: float
 
 
-class Bucket:
+class TokenBucket:
     """At most `size` at once, and one more every `every_s`."""
 
     def __init__(self, size: int, every_s: float) -> None:
         self._size, self._every_s = size, every_s
-        self._buckets: OrderedDict[str, _Bucket] = OrderedDict()
+        self._buckets = BoundedDict[str, _Bucket](_AT_MOST)
 
     def wait_s(self, key: str, now: float) -> float:
-        """How long until one may be taken; 0 when it may be at once."""
-        left = self._left(key, now)
+        """The seconds until one may be taken; 0 when one may be taken now."""
+        left = self._available(key, now)
         return 0.0 if left >= 1 else (1 - left) * self._every_s
 
     def take(self, key: str, now: float) -> None:
-        self._buckets[key] = _Bucket(self._left(key, now) - 1, now)
-        self._buckets.move_to_end(key)
-        if len(self._buckets) > _AT_MOST:
-            self._buckets.popitem(last=False)
+        self._buckets[key] = _Bucket(self._available(key, now) - 1, now)
 
     def forget(self, key: str) -> None:
         self._buckets.pop(key, None)
 
-    def _left(self, key: str, now: float) -> float:
+    def _available(self, key: str, now: float) -> float:
         bucket = self._buckets.get(key)
         if bucket is None:
             return float(self._size)
@@ -46,14 +44,14 @@ class Bucket:
 
 
 class LoginLimits:
-    """Each client: five tries, then one every 30 s. All strangers together: fifty, then one every 10 s."""
+    """Each client: five tries, then one every 30 s. All unknown clients together: fifty, then one every 10 s."""
 
     def __init__(self) -> None:
-        self._each = Bucket(5, 30.0)
-        self._strangers = Bucket(50, 10.0)
+        self._each = TokenBucket(5, 30.0)
+        self._strangers = TokenBucket(50, 10.0)
 
     def wait_s(self, client: str, *, known: bool, now: float) -> float:
-        """How long this client must wait before the password it sends is looked at; a try is counted when 0."""
+        """The seconds this client must wait before we check its password; counts a try when it returns 0."""
         wait = self._each.wait_s(client, now)
         if not known:
             wait = max(wait, self._strangers.wait_s("", now))
@@ -63,6 +61,6 @@ class LoginLimits:
                 self._strangers.take("", now)
         return wait
 
-    def succeeded(self, client: str) -> None:
-        """What was tried before does not count any more."""
+    def forget_failures(self, client: str) -> None:
+        """Forget the earlier tries of this client."""
         self._each.forget(client)

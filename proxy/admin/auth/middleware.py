@@ -1,16 +1,16 @@
-"""Who gets to the desk, and what every answer of it goes out with: the one place that guards pages and calls.
+"""Authentication and authorisation of the admin server, and the security headers of its responses.
 
-In this order: the address under which the desk is asked (a name that somebody else may point at us is refused, or
-any page could talk to the desk by rebinding its own name), the networks that may see it, who asks (a session's
-cookie, or a program's token, which opens what its scopes say), and for a change the proof that the admin asked for
-it: the browser says that the request comes from a page of the desk, and the form or the script shows the session's
-own token.
+The middleware checks, in this order: the Host header (it refuses a name that somebody else may point at us, because
+any page could reach the admin server by DNS rebinding); the client's network; the session cookie or API token,
+which allows what its scopes say; and for a change, CSRF protection: the browser's Origin must be the admin server,
+and the form or script must send the CSRF token of the session.
 """
 
 import asyncio
 import hmac
 import ipaddress
 import logging
+import socket
 import time
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -18,20 +18,21 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from proxy.desk.api import problem_response
-from proxy.desk.door import Door
-from proxy.desk.frame import VISIT, Problem, Visit, form, render, visit_of
-from proxy.desk.passwords import Passwords
-from proxy.desk.scopes import refusal
-from proxy.desk.sessions import Sessions
+from proxy.admin.apihandlers import problem_response
+from proxy.admin.auth.passwords import Passwords
+from proxy.admin.auth.scopes import refusal
+from proxy.admin.gateway import forwarded_client
+from proxy.admin.routing import VISIT, ApiProblem, PageRequest, form, page_request_of, render
+from proxy.admin.sessions import Sessions
 from proxy.errors import LinkmendError
-from proxy.portal.helper import PORTAL_HOST
-from proxy.settings import DeskSettings
+from proxy.portal.routes import PORTAL_HOST
+from proxy.settings import AdminSettings
 from repair.errors import RepairError
 
 log = logging.getLogger(__name__)
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+IsGateway = Callable[[web.Request], bool]
 
 API = "/admin/api/"
 LOGIN = "/admin/login"
@@ -47,59 +48,67 @@ _HEADERS = {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not no-referrer: under that a browser sends `Origin: null` with our own forms.
+    # Not no-referrer: with it a browser sends `Origin: null` with our own forms.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 
 
-class Gate:
-    """The middlewares of the desk, and what they need to decide."""
+class AuthMiddleware:
+    """The middlewares of the admin server, and what they need to decide."""
 
     def __init__(
-        self, settings: Callable[[], DeskSettings], passwords: Passwords, sessions: Sessions, door: Door
+        self,
+        settings: Callable[[], AdminSettings],
+        passwords: Passwords,
+        sessions: Sessions,
+        is_gateway: IsGateway,
     ) -> None:
         self._settings = settings
         self._passwords = passwords
         self._sessions = sessions
-        self._door = door
+        self._is_gateway = is_gateway
         self.open_to_all: set[str] = set()
-        """Paths that are shown without a login."""
+        """Paths that need no login."""
 
     async def arm(self, request: web.Request, response: web.StreamResponse) -> None:
-        """What every answer carries (a signal of aiohttp, since a stream's headers leave before its middleware)."""
+        """Add the security headers. A signal of aiohttp, because the headers of a stream are sent before its
+        middleware returns.
+        """
         for name, value in _HEADERS.items():
             response.headers.setdefault(name, value)
         response.headers.pop("Server", None)
 
     @web.middleware
     async def answer_all(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Whatever goes wrong becomes a page, or for a program a problem document."""
+        """Turn every error into a page, or for a program into a problem document."""
         try:
             self._meet(request)
             return await handler(request)
-        except Problem as problem:
-            return _told(request, problem)
+        except ApiProblem as problem:
+            return _problem_page(request, problem)
         except web.HTTPException as error:
             if error.status < 400:
                 raise
             kept = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
-            return _told(request, Problem(error.status, HTTPStatus(error.status).description, kept))
+            return _problem_page(
+                request, ApiProblem(error.status, HTTPStatus(error.status).description, kept)
+            )
         except (LinkmendError, RepairError) as error:
-            log.warning("the desk could not answer %s: %s", request.path, error)
-            return _told(request, Problem(503, str(error)))
+            log.warning("desk: request failed for %s: %s", request.path, error)
+            return _problem_page(request, ApiProblem(503, str(error)))
         except ConnectionError:
-            return web.Response(status=400)  # whoever asked has left, and nobody reads this
+            return web.Response(status=400)  # the client has disconnected, nobody reads this
         except TimeoutError:
-            return _told(request, Problem(408, "the request took too long to arrive"))
+            return _problem_page(request, ApiProblem(408, "the request took too long to arrive"))
         except Exception:
-            log.exception("the desk failed on %s %s", request.method, request.path)
-            return _told(request, Problem(500, "something went wrong; the log tells more"))
+            log.exception("desk: internal error for %s %s", request.method, request.path)
+            return _problem_page(request, ApiProblem(500, "something went wrong; see the log for details"))
 
     @web.middleware
     async def let_in(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Only an admin passes; for a change, only one who asked for it."""
-        visit = visit_of(request)
+        """Let only an admin pass, and for a change only with a valid CSRF token."""
+        visit = page_request_of(request)
         await self._recognise(request, visit)
         for_all = request.path in self.open_to_all
         if not visit.is_admin and not for_all:
@@ -113,27 +122,29 @@ class Gate:
         return await handler(request)
 
     def _meet(self, request: web.Request) -> None:
-        """Find out who asks, under which name. Raises Problem for those whom nothing is told."""
-        passed = self._door.passed(request.headers)
+        """Find out which client sends a request, and to which host name. Raises ApiProblem if it may not."""
+        passed = forwarded_client(request.headers) if self._is_gateway(request) else None
         host = request.headers.get("Host", "")
         if passed is not None:
-            visit = Visit(
+            visit = PageRequest(
                 client=passed.client, origin=passed.origin, secure=passed.secure, through_proxy=True
             )
         else:
             relayed = any(name in request.headers for name in _OF_PROXIES)
-            visit = Visit(client=request.remote or "", origin=f"http://{host}", relayed=relayed)
+            visit = PageRequest(client=request.remote or "", origin=f"http://{host}", relayed=relayed)
         request[VISIT] = visit
         settings = self._settings()
         if passed is None and not _own_name(host, settings.names):
-            raise Problem(421, "the desk is not known by this name; see desk.names in the settings")
+            raise ApiProblem(
+                421, "the desk does not answer to this host name; add it to desk.names in the settings"
+            )
         if passed is not None and not settings.through_proxy:
-            raise Problem(404, "the desk is not shown through the proxy")
+            raise ApiProblem(404, "the desk is not available through the proxy")
         if settings.clients and not _within(visit.client, settings.clients):
-            raise Problem(403, "the desk is not shown at this address; see desk.clients in the settings")
+            raise ApiProblem(403, "your address may not open the desk; see desk.clients in the settings")
 
-    async def _recognise(self, request: web.Request, visit: Visit) -> None:
-        kept = await asyncio.to_thread(self._passwords.kept)
+    async def _recognise(self, request: web.Request, visit: PageRequest) -> None:
+        kept = await asyncio.to_thread(self._passwords.load)
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
             scopes = await asyncio.to_thread(self._passwords.scopes_of, token.strip())
@@ -146,13 +157,19 @@ class Gate:
             )
 
 
-def cookie_name(visit: Visit) -> str:
-    """The prefix makes a browser take it over https only, from this very host."""
+def is_gateway(request: web.Request) -> bool:
+    """Whether a request came by the unix socket that only linkmend's own user can open."""
+    accepted = request.transport.get_extra_info("socket") if request.transport is not None else None
+    return accepted is not None and accepted.family == socket.AF_UNIX
+
+
+def cookie_name(visit: PageRequest) -> str:
+    """The `__Host-` prefix makes a browser accept the cookie over https only, and from this host only."""
     return "__Host-linkmend-desk" if visit.secure else "linkmend-desk"
 
 
 def _own_name(host: str, names: tuple[str, ...]) -> bool:
-    """An address cannot be rebound, a name can: only names that the admin listed count."""
+    """An IP address cannot be rebound, a name can: only names that the admin listed are accepted."""
     name = host.rpartition("]")[0].removeprefix("[") if host.startswith("[") else host.partition(":")[0]
     if name.lower() == "localhost" or name.lower() in names:
         return name.lower() != PORTAL_HOST
@@ -171,44 +188,44 @@ def _within(client: str, networks: tuple[str, ...]) -> bool:
     return any(address in ipaddress.ip_network(network) for network in networks)
 
 
-def _check_scope(request: web.Request, visit: Visit) -> None:
-    """Raises Problem when a token does not open what is asked for."""
+def _check_scope(request: web.Request, visit: PageRequest) -> None:
+    """Raises ApiProblem when the token does not have the scope that the request needs."""
     resource = request.match_info.route.resource
     if resource is None:
-        return  # there is no such address, or no such method of it, and the handler says so
+        return  # there is no such address or method, and the handler says so
     why = refusal(request.method, resource.canonical, visit.scopes)
     if why:
-        raise Problem(403, why)
+        raise ApiProblem(403, why)
 
 
-def _check_origin(request: web.Request, visit: Visit) -> None:
-    """Every browser says where a change comes from. Raises Problem when that is not a page of the desk."""
+def _check_origin(request: web.Request, visit: PageRequest) -> None:
+    """Every browser sends the origin of a change. Raises ApiProblem when that is not the admin server."""
     site, origin = request.headers.get("Sec-Fetch-Site"), request.headers.get("Origin")
     if (
         site not in (None, "same-origin")
         or origin not in (None, visit.origin)
         or (site is None and origin is None)
     ):
-        raise Problem(403, "this change was not asked for on a page of the desk")
+        raise ApiProblem(403, "rejected: this request did not come from a page of the desk")
 
 
-async def _check_token(request: web.Request, visit: Visit) -> None:
+async def _check_token(request: web.Request, visit: PageRequest) -> None:
     shown = request.headers.get(CSRF_HEADER, "")
     if not shown and not request.path.startswith(API):
         shown = (await form(request)).get("csrf", "")
     expected = visit.session.csrf if visit.session else ""
     if not expected or not hmac.compare_digest(shown.encode("utf-8", "replace"), expected.encode()):
-        raise Problem(403, "the form is out of date; open the page again and repeat what you did")
+        raise ApiProblem(403, "this form has expired; reload the page and try again")
 
 
 def _to_login(request: web.Request) -> web.StreamResponse:
     if request.path.startswith(API):
-        raise Problem(401, "log in, or show a token of the desk", {"WWW-Authenticate": "Bearer"})
+        raise ApiProblem(401, "log in, or send a desk token", {"WWW-Authenticate": "Bearer"})
     wanted = f"?next={quote(request.path_qs, safe='')}" if request.method == "GET" else ""
     return web.Response(status=303, headers={"Location": LOGIN + wanted})
 
 
-def _told(request: web.Request, problem: Problem) -> web.StreamResponse:
+def _problem_page(request: web.Request, problem: ApiProblem) -> web.StreamResponse:
     if request.path.startswith(API):
         return problem_response(problem)
     response = render(

@@ -1,4 +1,4 @@
-"""The collection for programs."""
+"""The collection API."""
 
 import asyncio
 from datetime import datetime
@@ -6,22 +6,22 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from proxy.desk.frame import Call, Desk, Given, Problem, Route
-from proxy.desk.holdings import About, Holder
-from repair.pins import Pins
+from proxy.admin.collection.service import AdminCollection, PageDetails
+from proxy.admin.routing import AdminContext, ApiCall, ApiProblem, ApiRequest, Route
+from repair.collection.pins import Pins
 
 Url = Annotated[str, Meta(min_length=1, max_length=4_000)]
 
 
-class Count(Struct, kw_only=True):
-    """How many pages there are of something: a language, or a day."""
+class PageCount(Struct, kw_only=True):
+    """The number of pages of one language or one day."""
 
     of: str
     pages: int
 
 
-class Summary(Struct, kw_only=True):
-    """How much is held; `indexed` pages can be found, `pending` ones will be."""
+class CollectionSummary(Struct, kw_only=True):
+    """The size of the collection. `indexed` pages can be found, `pending` ones are not indexed yet."""
 
     pages: int
     pinned: int
@@ -32,17 +32,17 @@ class Summary(Struct, kw_only=True):
     bytes: int
     responses: int
     response_bytes: int
-    languages: list[Count]
-    days: list[Count]
+    languages: list[PageCount]
+    days: list[PageCount]
 
 
-class Words(Struct, kw_only=True):
+class SearchParameters(Struct, kw_only=True):
     q: Annotated[str, Meta(min_length=1, max_length=300)]
     limit: Annotated[int, Meta(ge=1, le=100)] = 20
 
 
-class Hit(Struct, kw_only=True):
-    """A held page that has the words; the best has score 1."""
+class SearchHit(Struct, kw_only=True):
+    """A saved page that matches the words; the best has score 1."""
 
     url: str
     title: str
@@ -50,23 +50,25 @@ class Hit(Struct, kw_only=True):
     score: float
 
 
-class Address(Struct, kw_only=True):
+class AddressParameters(Struct, kw_only=True):
     url: Url
 
 
-class Removal(Struct, kw_only=True):
+class RemovalRequest(Struct, kw_only=True):
     url: Url
     misses: bool = False
-    """Whether the miss log is to forget it as well."""
+    """Whether to remove it from the miss log as well."""
 
 
-class LinkTold(Struct, kw_only=True):
+class LinkInfo(Struct, kw_only=True):
     url: str
     anchor: str
 
 
-class Held(Struct, kw_only=True):
-    """A held page; `versions` are when those that are kept were fetched, `same` addresses with the very same text."""
+class SavedPageInfo(Struct, kw_only=True):
+    """A saved page. `versions` are the times at which its saved versions were fetched, `same` the addresses with
+    the same text.
+    """
 
     url: str
     title: str
@@ -78,13 +80,13 @@ class Held(Struct, kw_only=True):
     copy_bytes: int
     versions: list[datetime]
     responses: int
-    links_in: list[LinkTold]
-    links_out: list[LinkTold]
+    links_in: list[LinkInfo]
+    links_out: list[LinkInfo]
     same: list[str]
 
 
-class Gone(Struct, kw_only=True):
-    """What was removed; `left` says where something of it may still be."""
+class RemovedPageInfo(Struct, kw_only=True):
+    """A removed page; `left` says where parts of it may remain."""
 
     url: str
     held: bool
@@ -93,13 +95,13 @@ class Gone(Struct, kw_only=True):
     left: list[str]
 
 
-class Listing(Struct, kw_only=True):
+class ListParameters(Struct, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=500)] = 100
     offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
 
 
-class PinTold(Struct, kw_only=True):
-    """`target` stands in for `url`."""
+class PinInfo(Struct, kw_only=True):
+    """A pin: `target` is offered first for `url`."""
 
     url: str
     target: str
@@ -107,82 +109,82 @@ class PinTold(Struct, kw_only=True):
     at: datetime
 
 
-def routes(desk: Desk) -> list[Route]:
-    calls = CollectionCalls(desk)
+def routes(admin: AdminContext) -> list[Route]:
+    calls = CollectionApi(admin)
     page = "/admin/api/collection/page"
     listed: list[Route] = [
-        Call(
+        ApiCall(
             method="GET",
             path="/admin/api/collection",
             handler=calls.summary,
-            summary="How much is held",
-            answer=Summary,
+            summary="Size of the collection and the cache",
+            answer=CollectionSummary,
         ),
-        Call(
+        ApiCall(
             method="GET",
             path="/admin/api/collection/search",
             handler=calls.search,
-            summary="Held pages that have some words, best first",
-            query=Words,
-            answer=list[Hit],
+            summary="Search the saved pages, best match first",
+            query=SearchParameters,
+            answer=list[SearchHit],
         ),
-        Call(
+        ApiCall(
             method="GET",
             path=page,
             handler=calls.page,
-            summary="What is known of a held page",
-            query=Address,
-            answer=Held,
+            summary="Details of a saved page",
+            query=AddressParameters,
+            answer=SavedPageInfo,
             problems=(404,),
         ),
     ]
-    if desk.remover is not None:
+    if admin.remover is not None:
         listed.append(
-            Call(
+            ApiCall(
                 method="DELETE",
                 path=page,
                 handler=calls.remove,
-                summary="Remove a page for good, wherever it is held",
-                query=Removal,
-                answer=Gone,
+                summary="Remove a page permanently from cache, collection and index",
+                query=RemovalRequest,
+                answer=RemovedPageInfo,
                 problems=(404,),
             )
         )
-    return [*listed, *_pins(desk.pins)]
+    return [*listed, *_pins(admin.pins)]
 
 
 def _pins(pins: Pins | None) -> list[Route]:
     if pins is None:
         return []
 
-    async def listed(given: Given) -> list[PinTold]:
+    async def listed(given: ApiRequest) -> list[PinInfo]:
         query = given.query
         found = await asyncio.to_thread(pins.list, query.limit, offset=query.offset)
-        return [PinTold(url=pin.url, target=pin.target, by=pin.by, at=pin.at) for pin in found]
+        return [PinInfo(url=pin.url, target=pin.target, by=pin.by, at=pin.at) for pin in found]
 
     return [
-        Call(
+        ApiCall(
             method="GET",
             path="/admin/api/collection/pins",
             handler=listed,
-            summary="Pages pinned in the place of missing ones, the latest first",
-            query=Listing,
-            answer=list[PinTold],
+            summary="Pages pinned for dead links, latest first",
+            query=ListParameters,
+            answer=list[PinInfo],
         )
     ]
 
 
-class CollectionCalls:
-    """The calls over one collection."""
+class CollectionApi:
+    """The API calls over one collection."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-        self._holder = Holder(desk)
+    def __init__(self, admin: AdminContext) -> None:
+        self._admin = admin
+        self._holder = AdminCollection(admin)
 
-    async def summary(self, given: Given) -> Summary:
+    async def summary(self, given: ApiRequest) -> CollectionSummary:
         held = await self._holder.all(datetime.now().astimezone())
         stats = held.stats
-        return Summary(
+        return CollectionSummary(
             pages=stats.pages,
             pinned=stats.pinned,
             copies=stats.copies,
@@ -192,14 +194,14 @@ class CollectionCalls:
             bytes=held.collection_bytes,
             responses=held.responses,
             response_bytes=held.response_bytes,
-            languages=[Count(of=name, pages=count) for name, count in held.languages],
-            days=[Count(of=day, pages=count) for day, count in held.days],
+            languages=[PageCount(of=name, pages=count) for name, count in held.languages],
+            days=[PageCount(of=day, pages=count) for day, count in held.days],
         )
 
-    async def search(self, given: Given) -> list[Hit]:
-        found = await self._desk.repairer.search(given.query.q, given.query.limit)
+    async def search(self, given: ApiRequest) -> list[SearchHit]:
+        found = await self._admin.repairer.search(given.query.q, given.query.limit)
         return [
-            Hit(
+            SearchHit(
                 url=each.url,
                 title=each.title,
                 snippet="".join(span.text for span in each.snippet),
@@ -208,18 +210,18 @@ class CollectionCalls:
             for each in found
         ]
 
-    async def page(self, given: Given) -> Held:
+    async def page(self, given: ApiRequest) -> SavedPageInfo:
         about = await self._holder.about(given.query.url)
         if about is None:
-            raise Problem(404, "no page is held under this address")
-        return _held(about)
+            raise ApiProblem(404, "no page is saved for this address")
+        return _page_info(about)
 
-    async def remove(self, given: Given) -> Gone:
+    async def remove(self, given: ApiRequest) -> RemovedPageInfo:
         about = await self._holder.about(given.query.url)
-        if about is None or self._desk.remover is None or not (about.page or about.responses):
-            raise Problem(404, "nothing is held under this address")
-        removed = await self._desk.remover.remove(about.url, from_log=given.query.misses)
-        return Gone(
+        if about is None or self._admin.remover is None or not (about.page or about.responses):
+            raise ApiProblem(404, "nothing is saved for this address")
+        removed = await self._admin.remover.remove(about.url, from_log=given.query.misses)
+        return RemovedPageInfo(
             url=removed.url,
             held=removed.held,
             responses=removed.responses,
@@ -228,11 +230,11 @@ class CollectionCalls:
         )
 
 
-def _held(about: About) -> Held:
+def _page_info(about: PageDetails) -> SavedPageInfo:
     page, facts = about.page, about.facts
     if page is None or facts is None:
-        raise Problem(404, "no page is held under this address")
-    return Held(
+        raise ApiProblem(404, "no page is saved for this address")
+    return SavedPageInfo(
         url=about.url,
         title=page.title,
         language=page.language,
@@ -243,7 +245,7 @@ def _held(about: About) -> Held:
         copy_bytes=facts.copy_bytes,
         versions=list(about.versions.moments) if about.versions else [],
         responses=about.responses,
-        links_in=[LinkTold(url=each.source_url, anchor=each.link.anchor) for each in about.links_in],
-        links_out=[LinkTold(url=each.target_url, anchor=each.anchor) for each in about.links_out],
+        links_in=[LinkInfo(url=each.source_url, anchor=each.link.anchor) for each in about.links_in],
+        links_out=[LinkInfo(url=each.target_url, anchor=each.anchor) for each in about.links_out],
         same=list(about.same),
     )

@@ -1,25 +1,26 @@
-"""What the desk tells of the collection: figures over all of it, and all that is known of one page. Blocking parts
-run in threads."""
+"""Figures of the collection and everything known about one page, for the admin pages and the API. Blocking parts
+run in threads.
+"""
 
 import asyncio
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from proxy.desk.frame import Desk
-from repair import urls
-from repair.census import Census, Facts
-from repair.collection import CollectionStats
+from proxy.admin.routing import AdminContext
+from repair.collection.collection import CollectionStats
+from repair.collection.statistics import CollectionStatistics, PageFacts
+from repair.collection.versions import HeldVersions
 from repair.model import HeldPage, InLink, Link
-from repair.versions import HeldVersions
+from repair.text import urls
 
 GROWTH_DAYS = 90
 _LINKS = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holdings:
-    """Figures over all; `days` are the last ninety on which pages came (YYYY-MM-DD), oldest first."""
+class CollectionOverview:
+    """Figures of the whole collection; `days` are the last ninety on which pages came (YYYY-MM-DD), oldest first."""
 
     stats: CollectionStats
     collection_bytes: int
@@ -30,12 +31,12 @@ class Holdings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class About:
-    """One address: the page held there, if one is, and what else is known of it."""
+class PageDetails:
+    """One address: the page saved there, if any, and what else is known about it."""
 
     url: str
     page: HeldPage | None
-    facts: Facts | None
+    facts: PageFacts | None
     links_in: tuple[InLink, ...]
     links_out: tuple[Link, ...]
     same: tuple[str, ...]
@@ -43,20 +44,20 @@ class About:
     responses: int
 
 
-class Holder:
-    """Reads figures off the stores."""
+class AdminCollection:
+    """Reads the figures from the stores."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._collection = desk.collection
-        self._responses = desk.responses
-        self._folder = desk.data / "collection"
-        self.census = Census(desk.collection.database)
+    def __init__(self, admin: AdminContext) -> None:
+        self._collection = admin.collection
+        self._responses = admin.responses
+        self._folder = admin.data / "collection"
+        self.census = CollectionStatistics(admin.collection.database)
 
-    async def all(self, now: datetime) -> Holdings:
-        """`now` is in the school's own time. Raises StoreError or RepairError when a disk fails."""
+    async def all(self, now: datetime) -> CollectionOverview:
+        """`now` is in local time. Raises StoreError or RepairError when a disk fails."""
         offset = int((now.utcoffset() or timedelta()).total_seconds())
-        stats, languages, days, size = await asyncio.to_thread(self._counted, offset, now)
-        return Holdings(
+        stats, languages, days, size = await asyncio.to_thread(self._count_all, offset, now)
+        return CollectionOverview(
             stats=stats,
             collection_bytes=size,
             responses=await self._responses.count(),
@@ -65,15 +66,15 @@ class Holder:
             days=days,
         )
 
-    async def about(self, url: str) -> About | None:
-        """None when that is no web address."""
+    async def about(self, url: str) -> PageDetails | None:
+        """None when `url` is not a web address."""
         if not urls.is_web_url(url):
             return None
         normal = urls.normal(url)
         responses = len(await self._responses.lookup(normal))
-        return await asyncio.to_thread(self._known, normal, responses)
+        return await asyncio.to_thread(self._describe, normal, responses)
 
-    def _counted(
+    def _count_all(
         self, offset_s: int, now: datetime
     ) -> tuple[CollectionStats, tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], int]:
         since = now - timedelta(days=GROWTH_DAYS)
@@ -84,10 +85,10 @@ class Holder:
             _volume(self._folder),
         )
 
-    def _known(self, url: str, responses: int) -> About:
+    def _describe(self, url: str, responses: int) -> PageDetails:
         number = self._collection.page_number(url)
         same = self._collection.same(number) if number is not None else ()
-        return About(
+        return PageDetails(
             url=url,
             page=self._collection.get(url),
             facts=self.census.facts(url),
@@ -100,7 +101,7 @@ class Holder:
 
 
 def _volume(folder: Path) -> int:
-    """Bytes of all files in a folder; what goes while we look does not count."""
+    """Bytes of all files in a folder; files that disappear meanwhile do not count."""
     total = 0
     for path in folder.rglob("*"):
         try:

@@ -1,4 +1,4 @@
-"""The fetch queue for programs."""
+"""The fetch queue API."""
 
 import asyncio
 from datetime import datetime
@@ -6,21 +6,21 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from proxy.desk.frame import Call, Desk, Given, Problem, Route
-from proxy.fetching.entries import FetchEntry, NotQueued, State, When
+from proxy.admin.routing import AdminContext, ApiCall, ApiProblem, ApiRequest, Route
+from proxy.fetching.entries import FetchEntry, FetchState, FetchTime, NotQueuedError
 from proxy.fetching.queue import FetchQueue
 
 Url = Annotated[str, Meta(min_length=1, max_length=4_000)]
 
 
-class Fetch(Struct, kw_only=True):
-    """A page in the queue; `percent` is null when it cannot be told."""
+class FetchInfo(Struct, kw_only=True):
+    """A page in the queue; `percent` is null when it is unknown."""
 
     id: int
     url: str
-    when: When
+    when: FetchTime
     why: str
-    state: State
+    state: FetchState
     tries: int
     next_try_at: datetime
     said: str
@@ -30,37 +30,37 @@ class Fetch(Struct, kw_only=True):
     changed_at: datetime
 
 
-class Fetches(Struct, kw_only=True):
-    """A part of the queue, and how many pages are in which state."""
+class FetchList(Struct, kw_only=True):
+    """Part of the queue, and the number of pages in each state."""
 
-    counts: dict[State, int]
-    fetches: list[Fetch]
+    counts: dict[FetchState, int]
+    fetches: list[FetchInfo]
 
 
-class Listing(Struct, kw_only=True):
-    state: State | None = None
+class FetchListParameters(Struct, kw_only=True):
+    state: FetchState | None = None
     limit: Annotated[int, Meta(ge=1, le=500)] = 50
     offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
 
 
-class Wish(Struct, kw_only=True, forbid_unknown_fields=True):
-    """A page to fetch: now, as soon as the line is up, or at night."""
+class FetchRequest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A page to fetch: now, as soon as there is connectivity, or at night."""
 
     url: Url
-    when: When = When.LINE
+    when: FetchTime = FetchTime.LINE
     why: Annotated[str, Meta(max_length=200)] = ""
 
 
-class Number(Struct, kw_only=True):
+class FetchNumber(Struct, kw_only=True):
     id: Annotated[int, Meta(ge=1, le=2**53)]
 
 
-def routes(desk: Desk) -> list[Route]:
-    return FetchCalls(desk.fetches).routes() if desk.fetches is not None else []
+def routes(admin: AdminContext) -> list[Route]:
+    return FetchApi(admin.fetches).routes() if admin.fetches is not None else []
 
 
-class FetchCalls:
-    """The calls over one queue."""
+class FetchApi:
+    """The API calls over one queue."""
 
     def __init__(self, queue: FetchQueue) -> None:
         self._queue = queue
@@ -68,90 +68,90 @@ class FetchCalls:
     def routes(self) -> list[Route]:
         one = "/admin/api/fetches/{id}"
         return [
-            Call(
+            ApiCall(
                 method="GET",
                 path="/admin/api/fetches",
                 handler=self._list,
-                summary="What is under way, what waits, and what became of the others",
-                query=Listing,
-                answer=Fetches,
+                summary="The fetch queue: pages being fetched, waiting, done and failed",
+                query=FetchListParameters,
+                answer=FetchList,
             ),
-            Call(
+            ApiCall(
                 method="POST",
                 path="/admin/api/fetches",
                 handler=self._add,
-                summary="Want a page fetched; one that is in the queue already is wanted again",
-                body=Wish,
-                answer=Fetch,
+                summary="Add a page to the fetch queue, or queue it again",
+                body=FetchRequest,
+                answer=FetchInfo,
                 status=201,
                 problems=(409,),
             ),
-            Call(
+            ApiCall(
                 method="GET",
                 path=one,
                 handler=self._get,
-                summary="One page of the queue",
-                names=Number,
-                answer=Fetch,
+                summary="One entry of the fetch queue",
+                names=FetchNumber,
+                answer=FetchInfo,
                 problems=(404,),
             ),
-            Call(
+            ApiCall(
                 method="POST",
                 path=one + "/retry",
                 handler=self._retry,
-                summary="Fetch a page again, now",
-                names=Number,
-                answer=Fetch,
+                summary="Fetch a page again now",
+                names=FetchNumber,
+                answer=FetchInfo,
                 problems=(404,),
             ),
-            Call(
+            ApiCall(
                 method="DELETE",
                 path=one,
                 handler=self._remove,
-                summary="Take a page out of the queue; what was fetched stays",
-                names=Number,
+                summary="Remove a page from the queue; a page already fetched stays saved",
+                names=FetchNumber,
                 answer=None,
                 status=204,
                 problems=(404,),
             ),
         ]
 
-    async def _list(self, given: Given) -> Fetches:
+    async def _list(self, given: ApiRequest) -> FetchList:
         query = given.query
 
-        def read() -> Fetches:
+        def read() -> FetchList:
             entries = self._queue.list(query.limit, offset=query.offset, state=query.state)
-            return Fetches(counts=self._queue.counts(), fetches=[_told(entry) for entry in entries])
+            return FetchList(counts=self._queue.counts(), fetches=[_fetch_info(entry) for entry in entries])
 
         return await asyncio.to_thread(read)
 
-    async def _add(self, given: Given) -> Fetch:
+    async def _add(self, given: ApiRequest) -> FetchInfo:
         wish = given.body
         try:
             entry = await asyncio.to_thread(self._queue.add, wish.url, when=wish.when, why=wish.why)
-        except NotQueued as error:
-            raise Problem(409, str(error)) from error
-        return _told(entry)
+        except NotQueuedError as error:
+            raise ApiProblem(409, str(error)) from error
+        return _fetch_info(entry)
 
-    async def _get(self, given: Given) -> Fetch:
-        return _found(await asyncio.to_thread(self._queue.get, given.path.id))
+    async def _get(self, given: ApiRequest) -> FetchInfo:
+        return _info_or_404(await asyncio.to_thread(self._queue.get, given.path.id))
 
-    async def _retry(self, given: Given) -> Fetch:
-        return _found(await asyncio.to_thread(self._queue.retry, given.path.id))
+    async def _retry(self, given: ApiRequest) -> FetchInfo:
+        return _info_or_404(await asyncio.to_thread(self._queue.retry, given.path.id))
 
-    async def _remove(self, given: Given) -> None:
+    async def _remove(self, given: ApiRequest) -> None:
         if not await asyncio.to_thread(self._queue.remove, given.path.id):
-            raise Problem(404, "there is no such page in the queue")
+            raise ApiProblem(404, "no such page in the fetch queue")
 
 
-def _found(entry: FetchEntry | None) -> Fetch:
+def _info_or_404(entry: FetchEntry | None) -> FetchInfo:
     if entry is None:
-        raise Problem(404, "there is no such page in the queue")
-    return _told(entry)
+        raise ApiProblem(404, "no such page in the fetch queue")
+    return _fetch_info(entry)
 
 
-def _told(entry: FetchEntry) -> Fetch:
-    return Fetch(
+def _fetch_info(entry: FetchEntry) -> FetchInfo:
+    return FetchInfo(
         id=entry.id,
         url=entry.url,
         when=entry.when,

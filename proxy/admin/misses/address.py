@@ -1,4 +1,4 @@
-"""One missed address: how often and when, what is offered for it now, what readers chose, and what may be done."""
+"""One missed address: how often and when, the current alternatives, the users' choices, and what the admin may do."""
 
 import asyncio
 import logging
@@ -8,9 +8,8 @@ from typing import Any
 
 from aiohttp import web
 
-from proxy.desk.frame import Desk, Problem, render
-from proxy.desk.missdeeds import Deeds
-from proxy.desk.missviews import (
+from proxy.admin.misses.actions import MissActions
+from proxy.admin.misses.views import (
     KINDS,
     about_site,
     about_source,
@@ -21,13 +20,14 @@ from proxy.desk.missviews import (
     trend_chart,
     when,
 )
-from proxy.review.lists import Chosen, Group, MissedAddress
-from proxy.review.marks import JUDGED
-from proxy.review.wanted import Shown, Wanted
-from repair import urls
+from proxy.admin.routing import AdminContext, ApiProblem, render
+from proxy.misses.filters import IgnoredFilter, MissFilter
+from proxy.misses.lists import ChosenPage, MissedAddress, MissGroup
+from proxy.misses.marks import JUDGED
 from repair.errors import RepairError
-from repair.experience import Choice
+from repair.evidence.choices import Choice
 from repair.model import Alternative, BrokenLink, MissKind
+from repair.text import urls
 
 log = logging.getLogger(__name__)
 
@@ -36,37 +36,37 @@ _LINKED_FROM = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What the log and the collection know of an address."""
+class AddressDetails:
+    """What the log and the collection know about an address."""
 
     missed: MissedAddress | None
-    sources: tuple[Group, ...]
-    choices: tuple[Chosen, ...]
+    sources: tuple[MissGroup, ...]
+    choices: tuple[ChosenPage, ...]
     counted: tuple[Choice, ...]
-    """What has a say in the order of equals, with how many networks stand behind it."""
+    """The choices that break ties, with the number of networks behind each."""
     linked_from: tuple[str, ...]
 
 
 class AddressPage:
     """The page about one address."""
 
-    def __init__(self, desk: Desk, deeds: Deeds) -> None:
-        self._desk = desk
-        self._deeds = deeds
+    def __init__(self, admin: AdminContext, actions: MissActions) -> None:
+        self._admin = admin
+        self._actions = actions
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         url, offset = request.query.get("url", ""), request.query.get("offset", "0")
         if not 0 < len(url) <= 4_000 or not (offset.isascii() and offset.isdigit() and len(offset) < 8):
-            raise Problem(400, "this page is about one address, which is missing")
-        known = await asyncio.to_thread(known_of, self._desk, self._deeds, url)
+            raise ApiProblem(400, "no address given")
+        known = await asyncio.to_thread(address_details_of, self._admin, self._actions, url)
         if known.missed is None and not urls.is_web_url(url):
-            raise Problem(404, "nobody missed this address")
-        offers = await offers_now(self._desk, url, known)
+            raise ApiProblem(404, "no log entry for this address")
+        offers = await offers_now(self._admin, url, known)
         now = datetime.now().astimezone()
         return render(
             request,
             "desk/missedaddress.html.jinja",
-            title="A missed page",
+            title="Dead link",
             url=url,
             known=known,
             offers=offers,
@@ -77,18 +77,18 @@ class AddressPage:
         )
 
     def _more(self, url: str, offset: int, now: datetime) -> dict[str, Any]:
-        review = self._deeds.review
-        asked = Wanted(url=url, shown=Shown.ALL)
-        history = review.lists.records(asked, _HISTORY + 1, offset=offset)
+        review = self._actions.review
+        filters = MissFilter(url=url, shown=IgnoredFilter.ALL)
+        history = review.lists.records(filters, _HISTORY + 1, offset=offset)
         return {
-            "chart": trend_chart(review.lists.moments(asked), asked, now),
-            "pin": self._deeds.pins.of(url),
+            "chart": trend_chart(review.lists.moments(filters), filters, now),
+            "pin": self._actions.pins.of(url),
             "marks": review.marks.of(url),
             "history": history[:_HISTORY],
             "offset": offset,
             "older": offset + _HISTORY if len(history) > _HISTORY else 0,
-            "can_fetch": self._deeds.fetches is not None,
-            "can_redirect": self._deeds.edits is not None,
+            "can_fetch": self._actions.fetches is not None,
+            "can_redirect": self._actions.edits is not None,
         }
 
 
@@ -105,24 +105,24 @@ _TOOLS: dict[str, Any] = {
 }
 
 
-def known_of(desk: Desk, deeds: Deeds, url: str) -> Known:
-    """What is known of an address, whatever its age; it reads the disk."""
-    lists = deeds.review.lists
-    asked = Wanted(url=url, shown=Shown.ALL)
-    found = lists.addresses(asked, 1)
-    return Known(
+def address_details_of(admin: AdminContext, actions: MissActions, url: str) -> AddressDetails:
+    """Everything known about an address, whatever its age; reads the disk."""
+    lists = actions.review.lists
+    filters = MissFilter(url=url, shown=IgnoredFilter.ALL)
+    found = lists.addresses(filters, 1)
+    return AddressDetails(
         missed=found[0] if found else None,
-        sources=lists.sources(asked, 50),
-        choices=lists.choices(asked, 20),
-        counted=desk.hints.choices.of(url) if desk.hints is not None else (),
+        sources=lists.sources(filters, 50),
+        choices=lists.choices(filters, 20),
+        counted=admin.hints.choices.of(url) if admin.hints is not None else (),
         linked_from=tuple(
-            dict.fromkeys(inlink.source_url for inlink in desk.collection.inlinks(url, _LINKED_FROM))
+            dict.fromkeys(inlink.source_url for inlink in admin.collection.inlinks(url, _LINKED_FROM))
         ),
     )
 
 
-async def offers_now(desk: Desk, url: str, known: Known) -> tuple[Alternative, ...]:
-    """What a reader would be offered for the address at this moment."""
+async def offers_now(admin: AdminContext, url: str, known: AddressDetails) -> tuple[Alternative, ...]:
+    """The alternatives that a user would be offered for the address at this moment."""
     if not urls.is_web_url(url):
         return ()
     link = BrokenLink(
@@ -131,8 +131,8 @@ async def offers_now(desk: Desk, url: str, known: Known) -> tuple[Alternative, .
         source_url=known.sources[0].name if known.sources else None,
     )
     try:
-        async with asyncio.timeout(desk.settings().repair.deadline_s):
-            return (await desk.repairer.repair(link)).alternatives
+        async with asyncio.timeout(admin.settings().repair.deadline_s):
+            return (await admin.repairer.repair(link)).alternatives
     except (TimeoutError, RepairError) as error:
-        log.warning("no offers for the desk: %s", str(error) or "late")
+        log.warning("desk: no suggestions: %s", str(error) or "late")
         return ()

@@ -1,4 +1,4 @@
-"""The live view: misses as they happen, over server-sent events, or by reloading where no script runs."""
+"""The live view: misses as they happen, by server-sent events, or by reloading where no script runs."""
 
 import asyncio
 import contextlib
@@ -9,68 +9,79 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta, Struct
 
-from proxy.desk.frame import Call, Desk, Given, Page, Problem, Route, render, visit_of
-from proxy.desk.missing import Missed, MissingNow
+from proxy.admin.routing import (
+    AdminContext,
+    AdminPage,
+    ApiCall,
+    ApiProblem,
+    ApiRequest,
+    Route,
+    page_request_of,
+    render,
+)
+from proxy.misses.feed import MissFeed, RecentMiss
 
 _SHOWN = 50
 _HEARTBEAT_S = 15.0
-_LASTS_S = 600.0
-_SLOW_S = 5.0
+_MAX_STREAM_S = 600.0
+_SEND_TIMEOUT_S = 5.0
 _THROUGH_PROXY_S = 5.0
-_GATHERED_S = 0.3  # a burst becomes one message
+_BATCH_S = 0.3  # a burst becomes one message
 
 
-class After(Struct, kw_only=True):
+class LiveCursor(Struct, kw_only=True):
     after: Annotated[int, Meta(ge=0, le=2**53)] = 0
-    """The number of the last miss that is known already."""
+    """The number of the last miss that the client has."""
 
 
-def routes(desk: Desk) -> list[Route]:
-    missing = desk.missing_now
+def routes(admin: AdminContext) -> list[Route]:
+    missing = admin.missing_now
     if missing is None:
         return []
 
     async def show(request: web.Request) -> web.StreamResponse:
         rows = missing.since(0)[-_SHOWN:][::-1]
-        return render(request, "desk/live.html.jinja", title="Missing right now", rows=rows)
+        return render(request, "desk/live.html.jinja", title="Dead links, live", rows=rows)
 
     async def stream(request: web.Request) -> web.StreamResponse:
         if missing.is_full:
-            raise Problem(503, "too many watch already", {"Retry-After": "30"})
+            raise ApiProblem(503, "too many live views are open", {"Retry-After": "30"})
         return await _stream(request, missing)
 
-    async def list_call(given: Given) -> list[Missed]:
+    async def list_call(given: ApiRequest) -> list[RecentMiss]:
         return list(missing.since(given.query.after))
 
     return [
-        Page(path="/admin/live", handler=show, menu="Live"),
-        Page(path="/admin/live/stream", handler=stream),
-        Call(
+        AdminPage(path="/admin/live", handler=show, menu="Live"),
+        AdminPage(path="/admin/live/stream", handler=stream),
+        ApiCall(
             method="GET",
             path="/admin/api/live",
             handler=list_call,
-            summary="The latest misses, oldest first",
-            query=After,
-            answer=list[Missed],
+            summary="The latest dead links, oldest first",
+            query=LiveCursor,
+            answer=list[RecentMiss],
         ),
     ]
 
 
-async def _stream(request: web.Request, missing: MissingNow) -> web.StreamResponse:
-    """One message for each batch of misses. The browser asks again, from the last id, when the stream ends.
+async def _stream(request: web.Request, missing: MissFeed) -> web.StreamResponse:
+    """Send one message for each batch of misses. When the stream ends, the browser reconnects with the last id.
 
-    Through the proxy an answer is passed on when it is whole, so there it ends with the first message.
+    The proxy forwards a response only when it is complete, so there the stream ends after the first message.
     """
-    once = visit_of(request).through_proxy
+    once = page_request_of(request).through_proxy
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
     await response.prepare(request)
-    with contextlib.suppress(TimeoutError, ConnectionError):  # too slow, or gone; they may come back
+    with contextlib.suppress(
+        TimeoutError, ConnectionError
+    ):  # too slow, or disconnected; the browser may reconnect
         await _send(response, b"retry: 1000\n\n")
-        known, ends_at = _last_known(request), time.monotonic() + _LASTS_S
+        known, ends_at = _last_known(request), time.monotonic() + _MAX_STREAM_S
         while not missing.is_closed and time.monotonic() < ends_at:
             found = await missing.newer(known, within_s=_THROUGH_PROXY_S if once else _HEARTBEAT_S)
             if found:
-                await asyncio.sleep(_GATHERED_S)
+                await asyncio.sleep(_BATCH_S)
                 found = missing.since(known) or found
                 known = found[-1].number
             await _send(response, _message(found) if found else b": nothing\n\n")
@@ -80,14 +91,14 @@ async def _stream(request: web.Request, missing: MissingNow) -> web.StreamRespon
 
 
 async def _send(response: web.StreamResponse, message: bytes) -> None:
-    async with asyncio.timeout(_SLOW_S):
+    async with asyncio.timeout(_SEND_TIMEOUT_S):
         await response.write(message)
 
 
-def _message(found: tuple[Missed, ...]) -> bytes:
+def _message(found: tuple[RecentMiss, ...]) -> bytes:
     return b"id: %d\ndata: %s\n\n" % (found[-1].number, msgspec.json.encode(found))
 
 
 def _last_known(request: web.Request) -> int:
-    told = request.headers.get("Last-Event-ID") or request.query.get("after", "0")
-    return int(told) if told.isascii() and told.isdecimal() and len(told) < 16 else 0
+    last_id = request.headers.get("Last-Event-ID") or request.query.get("after", "0")
+    return int(last_id) if last_id.isascii() and last_id.isdecimal() and len(last_id) < 16 else 0

@@ -1,4 +1,4 @@
-"""Missed pages for people: the lists, one address with all that is known of it, decisions, and the export."""
+"""The admin pages of missed pages: the lists, one address, decisions, and the export."""
 
 import asyncio
 from collections.abc import Mapping
@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 import msgspec
 from aiohttp import web
 
-from proxy.desk import missforms
-from proxy.desk.frame import Desk, Page, Problem, Route, render
-from proxy.desk.missaddress import AddressPage
-from proxy.desk.missdeeds import Deeds
-from proxy.desk.missquery import ListQuery, MissQuery, address_of, wanted
-from proxy.desk.missviews import (
+from proxy.admin.misses import forms
+from proxy.admin.misses.actions import MissActions
+from proxy.admin.misses.address import AddressPage
+from proxy.admin.misses.query import ListQuery, MissQuery, address_of, filter_of
+from proxy.admin.misses.views import (
     KINDS,
     LIST_PATH,
     about_site,
@@ -24,97 +23,98 @@ from proxy.desk.missviews import (
     trend_chart,
     when,
 )
-from proxy.review.export import Form
-from proxy.review.marks import JUDGED
-from proxy.review.wanted import Outcome, Shown, Wanted
+from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, render
+from proxy.misses.export import Form
+from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
+from proxy.misses.marks import JUDGED
 
 _PERIODS = ((1, "Today"), (7, "7 days"), (30, "30 days"), (90, "90 days"), (0, "All"))
 _TABS = (
     ("address", "Addresses"),
     ("source", "Pages with dead links"),
     ("site", "Sites"),
-    ("choice", "What readers chose"),
-    ("record", "One by one"),
+    ("choice", "Opened instead"),
+    ("record", "Log entries"),
 )
 _OUTCOMES = {
-    Outcome.OPENED: "A reader opened an offer",
-    Outcome.OFFERED: "Offered, none opened",
-    Outcome.NOTHING: "Nothing to offer",
+    MissOutcome.OPENED: "Suggestion opened",
+    MissOutcome.OFFERED: "Suggestions, none opened",
+    MissOutcome.NOTHING: "No suggestions",
 }
-_SHOWN = {Shown.HEEDED: "Not ignored", Shown.IGNORED: "Ignored ones", Shown.ALL: "All"}
+_SHOWN = {IgnoredFilter.HEEDED: "Not ignored", IgnoredFilter.IGNORED: "Ignored", IgnoredFilter.ALL: "All"}
 _MEDIA = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 Q = TypeVar("Q", bound=MissQuery)
 
 
-def routes(desk: Desk) -> list[Route]:
-    if desk.review is None:
+def routes(admin: AdminContext) -> list[Route]:
+    if admin.review is None:
         return []
-    pages = MissPages(desk)
+    pages = MissPages(admin)
     return [
-        Page(path=LIST_PATH, handler=pages.lists, menu="Missed pages"),
-        Page(path="/admin/misses/address", handler=AddressPage(desk, pages.deeds).show),
-        Page(path="/admin/misses/decisions", handler=pages.decisions),
-        Page(path="/admin/misses/export.csv", handler=pages.export_csv),
-        Page(path="/admin/misses/export.jsonl", handler=pages.export_jsonl),
-        *missforms.routes(pages.deeds),
+        AdminPage(path=LIST_PATH, handler=pages.lists, menu="Dead links"),
+        AdminPage(path="/admin/misses/address", handler=AddressPage(admin, pages.actions).show),
+        AdminPage(path="/admin/misses/decisions", handler=pages.decisions),
+        AdminPage(path="/admin/misses/export.csv", handler=pages.export_csv),
+        AdminPage(path="/admin/misses/export.jsonl", handler=pages.export_jsonl),
+        *forms.routes(pages.actions),
     ]
 
 
 class MissPages:
-    """The pages that list."""
+    """The pages that list misses."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.deeds = Deeds(desk)
+    def __init__(self, admin: AdminContext) -> None:
+        self.actions = MissActions(admin)
 
     async def lists(self, request: web.Request) -> web.StreamResponse:
         query = query_of(request, ListQuery)
         now = datetime.now().astimezone()
-        asked = wanted(query, now)
-        values = await asyncio.to_thread(self._listed, query, asked, now)
+        filters = filter_of(query, now)
+        values = await asyncio.to_thread(self._list_values, query, filters, now)
         return render(
             request,
             "desk/misses.html.jinja",
-            title="Missed pages",
+            title="Dead links",
             **_choices(query),
             now=now,
             back=request.path_qs,
             **values,
         )
 
-    def _listed(self, query: ListQuery, asked: Wanted, now: datetime) -> dict[str, Any]:
-        lists = self.deeds.review.lists
+    def _list_values(self, query: ListQuery, filters: MissFilter, now: datetime) -> dict[str, Any]:
+        lists = self.actions.review.lists
         limit, offset = query.limit + 1, query.offset
         read: dict[str, Any] = {
-            "address": lambda: lists.addresses(asked, limit, offset=offset, latest=query.order == "latest"),
-            "source": lambda: lists.sources(asked, limit, offset=offset),
-            "site": lambda: lists.sites(asked, limit, offset=offset),
-            "choice": lambda: lists.choices(asked, limit, offset=offset),
-            "record": lambda: lists.records(asked, limit, offset=offset),
+            "address": lambda: lists.addresses(filters, limit, offset=offset, latest=query.order == "latest"),
+            "source": lambda: lists.sources(filters, limit, offset=offset),
+            "site": lambda: lists.sites(filters, limit, offset=offset),
+            "choice": lambda: lists.choices(filters, limit, offset=offset),
+            "record": lambda: lists.records(filters, limit, offset=offset),
         }
         rows = read[query.by]()
         shown = rows[: query.limit]
         return {
-            "totals": lists.totals(asked),
-            "kinds": lists.kinds(asked),
-            "chart": trend_chart(lists.moments(asked), asked, now),
+            "totals": lists.totals(filters),
+            "kinds": lists.kinds(filters),
+            "chart": trend_chart(lists.moments(filters), filters, now),
             "rows": shown,
             "first": offset + 1,
             "more": address_of(LIST_PATH, query, offset=offset + query.limit)
             if len(rows) > query.limit
             else "",
             "less": address_of(LIST_PATH, query, offset=max(0, offset - query.limit)) if offset else "",
-            "decided": self._decided([row.url for row in shown]) if query.by == "address" else {},
-            "can_fetch": self.deeds.fetches is not None,
-            "can_redirect": self.deeds.edits is not None,
+            "decided": self._decisions_on([row.url for row in shown]) if query.by == "address" else {},
+            "can_fetch": self.actions.fetches is not None,
+            "can_redirect": self.actions.edits is not None,
         }
 
-    def _decided(self, urls: list[str]) -> dict[str, dict[str, object]]:
-        pins, marks = self.deeds.pins, self.deeds.review.marks
+    def _decisions_on(self, urls: list[str]) -> dict[str, dict[str, object]]:
+        pins, marks = self.actions.pins, self.actions.review.marks
         return {url: {"pin": pins.of(url), "marks": marks.of(url)} for url in urls}
 
     async def decisions(self, request: web.Request) -> web.StreamResponse:
-        """Everything that was pinned, ignored or called wrong, to be taken back here."""
-        marks, pins = self.deeds.review.marks, self.deeds.pins
+        """Everything that was pinned, ignored or marked as wrong; each can be undone here."""
+        marks, pins = self.actions.review.marks, self.actions.pins
 
         def read() -> dict[str, Any]:
             return {
@@ -127,7 +127,7 @@ class MissPages:
         return render(
             request,
             "desk/decisions.html.jinja",
-            title="Decisions about missed pages",
+            title="Pins and decisions",
             back=request.path,
             now=now,
             shown_address=shown_address,
@@ -142,21 +142,25 @@ class MissPages:
         return await self.export(request, "jsonl")
 
     async def export(self, request: web.Request, form: Form) -> web.StreamResponse:
-        """All that is wanted as a file, sent while it is read."""
+        """All matching misses as a file, sent while it is read."""
         query = query_of(request, ListQuery)
-        return await exported(request, self.deeds, wanted(query, datetime.now().astimezone()), form)
+        return await export_response(
+            request, self.actions, filter_of(query, datetime.now().astimezone()), form
+        )
 
 
-async def exported(request: web.Request, deeds: Deeds, asked: Wanted, form: Form) -> web.StreamResponse:
-    """An export as an answer that is written portion by portion."""
+async def export_response(
+    request: web.Request, actions: MissActions, filters: MissFilter, form: Form
+) -> web.StreamResponse:
+    """An export as a response that is written in portions."""
     response = web.StreamResponse(
         headers={
             "Content-Type": f"{_MEDIA[form]}; charset=utf-8",
             "Content-Disposition": f'attachment; filename="missed-pages.{form}"',
         }
     )
-    portions = deeds.review.export(asked, form)
-    first = await asyncio.to_thread(next, portions, "")  # what fails at once is answered with an error
+    portions = actions.review.export(filters, form)
+    first = await asyncio.to_thread(next, portions, "")  # an immediate failure is answered with an error
     await response.prepare(request)
     while first:
         await response.write(first.encode("utf-8", "replace"))
@@ -166,16 +170,16 @@ async def exported(request: web.Request, deeds: Deeds, asked: Wanted, form: Form
 
 
 def query_of(request: web.Request, kind: type[Q]) -> Q:
-    """What the address of a page asks for; fields left empty in a form are as good as absent. Raises Problem."""
+    """The query parameters of a page; empty form fields count as absent. Raises ApiProblem."""
     given = {name: value for name, value in request.query.items() if value}
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise Problem(400, f"this list cannot be shown: {error}") from error
+        raise ApiProblem(400, f"can't show this list: {error}") from error
 
 
 def _choices(query: ListQuery) -> Mapping[str, Any]:
-    """What the page offers to choose from, with what is chosen now."""
+    """The options of the filter form, and which of them are selected."""
     return {
         "query": query,
         "tabs": [(address_of(LIST_PATH, query, by=by, offset=0), name, by == query.by) for by, name in _TABS],
@@ -189,7 +193,7 @@ def _choices(query: ListQuery) -> Mapping[str, Any]:
         ],
         "orders": [
             (address_of(LIST_PATH, query, order=order, offset=0), name, order == query.order)
-            for order, name in (("times", "Most missed"), ("latest", "Latest"))
+            for order, name in (("times", "Most frequent"), ("latest", "Latest"))
         ],
         "exports": [
             (address_of(f"{LIST_PATH}/export.{form}", query, by="address", offset=0), name)

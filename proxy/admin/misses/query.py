@@ -1,4 +1,4 @@
-"""What a list of missed pages may be narrowed by, as it stands in an address of the desk (pure)."""
+"""The filters of a list of missed pages, as query parameters (pure)."""
 
 from datetime import date, datetime, time, timedelta, tzinfo
 from typing import Annotated, Literal
@@ -7,11 +7,11 @@ from urllib.parse import urlencode
 import msgspec
 from msgspec import Meta, Struct
 
-from proxy.review.wanted import Outcome, Shown, Wanted
+from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
 from repair.model import MissKind
 
 DAYS = 30
-"""How far back lists go unless told otherwise."""
+"""How far back lists go by default."""
 
 Url = Annotated[str, Meta(min_length=1, max_length=4_000)]
 _Text = Annotated[str, Meta(max_length=4_000)]
@@ -19,10 +19,10 @@ _EARLIEST, _LATEST = date(1971, 1, 1), date(9000, 1, 1)
 
 
 class MissQuery(Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """Which misses: `days` back from now (0: all), or from `since` up to and with `until`, in the school's time."""
+    """Which misses: `days` back from now (0: all), or from `since` to `until` inclusive, in local time."""
 
     kind: MissKind | None = None
-    outcome: Outcome | None = None
+    outcome: MissOutcome | None = None
     site: Annotated[str, Meta(max_length=300)] = ""
     source: _Text = ""
     url: _Text = ""
@@ -30,31 +30,31 @@ class MissQuery(Struct, kw_only=True, frozen=True, omit_defaults=True):
     days: Annotated[int, Meta(ge=0, le=3_660)] = DAYS
     since: date | None = None
     until: date | None = None
-    shown: Shown = Shown.HEEDED
+    shown: IgnoredFilter = IgnoredFilter.HEEDED
 
 
 class PagedQuery(MissQuery, kw_only=True, frozen=True, omit_defaults=True):
-    """The same, a page at a time."""
+    """The same filters, one page at a time."""
 
     limit: Annotated[int, Meta(ge=1, le=500)] = 50
     offset: Annotated[int, Meta(ge=0, le=1_000_000)] = 0
 
 
 class ListQuery(PagedQuery, kw_only=True, frozen=True, omit_defaults=True):
-    """What the page for people knows besides: by what it lists, and in which order."""
+    """The parameters of the admin page: the filters, what it groups by, and the order."""
 
     by: Literal["address", "source", "site", "choice", "record"] = "address"
     order: Literal["times", "latest"] = "times"
 
 
-def wanted(query: MissQuery, now: datetime) -> Wanted:
-    """What a query asks for; `now` is in the school's own time."""
+def filter_of(query: MissQuery, now: datetime) -> MissFilter:
+    """The filter of a query; `now` is in local time."""
     zone = now.tzinfo
     since = _begins(query.since, zone) if query.since else None
     until = _begins(query.until, zone, days=1) if query.until else None
     if since is None and until is None and query.days:
         since = now - timedelta(days=query.days)
-    return Wanted(
+    return MissFilter(
         kind=query.kind,
         outcome=query.outcome,
         site=query.site.strip().lower().removeprefix("www."),
@@ -68,7 +68,7 @@ def wanted(query: MissQuery, now: datetime) -> Wanted:
 
 
 def address_of(path: str, query: MissQuery, **changed: object) -> str:
-    """An address of the desk with this query in it, some of it changed; what is as usual is left out."""
+    """The address of an admin page with this query, partly changed; default values are left out."""
     values = msgspec.to_builtins(msgspec.structs.replace(query, **changed))
     text = urlencode({name: str(value) for name, value in values.items() if value not in (None, "")})
     return f"{path}?{text}" if text else path

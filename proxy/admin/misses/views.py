@@ -1,4 +1,4 @@
-"""Missed pages as the desk's templates show them: names for kinds, charts, addresses made fit for eyes (pure)."""
+"""Missed pages for the templates: names of kinds, charts, readable addresses (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,30 +7,30 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
-from proxy.desk.charts import Chart, Column, Series, meter
-from proxy.pages.display import Address, address, clean, link_target
-from proxy.review.lists import Tally
-from proxy.review.trend import Bar, step_for, trend
-from proxy.review.wanted import Wanted
+from proxy.admin.charts import Chart, ChartColumn, ChartSeries, meter
+from proxy.misses.filters import MissFilter
+from proxy.misses.lists import MissTally
+from proxy.misses.trend import TrendBar, step_for, trend
+from proxy.pages.display import DisplayAddress, address, clean, link_target
 from repair.model import MissKind
 
 ADDRESS_PATH = "/admin/misses/address"
 LIST_PATH = "/admin/misses"
 KINDS = {
     MissKind.NOT_FOUND: "Not found",
-    MissKind.GONE: "Gone for good",
-    MissKind.SOFT_404: "Error page sent as a page",
-    MissKind.UNREACHABLE: "Site cannot be reached",
-    MissKind.TIMEOUT: "Too slow",
-    MissKind.TLS: "Not safe to open",
-    MissKind.SERVER_ERROR: "Site has a problem",
-    MissKind.OFFLINE: "No connection",
-    MissKind.PARKED: "Domain for sale",
+    MissKind.GONE: "Gone (410)",
+    MissKind.SOFT_404: "'Not found' page sent as OK (soft 404)",
+    MissKind.UNREACHABLE: "Site unreachable",
+    MissKind.TIMEOUT: "Timeout",
+    MissKind.TLS: "Certificate problem (TLS)",
+    MissKind.SERVER_ERROR: "Server error (5xx)",
+    MissKind.OFFLINE: "Offline",
+    MissKind.PARKED: "Parked domain",
 }
 SERIES = (
-    Series(name="opened an offer", tone="tone0"),
-    Series(name="offered, none opened", tone="tone3"),
-    Series(name="nothing to offer", tone="tone1"),
+    ChartSeries(name="suggestion opened", tone="tone0"),
+    ChartSeries(name="suggestions, none opened", tone="tone3"),
+    ChartSeries(name="no suggestions", tone="tone1"),
 )
 TONES = tuple(each.tone for each in SERIES)
 _MAX_SHOWN = 160
@@ -38,10 +38,10 @@ _MAX_SHOWN = 160
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownAddress:
-    """An address from outside: for the eye, the page of the desk about it, and itself when it is safe to open."""
+    """An outside address: a readable form, its admin page, and the address itself when it is safe to open."""
 
     url: str
-    text: Address
+    text: DisplayAddress
     about: str
     open: str | None
 
@@ -64,12 +64,12 @@ def about_site(site: str) -> str:
     return f"{LIST_PATH}?{urlencode({'site': site, 'days': 0})}"
 
 
-def counts(tally: Tally) -> tuple[int, int, int]:
+def counts(tally: MissTally) -> tuple[int, int, int]:
     """In the order of SERIES."""
     return tally.opened, tally.offered, tally.nothing
 
 
-def tally_meter(tally: Tally, of: int) -> Markup:
+def tally_meter(tally: MissTally, of: int) -> Markup:
     return meter(counts(tally), TONES, of)
 
 
@@ -77,23 +77,23 @@ def percent(part: int, of: int) -> str:
     return f"{round(100 * part / of)} %" if of else "–"
 
 
-def trend_chart(moments: Sequence[tuple[datetime, Tally]], wanted: Wanted, now: datetime) -> Chart:
-    """Misses over the time that is wanted, else since the first of them; `now` is in the school's own time."""
+def trend_chart(moments: Sequence[tuple[datetime, MissTally]], wanted: MissFilter, now: datetime) -> Chart:
+    """Misses over the filtered time, else since the first miss; `now` is in local time."""
     since = wanted.since or min([now - timedelta(days=1), *(at for at, _ in moments[:1])])
     until = max(min(wanted.until or now, now), since + timedelta(hours=1))
     bars = trend(moments, since=since, until=until, zone=now.tzinfo or UTC)
     step = step_for(until - since)
     named = {"hour": "%-d %b %H:00", "day": "%a %-d %b", "month": "%B %Y"}[step]
     columns = tuple(_column(bar, named) for bar in bars)
-    return Chart(key="trend", title=f"Missed pages per {step}", series=SERIES, columns=columns)
+    return Chart(key="trend", title=f"Dead links per {step}", series=SERIES, columns=columns)
 
 
-def _column(bar: Bar, named: str) -> Column:
-    return Column(label=bar.at.strftime(named), counts=counts(bar.tally))
+def _column(bar: TrendBar, named: str) -> ChartColumn:
+    return ChartColumn(label=bar.at.strftime(named), counts=counts(bar.tally))
 
 
 def when(at: datetime, now: datetime) -> str:
-    """A moment in the school's own time, shorter when it is near."""
+    """A moment in local time, shorter when it is near."""
     local = at.astimezone(now.tzinfo)
     if local.date() == now.date():
         return f"today {local:%H:%M}"

@@ -1,50 +1,59 @@
-"""Rules for people: those in force, a try, a file to edit, and the edits that were made."""
+"""The admin pages of the rules: those in force, a trial, a file to edit, and the history of edits."""
 
 from collections.abc import Iterable
 
 import msgspec
 from aiohttp import web
 
-from proxy.desk.frame import Desk, Page, Problem, Route, form, render, see_other, visit_of
-from proxy.desk.ruleswork import FaultShown, RuleFile, RulesWork, TryQuery, author, shown
+from proxy.admin.routing import (
+    AdminContext,
+    AdminPage,
+    ApiProblem,
+    Route,
+    form,
+    page_request_of,
+    render,
+    see_other,
+)
+from proxy.admin.rules.service import RuleFile, RulesService, ShownFault, TryQuery, author, shown_faults
 from proxy.rules.history import RulesConflict, mark
-from proxy.rules.model import RulesError, Stage
+from proxy.rules.model import RulesError, RuleStage
 from repair.model import MissKind
 
 _RULES = "/admin/rules"
 _PER_PAGE = 100
 _VERSIONS = 50
-_NEW_FILE = """# Ordered, first match wins; docs/rules.md tells all there is.
+_NEW_FILE = """# Ordered, first match wins; see docs/rules.md.
 [[rule]]
 name = ""
 domain = ".example.org"
 action = "repair"
 """
 STAGES = {
-    Stage.CONNECT: "When a secure connection is asked for",
-    Stage.REQUEST: "When the page is asked for",
-    Stage.RESPONSE: "When the answer is known",
+    RuleStage.CONNECT: "1. Secure connection requested",
+    RuleStage.REQUEST: "2. Page requested",
+    RuleStage.RESPONSE: "3. Response received",
 }
 
 
-def routes(desk: Desk) -> list[Route]:
-    if desk.rules is None:
+def routes(admin: AdminContext) -> list[Route]:
+    if admin.rules is None:
         return []
-    pages = RulesPages(RulesWork(desk.rules))
+    pages = RulesPages(RulesService(admin.rules))
     return [
-        Page(path=_RULES, handler=pages.rules, menu="Rules"),
-        Page(path=f"{_RULES}/test", handler=pages.test),
-        Page(path=f"{_RULES}/file", handler=pages.edit),
-        Page(path=f"{_RULES}/file", handler=pages.save, method="POST"),
-        Page(path=f"{_RULES}/history", handler=pages.history),
-        Page(path=f"{_RULES}/undo", handler=pages.undo, method="POST"),
+        AdminPage(path=_RULES, handler=pages.rules, menu="Rules"),
+        AdminPage(path=f"{_RULES}/test", handler=pages.test),
+        AdminPage(path=f"{_RULES}/file", handler=pages.edit),
+        AdminPage(path=f"{_RULES}/file", handler=pages.save, method="POST"),
+        AdminPage(path=f"{_RULES}/history", handler=pages.history),
+        AdminPage(path=f"{_RULES}/undo", handler=pages.undo, method="POST"),
     ]
 
 
 class RulesPages:
-    """The pages over what can be done with rules."""
+    """The pages over the rules."""
 
-    def __init__(self, work: RulesWork) -> None:
+    def __init__(self, work: RulesService) -> None:
         self._work = work
 
     async def rules(self, request: web.Request) -> web.StreamResponse:
@@ -67,15 +76,15 @@ class RulesPages:
         try:
             query = msgspec.convert(given, TryQuery, strict=False)
         except msgspec.ValidationError as error:
-            raise Problem(400, str(error)) from error
+            raise ApiProblem(400, str(error)) from error
         try:
-            found, wrong = await self._work.tried(query), ""
-        except Problem as problem:
+            found, wrong = await self._work.try_rules(query), ""
+        except ApiProblem as problem:
             found, wrong = (), problem.detail
         return render(
             request,
             "desk/rulestest.html.jinja",
-            title="Try the rules",
+            title="Test the rules",
             status=400 if wrong else 200,
             query=query,
             wrong=wrong,
@@ -92,7 +101,7 @@ class RulesPages:
         return _editor(request, file, faults, line=_whole_number(request.query.get("line", "0")))
 
     async def save(self, request: web.Request) -> web.StreamResponse:
-        """Save, or show the same text again with what is wrong: nothing that was typed is lost."""
+        """Save, or show the same text again with its errors: nothing that was typed is lost."""
         fields = await form(request)
         file = RuleFile(
             name=fields.get("name", ""),
@@ -100,36 +109,40 @@ class RulesPages:
             seen=fields.get("seen", ""),
         )
         try:
-            await self._work.save(file.name, file.text, seen=file.seen, by=author(visit_of(request)))
+            await self._work.save(file.name, file.text, seen=file.seen, by=author(page_request_of(request)))
         except RulesConflict as error:
             now = await self._work.file(file.name)
             file = msgspec.structs.replace(file, seen=now.seen if now else mark(None))
             return _editor(request, file, (), conflict=str(error), theirs=now.text if now else "", status=409)
         except RulesError as error:
-            return _editor(request, file, shown(error.faults), status=422)
+            return _editor(request, file, shown_faults(error.faults), status=422)
         waits = (
-            "" if self._work.is_in_force() else ", and will be in force when the other files are good, too"
+            ""
+            if self._work.is_in_force()
+            else ". It takes effect once the errors in the other files are fixed"
         )
-        return see_other(request, _RULES, notice=f"{file.name} is saved{waits or ', and in force'}.")
+        return see_other(request, _RULES, notice=f"{file.name} saved{waits or ' and in force'}.")
 
     async def history(self, request: web.Request) -> web.StreamResponse:
         versions = await self._work.versions(_VERSIONS)
-        return render(request, "desk/ruleshistory.html.jinja", title="Edits of the rules", versions=versions)
+        return render(
+            request, "desk/ruleshistory.html.jinja", title="History of the rules", versions=versions
+        )
 
     async def undo(self, request: web.Request) -> web.StreamResponse:
         fields = await form(request)
         number = _whole_number(fields.get("number", ""))
         try:
-            version = await self._work.undo(number, by=author(visit_of(request)))
-        except Problem as problem:
+            version = await self._work.undo(number, by=author(page_request_of(request)))
+        except ApiProblem as problem:
             return see_other(request, f"{_RULES}/history", notice=f"Not undone: {problem.detail}")
-        return see_other(request, f"{_RULES}/history", notice=f"{version.file} is as it was before.")
+        return see_other(request, f"{_RULES}/history", notice=f"{version.file} restored.")
 
 
 def _editor(
     request: web.Request,
     file: RuleFile,
-    faults: Iterable[FaultShown],
+    faults: Iterable[ShownFault],
     *,
     line: int = 0,
     conflict: str = "",
@@ -138,7 +151,7 @@ def _editor(
 ) -> web.Response:
     lines = file.text.split("\n")
     at_line = lines[line - 1] if 0 < line <= len(lines) else ""
-    told = [
+    messages = [
         (each, lines[each.line - 1] if each.file == file.name and 0 < each.line <= len(lines) else "")
         for each in faults
     ]
@@ -148,7 +161,7 @@ def _editor(
         title=f"Rules in {file.name}",
         status=status,
         file=file,
-        faults=told,
+        faults=messages,
         line=line,
         at_line=at_line,
         conflict=conflict,

@@ -1,12 +1,12 @@
-"""How much a response may say of itself and still be stored: every later hit reads it again."""
+"""Size limits for the headers of stored responses, since every hit parses them again."""
 
-from proxy.cache.entry import Headers
+from proxy.messages import Headers
 
 MOST_FIELDS = 200
 LARGEST_HEAD = 48 * 1024
-"""Characters of all header fields together. The longest policies of real sites take some 10 kB."""
+"""Characters of all header fields together. The longest policies of real sites take about 10 kB."""
 LARGEST_FIELD = 1_000
-"""Characters of each field that decides how long and for whom a response is good, all its lines together."""
+"""Characters of each field that decides about freshness or selection, all its lines together."""
 
 _DECIDING = frozenset(
     {
@@ -31,7 +31,7 @@ _DECIDING = frozenset(
 
 
 def is_moderate(headers: Headers) -> bool:
-    """Whether these headers are of a size that real sites need."""
+    """Whether the headers are within the limits; real sites need no more."""
     if len(headers) > MOST_FIELDS:
         return False
     sizes: dict[str, int] = {}
@@ -44,7 +44,7 @@ def is_moderate(headers: Headers) -> bool:
 
 
 def without_excess(headers: Headers) -> Headers:
-    """The headers without what is too large to be stored: for imports, which are kept all the same."""
+    """The headers without fields that are too large. Imports use it, since they are stored in any case."""
     kept: list[tuple[str, str]] = []
     room = LARGEST_HEAD
     for key, value in headers[:MOST_FIELDS]:

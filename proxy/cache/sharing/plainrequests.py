@@ -1,39 +1,39 @@
-"""Which requests carry only what browsers send by themselves: what is answered to them may be everybody's.
+"""Which requests carry only fields that browsers send by themselves, so that their responses may be shared.
 
-A shared cache does not see what a site makes of a request field that its Vary does not name. Some sites build links
-out of X-Forwarded-Host, answer `RSC: 1` with a fragment, or fail when a field is too long; whoever sends such a field
-once would decide what all others get. No list of such fields is complete. So this is the list of the others: names
-that browsers send without being told to, each with the form that its value has there. A request with anything else is
-answered, and nothing of its answer is kept, unless Vary names the field.
+A shared cache does not know how a site uses a request field that Vary does not name. Some sites build links from
+X-Forwarded-Host, answer `RSC: 1` with a fragment, or fail when a field is too long. One client with such a field
+could poison the cache for all others. No list of such fields is complete. So this module lists the harmless ones:
+fields that browsers send unasked, each with the form of its value there. A request with any other field gets its
+response, but the response is not stored, unless Vary names the field.
 
-Left out on purpose, though browsers send them: marks of a prefetch (Purpose, Sec-Purpose, X-Moz), Save-Data, and the
-client hints that a site must ask for. Sites answer them with something smaller, or with nothing.
+Some fields that browsers send are left out on purpose: prefetch marks (Purpose, Sec-Purpose, X-Moz), Save-Data, and
+the client hints that a site must ask for. Sites answer them with something smaller, or with nothing.
 """
 
 import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from proxy.cache.entry import Headers
-from proxy.cache.personal import is_personal
+from proxy.headers.personal import is_personal
+from proxy.messages import Headers
 
 LARGEST_HEAD = 8 * 1024
-"""Characters of all fields together, Cookie and Authorization aside. Servers begin to refuse at 8 kB."""
+"""Characters of all fields together, without Cookie and Authorization. Servers begin to refuse at 8 kB."""
 _LARGEST_VALUE = 4_500
-_REMEMBERED_LENGTH = 512
+_CACHED_LENGTH = 512
 
-# Judged by rules of their own (`storing`), whatever they say.
-_WHO_ASKS = frozenset({"cookie", "authorization"})
-# Normalised before they are compared, so that a strange value may come out as a common one.
+# `storing` has rules of its own for these.
+_CREDENTIALS = frozenset({"cookie", "authorization"})
+# Normalised before the comparison, so that a strange value may become a common one.
 _COMPARED_LOOSELY = frozenset({"accept-encoding", "accept-language"})
 _CONDITIONAL = frozenset(
     {"if-match", "if-modified-since", "if-none-match", "if-range", "if-unmodified-since", "range"}
 )
-_WHERE_FROM = frozenset({"origin", "referer"})
+_ORIGIN_FIELDS = frozenset({"origin", "referer"})
 
 
 def _list_of(member: str) -> str:
-    # Nothing is tried twice (`*+`), so that no value takes longer than its length.
+    # Possessive (`*+`): no backtracking, so matching takes linear time.
     return rf"[ \t]*+(?:{member})?+(?:[ \t]*+,[ \t]*+(?:{member})?+)*+[ \t]*+"
 
 
@@ -99,7 +99,7 @@ _FORMS: dict[str, str] = {
     "x-client-data": r"[a-z0-9+/=]{0,1000}",
 }
 _PATTERNS = {name: re.compile(form, re.IGNORECASE | re.ASCII) for name, form in _FORMS.items()}
-# What may come in several lines, since it is a list.
+# List fields, which may come in several lines.
 _LISTS = frozenset(
     {"accept", "accept-encoding", "accept-language", "cache-control", "connection", "if-none-match", "pragma"}
 )
@@ -109,17 +109,17 @@ _ANYTHING = re.compile(r"\*/\*|text/html", re.IGNORECASE)
 def is_plain_request(
     headers: Headers, *, named: Collection[str] = frozenset(), also: tuple[str, ...] = ()
 ) -> bool:
-    """Whether a request has no field by which its sender could change an answer that others get as well.
+    """Whether a request has no field with which its sender could change a response that others get.
 
-    `named` are the (lower-case) fields that the response's Vary names, `also` those that an admin calls harmless.
-    Cookie and Authorization are not looked at: whether their answers may be shared is a question of its own.
+    `named` are the (lower-case) fields in the response's Vary, `also` those that an admin declares harmless. Cookie
+    and Authorization are ignored here: `storing` decides about them.
     """
     declared = _lower(also)
     seen: set[str] = set()
     size = 0
     for key, value in headers:
         name = key.lower()
-        if name in _WHO_ASKS:
+        if name in _CREDENTIALS:
             continue
         size += len(name) + len(value)
         repeated = name in seen and name not in _LISTS
@@ -132,23 +132,23 @@ def is_plain_request(
 
 
 def is_bare_request(headers: Headers, *, also: tuple[str, ...] = ()) -> bool:
-    """Whether a plain request also says nothing of who asks, and asks for no part and under no condition.
+    """Whether a plain request also has no credentials, no range and no condition.
 
-    An error in answer to it says something of the page, not of the request.
+    An error in response to it is about the page, not about the request.
     """
     names = {key.lower() for key, _ in headers}
-    return names.isdisjoint(_WHO_ASKS | _CONDITIONAL) and is_plain_request(headers, also=also)
+    return names.isdisjoint(_CREDENTIALS | _CONDITIONAL) and is_plain_request(headers, also=also)
 
 
-def says_where_from(headers: Headers) -> bool:
-    """Whether a request names the page or site that it comes from. Some sites refuse others' pictures by that."""
-    return any(key.lower() in _WHERE_FROM for key, _ in headers)
+def names_origin_page(headers: Headers) -> bool:
+    """Whether a request names the page or site it comes from. Some sites use that to refuse hotlinked pictures."""
+    return any(key.lower() in _ORIGIN_FIELDS for key, _ in headers)
 
 
 def plain_part(headers: Headers, *, named: Collection[str] = frozenset()) -> Headers:
-    """What a request of our own says in place of a client's: its plain fields, and those in `named`.
+    """The headers for a request of our own in place of a client's: its plain fields, and those in `named`.
 
-    Nothing that says who asks, no condition and no range.
+    Without personal fields, conditions and ranges.
     """
     return tuple(
         (key, value)
@@ -159,8 +159,8 @@ def plain_part(headers: Headers, *, named: Collection[str] = frozenset()) -> Hea
 
 
 def _is_usual(name: str, value: str) -> bool:
-    if len(value) <= _REMEMBERED_LENGTH and len(name) <= _REMEMBERED_LENGTH:
-        return _remembered(name, value)
+    if len(value) <= _CACHED_LENGTH and len(name) <= _CACHED_LENGTH:
+        return _has_form_cached(name, value)
     return _has_form(name, value)
 
 
@@ -168,12 +168,12 @@ def _has_form(name: str, value: str) -> bool:
     pattern = _PATTERNS.get(name)
     if pattern is None or len(value) > _LARGEST_VALUE or pattern.fullmatch(value) is None:
         return False
-    # A browser takes any type in the end. A program that takes one type only may be given an answer of that type.
+    # Browsers accept any type. A program that accepts one type only may get a response of that type.
     return name != "accept" or not value.strip() or _ANYTHING.search(value) is not None
 
 
-# Browsers say the same with nearly every request.
-_remembered = lru_cache(maxsize=4096)(_has_form)
+# Browsers send the same values with nearly every request.
+_has_form_cached = lru_cache(maxsize=4096)(_has_form)
 
 
 @lru_cache(maxsize=16)

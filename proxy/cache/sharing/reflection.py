@@ -1,19 +1,19 @@
-"""Whether a response repeats what its request said of itself, so that it was made for that client alone.
+"""Detects responses that repeat request fields and so were made for one client only.
 
-The list of harmless fields has some that anyone may fill as they like: User-Agent, Referer, Accept-Language. A site
-that writes them into its page ("your browser is ...", a link back) makes a page for one. It is found by looking.
+A client can put any text into some harmless fields: User-Agent, Referer, Accept-Language. A site that writes them
+into its page ("your browser is ...", a link back) makes a page for one user. This module searches the page for them.
 """
 
 import re
 
-from proxy.cache.entry import CacheRequest, Headers, values
-from proxy.cache.fields import has
 from proxy.cache.vary import vary_names
-from repair.decode import identity_body
+from proxy.headers.fields import has
+from proxy.messages import CacheRequest, Headers, values
 from repair.model import Page
+from repair.parse.decode import identity_body
 
 LARGEST_BODY = 2 * 1024 * 1024
-"""Bytes that are looked through, once decoded; scripts and pages are smaller."""
+"""Bytes of a decoded body that are searched; scripts and pages are smaller."""
 _SHORTEST = 5
 _FREE_FIELDS = ("user-agent", "accept-language", "sec-ch-ua", "sec-ch-ua-model", "x-client-data")
 _FROM_FIELDS = ("origin", "referer")
@@ -21,10 +21,10 @@ _TEXT = re.compile(r"text/|[a-z]+/(?:[a-z.+-]*(?:json|xml|javascript|script))", 
 _SITE = re.compile(r"[a-z][a-z0-9+.-]*://[^/?#]+")
 
 
-def own_words(request: CacheRequest, headers: Headers) -> tuple[str, ...]:
-    """What of the request only its sender would say, as far as Vary does not name it.
+def identifying_values(request: CacheRequest, headers: Headers) -> tuple[str, ...]:
+    """The values in the request that identify its sender, without fields that Vary names.
 
-    Of where it comes from only a foreign site counts: a page has links to its own.
+    Of Origin and Referer only a foreign site counts: every page links to its own site.
     """
     named = vary_names(headers)
     found = [
@@ -41,8 +41,8 @@ def own_words(request: CacheRequest, headers: Headers) -> tuple[str, ...]:
     return tuple(word for word in found if len(word) >= _SHORTEST)
 
 
-def repeats(words: tuple[str, ...], page: Page) -> bool:
-    """Whether a page has one of the words in it. What is no text, or too large, has none."""
+def contains_value(words: tuple[str, ...], page: Page) -> bool:
+    """Whether a page contains one of the words; False if it is not text or too large."""
     if not words or not _TEXT.match(page.header("content-type") or "text/html"):
         return False
     body = identity_body(page, LARGEST_BODY)

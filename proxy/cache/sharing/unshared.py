@@ -1,23 +1,20 @@
 """Which URLs lately had answers that were for one client only, so that nobody waits for another's in vain."""
 
-from collections import OrderedDict
+from repair.bounded import BoundedDict
 
 REMEMBERED_S = 120.0
 _AT_MOST = 10_000
 
 
-class Unshared:
+class UnsharedUrls:
     """A bounded memory; the oldest goes first."""
 
     def __init__(self) -> None:
-        self._until: OrderedDict[str, float] = OrderedDict()
+        self._until = BoundedDict[str, float](_AT_MOST)
 
     def note(self, url: str, now: float) -> None:
         """The answer just seen could not have served anyone else."""
-        self._until.pop(url, None)
         self._until[url] = now + REMEMBERED_S
-        if len(self._until) > _AT_MOST:
-            self._until.popitem(last=False)
 
     def forget(self, url: str) -> None:
         """The answer just seen can serve others."""

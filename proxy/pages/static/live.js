@@ -26,5 +26,5 @@ stream.onmessage = (event) => {
   while (table.children.length > shown) table.lastElementChild.remove();
   document.getElementById("nothing")?.remove();
 };
-stream.onopen = () => { state.textContent = "New ones appear by themselves."; };
-stream.onerror = () => { if (stream.readyState === EventSource.CLOSED) state.textContent = "The connection to the desk is gone; load the page again."; };
+stream.onopen = () => { state.textContent = "New dead links appear here on their own."; };
+stream.onerror = () => { if (stream.readyState === EventSource.CLOSED) state.textContent = "Connection to the desk lost. Reload the page."; };

@@ -39,6 +39,6 @@ if (trust) {
   tell("asking");
   picture.src = trust.dataset.picture;
 }
-// Who was sent round by the portal (proxy/readers/detour.py) has our mark in the address: out of sight, and of what is shared.
+// Who was sent round by the portal (proxy/privacy/portalredirect.py) has our mark in the address: out of sight, and of what is shared.
 const bare = location.href.replace(/[?&]linkmend-way=[\w.-]+(?=#|$)/, "");
 if (bare !== location.href) history.replaceState(null, "", bare);

@@ -1,12 +1,12 @@
 """The full-text index: terms of pages in, page numbers by BM25 out.
 
-tantivy does the work but none of the thinking: the terms are ours (`repair.words`), joined by spaces
-and cut at spaces, so that the index holds exactly the terms that a query asks for. Its BM25 is Lucene's (k1 1.2,
-b 0.75, idf `ln(1 + (N - df + 0.5) / (df + 0.5))`, which is never negative); the only liberty it takes is that field
-lengths above 40 terms are rounded to what one byte can say. Deleted pages count in N and df until their
-segment is merged.
+tantivy stores and searches, but the terms are ours (`repair.text.words`), joined by spaces and split at spaces, so
+that the index has exactly the terms that a query uses. Its BM25 is Lucene's (k1 1.2, b 0.75, idf `ln(1 + (N - df +
+0.5) / (df + 0.5))`, which is never negative); it deviates only in rounding field lengths above 40 terms to one byte.
+Deleted pages count in N and df until their segment is merged.
 
-An `Index` is one directory of one format. Who may write, and when all is made anew, is `repair.indexing`'s affair.
+A `FullTextIndex` is one directory of one format. `repair.collection.index.writer` decides which process writes and
+when to rebuild.
 """
 
 import math
@@ -18,13 +18,13 @@ from types import MappingProxyType
 
 import tantivy
 
-from repair import urls, words
 from repair.errors import CollectionError
 from repair.model import Document
-from repair.structure import squeezed
+from repair.text import urls, words
+from repair.text.urlstructure import normalise_name
 
 FORMAT = "3"
-"""Changes whenever the fields, or what `repair.words` makes of a text, change: an older index is made anew."""
+"""Changes whenever the fields, or the terms of `repair.text.words`, change: an older index is rebuilt."""
 
 FIELDS = ("title", "headings", "url", "anchors", "names", "body")
 WEIGHTS: Mapping[str, float] = MappingProxyType(
@@ -35,39 +35,36 @@ _MAX_CHARACTERS = 400_000  # of a page's text; the rest of a huge page adds cost
 _MAX_TERMS = 64
 _MAX_TERM_BYTES = 255
 _MAX_NAME = 60
-_FREQUENCIES = (
-    100_000  # remembered until the next commit; a page has a few hundred terms, most of them common
-)
-_HEAP_BYTES = 256_000_000  # only as much is taken as a commit needs; a full heap would make one more segment
+_CACHED_FREQUENCIES = 100_000  # until the next commit; a page has a few hundred terms, most common
+_HEAP_BYTES = 256_000_000  # a commit takes only what it needs; a full heap would make one more segment
 
 
 class IndexDamaged(CollectionError):
-    """The index directory cannot be read; it is to be made anew from the pages."""
+    """The index directory cannot be read; it must be rebuilt from the pages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A page as it is indexed: its terms by field; without any it is taken out."""
+class IndexEntry:
+    """A page's index entry: its terms by field; without any the page is deleted from the index."""
 
     page: int
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def entry_of(page: int, document: Document, anchors: Iterable[str], linked: Iterable[str] = ()) -> Entry:
-    """A page and the words others link to it with, as terms by field; `linked` are the addresses it links to,
-    in normal form."""
+def entry_of(page: int, document: Document, anchors: Iterable[str], linked: Iterable[str] = ()) -> IndexEntry:
+    """A page and the anchor texts of links to it, as terms by field; `linked` are the normal URLs it links to."""
     language = document.language
     anchors = tuple(anchors)
     silent = {anchor for anchor in set(anchors) if words.is_stop_anchor(anchor)}
     headings = " \n".join((*document.headings, *document.keywords, document.description))
-    telling = " \n".join(anchor for anchor in anchors if anchor not in silent)
-    return Entry(
+    meaningful = " \n".join(anchor for anchor in anchors if anchor not in silent)
+    return IndexEntry(
         page=page,
         fields={
             "title": words.terms(document.title, language),
             "headings": words.terms(headings[:_MAX_CHARACTERS], language),
             "url": words.terms(" ".join(urls.path_words(document.url)), language),
-            "anchors": words.terms(telling[:_MAX_CHARACTERS], language),
+            "anchors": words.terms(meaningful[:_MAX_CHARACTERS], language),
             "names": _names(document.title, anchors),
             "body": words.terms(document.text[:_MAX_CHARACTERS], language),
             "links": [term for url in linked for term in (url, _directory(url))],
@@ -76,25 +73,25 @@ def entry_of(page: int, document: Document, anchors: Iterable[str], linked: Iter
 
 
 def _directory(url: str) -> str:
-    """What `urls.directory` says of an address in normal form, without taking it apart: pages have many links."""
+    """`urls.directory` of a normal URL, without parsing it: pages have many links."""
     return url[: url.partition("?")[0].rindex("/") + 1]
 
 
 def _names(title: str, anchors: Iterable[str]) -> list[str]:
-    """What the page is called, each name one term: `Window.open()` and `window open` are the same."""
-    return [name for text in (title, *anchors) if (name := squeezed(text)) and len(name) <= _MAX_NAME]
+    """The names of a page, each one term: `Window.open()` and `window open` are the same."""
+    return [name for text in (title, *anchors) if (name := normalise_name(text)) and len(name) <= _MAX_NAME]
 
 
-class Index:
+class FullTextIndex:
     """One index directory. Any number of processes may read it, one may write."""
 
     def __init__(self, directory: Path, *, create: bool = False) -> None:
-        """Open the index in a directory, or `create` one; raises IndexDamaged when there is none to be read."""
+        """Open the index in a directory, or `create` one; raises IndexDamaged when there is none to read."""
         self.directory = directory
         self._schema = _schema()
         self._writer: tantivy.IndexWriter | None = None
         self._frequencies: dict[tuple[str, str], int] = {}
-        with self._guarded():
+        with self._translate_errors():
             if create:
                 directory.mkdir(parents=True, exist_ok=True)
             elif not tantivy.Index.exists(str(directory)):
@@ -109,13 +106,13 @@ class Index:
         """Page numbers and scores, best first, for weighted terms; any string is a term, most find nothing."""
         clauses = [
             (tantivy.Occur.Should, self._clause(name, term, weight * boost))
-            for term, weight in _sound(terms)
+            for term, weight in _valid_terms(terms)
             for name, boost in weights.items()
             if boost > 0
         ]
         if not clauses or limit < 1:
             return ()
-        with self._guarded():
+        with self._translate_errors():
             searcher = self._index.searcher()
             hits = searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
             pages = searcher.fast_field_values("page", [address for _, address in hits])
@@ -126,27 +123,27 @@ class Index:
         )
 
     def document_frequency(self, term: str, name: str) -> int:
-        """In how many pages a field has a term."""
-        known, key = self._frequencies, (name, term)  # this very dict: after a commit there is another one
+        """How many pages have a term in a field."""
+        known, key = self._frequencies, (name, term)  # this very dict: a commit replaces it
         found = known.get(key)
         if found is None:
-            with self._guarded():
+            with self._translate_errors():
                 found = int(self._index.searcher().doc_freq(name, term))
-            if len(known) < _FREQUENCIES:
+            if len(known) < _CACHED_FREQUENCIES:
                 known[key] = found
         return found
 
     def size(self) -> int:
-        """How many pages the index holds."""
-        with self._guarded():
+        """How many pages the index has."""
+        with self._translate_errors():
             return int(self._index.searcher().num_docs)
 
-    def update(self, entries: Iterable[Entry]) -> None:
-        """Put entries in the place of what the index had of these pages, all at once, for good and for all to see.
+    def update(self, entries: Iterable[IndexEntry]) -> None:
+        """Replace the index entries of these pages in one commit, visible to all.
 
         Raises IndexDamaged also when another process is writing.
         """
-        with self._guarded():
+        with self._translate_errors():
             if self._writer is None:
                 # One thread: fewer segments to search, and the proxy keeps the other core.
                 self._writer = self._index.writer(heap_size=_HEAP_BYTES, num_threads=1)
@@ -157,23 +154,23 @@ class Index:
                         self._writer.add_document(_document(entry))
                 self._writer.commit()
             except BaseException:
-                # A commit that failed, on a full disk, leaves a writer without its thread: the next commit would
-                # drop what it was given and say that all is well.
+                # A failed commit, on a full disk, leaves a writer without its thread: the next commit would
+                # drop its input and report success.
                 self._writer = None
                 raise
             self._reload()
 
     def settle(self) -> None:
-        """Wait until tantivy has joined the small segments of many updates: a search looks into each of them."""
-        with self._guarded():
+        """Wait until tantivy has merged the small segments of many updates: a search visits each of them."""
+        with self._translate_errors():
             if self._writer is not None:
-                self._writer.wait_merging_threads()  # which ends the writer; the next update takes another
+                self._writer.wait_merging_threads()  # this ends the writer; the next update opens another
                 self._writer = None
                 self._reload()
 
     def reload(self) -> None:
-        """See what another process has committed."""
-        with self._guarded():
+        """Load what another process has committed."""
+        with self._translate_errors():
             self._reload()
 
     def _reload(self) -> None:
@@ -181,7 +178,7 @@ class Index:
         self._frequencies = {}
 
     def close(self) -> None:
-        """Let another process write; what was not committed is lost."""
+        """Let another process write; uncommitted changes are lost."""
         self._writer = None
 
     def _clause(self, name: str, term: str, boost: float) -> tantivy.Query:
@@ -189,13 +186,14 @@ class Index:
         return tantivy.Query.boost_query(query, boost)
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (ValueError, OSError) as error:
             raise IndexDamaged(f"{self.directory}: {_first_line(error)}") from error
         except BaseException as error:
-            # A flipped byte can make the Rust code panic; that class derives from BaseException and has no address.
+            # A flipped byte can make the Rust code panic; its exception class derives from BaseException and
+            # cannot be imported.
             if type(error).__name__ != "PanicException":
                 raise
             raise IndexDamaged(f"{self.directory}: {_first_line(error)}") from error
@@ -210,7 +208,7 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _document(entry: Entry) -> tantivy.Document:
+def _document(entry: IndexEntry) -> tantivy.Document:
     document = tantivy.Document()
     document.add_integer("page", entry.page)
     for name in FIELDS:
@@ -219,22 +217,22 @@ def _document(entry: Entry) -> tantivy.Document:
     return document
 
 
-def _sound(terms: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Terms that the index could hold, each once with its weights added, the heaviest first."""
+def _valid_terms(terms: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Terms that the index could have, each once with its weights added, the heaviest first."""
     weights: dict[str, float] = {}
     for term, weight in terms:
-        if _is_sound(term) and math.isfinite(weight) and weight > 0:
+        if _is_valid(term) and math.isfinite(weight) and weight > 0:
             weights[term] = weights.get(term, 0.0) + weight
     heaviest = sorted(weights.items(), key=lambda pair: -pair[1])
     return [(term, min(weight, 1e6)) for term, weight in heaviest[:_MAX_TERMS]]
 
 
-def _is_sound(term: str) -> bool:
+def _is_valid(term: str) -> bool:
     if term.isascii():
         return 0 < len(term) <= _MAX_TERM_BYTES
     try:
         return len(term.encode()) <= _MAX_TERM_BYTES
-    except UnicodeEncodeError:  # half of a surrogate pair, out of a broken page
+    except UnicodeEncodeError:  # a lone surrogate, from a broken page
         return False
 
 

@@ -1,7 +1,7 @@
-"""How rare every term of the collection is, in one array of a megabyte: for comparing whole texts with each other.
+"""The idf of every term of the collection, in one array of a megabyte, for comparing whole texts with each other.
 
-Terms are found by the lowest bits of their hash; a few of them share a place, which whole texts do not notice. What
-single terms are worth is asked of `repair.vectors`, which is exact.
+Terms are located by the lowest bits of their hash; some collide, which does not matter for whole texts.
+`repair.collection.index.vectors` has the exact values of single terms.
 """
 
 import threading
@@ -9,23 +9,23 @@ import threading
 import numpy as np
 import numpy.typing as npt
 
-from repair.database import Database
-from repair.vectors import FIELDS, SPREAD, Hashes
+from repair.collection.database import Database
+from repair.collection.index.vectors import FIELDS, SPREAD, Hashes
 
 BUCKETS = 1 << 18
 _BODY = FIELDS.index("body")
-_GROWN = 0.2  # share by which the collection may change before all is counted anew
+_RECOUNT_AT = 0.2  # the collection may change by this share before all is counted again
 
 Weights = npt.NDArray[np.float32]
 
 
 def buckets(terms: Hashes) -> npt.NDArray[np.int64]:
-    """Where the weights of terms stand."""
+    """The positions of the weights of terms."""
     return (terms & np.uint32(BUCKETS - 1)).astype(np.int64)
 
 
-class Rarities:
-    """The weights of a collection's terms, counted when first asked for and when much has changed."""
+class InverseFrequencies:
+    """The idf weights of a collection's terms, counted on first use and when much has changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -34,16 +34,16 @@ class Rarities:
         self._weights: Weights = np.ones(BUCKETS, np.float32)
 
     def weights(self, pages: int) -> Weights:
-        """1 + ln((1 + N) / (1 + df)) by bucket, for a collection of so many pages."""
+        """1 + ln((1 + N) / (1 + df)) by bucket, for a collection of `pages` pages."""
         with self._lock:
-            if self._pages < 0 or abs(pages - self._pages) > _GROWN * self._pages:
-                self._weights = self._counted(pages)
+            if self._pages < 0 or abs(pages - self._pages) > _RECOUNT_AT * self._pages:
+                self._weights = self._count_terms(pages)
                 self._pages = pages
             return self._weights
 
-    def _counted(self, pages: int) -> Weights:
+    def _count_terms(self, pages: int) -> Weights:
         with self._database.read() as connection:
-            # Terms of one page are most of the table and need no row: an empty bucket says the same.
+            # Most terms occur in one page and need no row: an empty bucket means the same.
             rows = connection.execute(
                 "SELECT key, df FROM term_counts WHERE df > 1 AND key % ? = ?", (SPREAD, _BODY)
             ).fetchall()

@@ -1,9 +1,9 @@
-"""Forward term vectors: for every indexed page and field the exact term frequencies and lengths, and over all
-pages the document and collection frequencies, so that every score is ours whatever engine finds the candidates.
+"""Forward term vectors: exact term frequencies and lengths for every indexed page and field.
 
-A term is kept as a hash of 32 bits: no dictionary of millions of words has to be held in memory or looked up.
-Among a million different terms some hundred pairs share a hash, which no ranking notices. The vectors live in the
-collection's database, one row per page, and follow the index: whoever indexes a page puts its vector.
+With the document and collection frequencies over all pages, every score is ours, whatever engine finds the
+candidates. A term is stored as a hash of 32 bits: no dictionary of millions of words has to be kept in memory or
+looked up. Among a million different terms some hundred pairs share a hash, which no ranking notices. The vectors
+are in the collection's database, one row per page, and follow the index: indexing a page also stores its vector.
 """
 
 import struct
@@ -16,16 +16,16 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from repair.database import Database
-from repair.index import FIELDS as INDEXED
-from repair.index import Entry
+from repair.collection.database import Database
+from repair.collection.index.fulltext import FIELDS as INDEXED
+from repair.collection.index.fulltext import IndexEntry
 
 Hashes = npt.NDArray[np.uint32]
 Counts = npt.NDArray[np.float32]
 Changed = npt.NDArray[np.int64]
 
 FIELDS = (*INDEXED, "links")
-"""The fields of the index, and the addresses and directories that a page links to, each as one term."""
+"""The fields of the index, and the URLs and directories that a page links to, each as one term."""
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS vectors (page INTEGER PRIMARY KEY, vector BLOB NOT NULL)",
@@ -38,12 +38,12 @@ _CHUNK = 500
 SPREAD = 8
 """A key of `term_counts` is the term's hash times this, plus the number of the field."""
 _MAX_TF = 65_535
-_GATHERED = 500_000  # changes of counts that are kept before those of the same term are added up
+_MAX_BUFFERED = 500_000  # changes of counts that are buffered before those of the same term are added up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statistics:
-    """What is known over all pages of the terms asked for: by field, document and collection frequencies."""
+class TermStatistics:
+    """Document and collection frequencies of some terms over all pages, by field."""
 
     pages: int
     lengths: tuple[int, ...]
@@ -56,7 +56,7 @@ class Statistics:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vectors:
+class TermVectors:
     """The vectors of some pages side by side: one entry per page, field and term, in no particular order.
 
     `page` and `field` say where an entry belongs, `lengths` and `distinct` are pages by fields.
@@ -71,12 +71,12 @@ class Vectors:
 
 
 def term_hash(term: str) -> int:
-    """The number under which a term is kept."""
+    """The hash of a term."""
     return crc32(term.encode("utf-8", "replace"))
 
 
 def hashes(terms: Iterable[str]) -> Hashes:
-    """The numbers of terms, in their order."""
+    """The hashes of terms, in their order."""
     return np.fromiter((term_hash(term) for term in terms), dtype=np.uint32)
 
 
@@ -86,18 +86,18 @@ class VectorStore:
     def __init__(self, database: Database) -> None:
         self._database = database
         with database.read() as connection:
-            there = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'field_totals'").fetchone()
-        if there is None:
+            table = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'field_totals'").fetchone()
+        if table is None:
             with database.write() as connection:
                 for statement in _SCHEMA:
                     connection.execute(statement)
 
-    def update(self, entries: Iterable[Entry]) -> None:
-        """Put the vectors of pages in the place of older ones; entries without fields are taken out."""
-        self.put({entry.page: packed(entry) for entry in entries})
+    def update(self, entries: Iterable[IndexEntry]) -> None:
+        """Replace the vectors of pages; entries without fields are deleted."""
+        self.put({entry.page: pack(entry) for entry in entries})
 
     def put(self, vectors: Mapping[int, bytes | None]) -> None:
-        """The same with vectors as `packed` makes them, by page; None takes a page out."""
+        """The same with vectors as `pack` makes them, by page; None deletes a page's vector."""
         changes = _Changes()
         with self._database.write() as connection:
             for page, older in self._blobs(tuple(vectors)).items():
@@ -119,8 +119,8 @@ class VectorStore:
                 changes.totals(),
             )
 
-    def get(self, pages: Sequence[int]) -> Vectors:
-        """The vectors of pages, in their order; a page without one has nothing in it."""
+    def get(self, pages: Sequence[int]) -> TermVectors:
+        """The vectors of pages, in their order; a page without one has no entries."""
         blobs = self._blobs(pages)
         count, fields = len(pages), len(FIELDS)
         header = np.zeros((count, 2 * fields), dtype=np.uint32)
@@ -136,7 +136,7 @@ class VectorStore:
             frequencies.append(np.frombuffer(blob, np.uint16, size, _HEADER.size + 4 * size))
         distinct = header[:, :fields]
         segment = np.repeat(np.arange(count * fields, dtype=np.int32), distinct.ravel())
-        return Vectors(
+        return TermVectors(
             pages=tuple(pages),
             term=np.concatenate(terms) if terms else np.zeros(0, np.uint32),
             tf=np.concatenate(frequencies) if frequencies else np.zeros(0, np.uint16),
@@ -149,8 +149,8 @@ class VectorStore:
         """Whether any of the pages has no vector."""
         return len(self._blobs(pages)) < len(set(pages))
 
-    def statistics(self, terms: Hashes, fields: Sequence[int] = tuple(range(len(FIELDS)))) -> Statistics:
-        """Frequencies of terms by field (fields by terms), and the totals; 0 in fields not asked for."""
+    def statistics(self, terms: Hashes, fields: Sequence[int] = tuple(range(len(FIELDS)))) -> TermStatistics:
+        """Frequencies of terms by field (fields by terms), and the totals; 0 in fields not requested."""
         df = np.zeros((len(FIELDS), len(terms)), dtype=np.float32)
         cf = np.zeros((len(FIELDS), len(terms)), dtype=np.float32)
         numbers = enumerate(terms.tolist())
@@ -169,8 +169,8 @@ class VectorStore:
                 row[0]: row[1:] for row in connection.execute("SELECT field, pages, length FROM field_totals")
             }
         lengths = tuple(int(totals.get(field, (0, 0))[1]) for field in range(len(FIELDS)))
-        held = max((int(pages) for pages, _ in totals.values()), default=0)
-        return Statistics(pages=held, lengths=lengths, df=df, cf=cf)
+        page_count = max((int(pages) for pages, _ in totals.values()), default=0)
+        return TermStatistics(pages=page_count, lengths=lengths, df=df, cf=cf)
 
     def _blobs(self, pages: Sequence[int]) -> dict[int, bytes]:
         found: dict[int, bytes] = {}
@@ -185,7 +185,7 @@ class VectorStore:
 
 
 class _Changes:
-    """How the counts over all pages change, gathered so that each is written once: a key, df and cf a column."""
+    """Changes of the counts over all pages, buffered so that each is written once; columns are key, df and cf."""
 
     def __init__(self) -> None:
         self._gathered: list[Changed] = []
@@ -193,7 +193,7 @@ class _Changes:
         self._totals = np.zeros((len(FIELDS), 2), dtype=np.int64)
 
     def count(self, blob: bytes, sign: int) -> None:
-        """Add the vector of a page, or with -1 take it away."""
+        """Add the vector of a page, or with -1 subtract it."""
         header = np.frombuffer(blob, np.uint32, 2 * len(FIELDS)).astype(np.int64)
         sizes, lengths = header[: len(FIELDS)], header[len(FIELDS) :]
         total = int(sizes.sum())
@@ -207,12 +207,12 @@ class _Changes:
         self._gathered.append(change)
         self._totals += sign * np.stack((np.ones_like(lengths), lengths), axis=1)
         self._waiting += total
-        if self._waiting > _GATHERED:
-            self._gathered, self._waiting = [self._summed()], 0
+        if self._waiting > _MAX_BUFFERED:
+            self._gathered, self._waiting = [self._sum_changes()], 0
 
     def rows(self) -> list[tuple[int, int, int]]:
         """Key, df and cf, in the order of the table."""
-        summed = self._summed()
+        summed = self._sum_changes()
         changed = summed[:, (summed[1] != 0) | (summed[2] != 0)]
         return list(zip(*changed.tolist(), strict=True))
 
@@ -220,18 +220,18 @@ class _Changes:
         """Field, pages and length."""
         return [(field, int(pages), int(length)) for field, (pages, length) in enumerate(self._totals)]
 
-    def _summed(self) -> Changed:
+    def _sum_changes(self) -> Changed:
         whole = np.concatenate((np.zeros((3, 0), np.int64), *self._gathered), axis=1)
         keys, places = np.unique(whole[0], return_inverse=True)
         df, cf = (np.bincount(places, column, len(keys)).astype(np.int64) for column in whole[1:])
         return np.stack((keys, df, cf))
 
 
-def packed(entry: Entry) -> bytes | None:
+def pack(entry: IndexEntry) -> bytes | None:
     """Sizes and lengths of the fields, then the hashes field by field, then their frequencies; None for no fields."""
     if not entry.fields:
         return None
-    counted = [_counted(entry.fields.get(name, ())) for name in FIELDS]
+    counted = [_count_terms(entry.fields.get(name, ())) for name in FIELDS]
     sizes = [len(counts) for counts in counted]
     lengths = [sum(counts.values()) for counts in counted]
     terms = np.fromiter(chain.from_iterable(counted), np.uint32, sum(sizes))
@@ -243,14 +243,14 @@ def packed(entry: Entry) -> bytes | None:
     )
 
 
-def _counted(terms: Sequence[str]) -> dict[int, int]:
+def _count_terms(terms: Sequence[str]) -> dict[int, int]:
     times = Counter(terms)
     counts = dict(
         zip([crc32(term.encode("utf-8", "replace")) for term in times], times.values(), strict=True)
     )
     if len(counts) == len(times):
         return counts
-    summed: Counter[int] = Counter()  # two terms of one hash in one page
+    summed: Counter[int] = Counter()  # two terms of one page may share a hash
     for term, count in times.items():
         summed[term_hash(term)] += count
     return summed

@@ -1,36 +1,36 @@
-"""Martinez-Romo and Araujo's decision procedure (`repair.strategy`) as one of the models measured."""
+"""Martinez-Romo and Araujo's decision procedure (`repair.ranking.decisionprocedure`) as a baseline."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from repair.collection import Collection, Found
-from repair.index import WEIGHTS
+from repair.collection.collection import Collection, FoundPage
+from repair.collection.index.fulltext import WEIGHTS
+from repair.evaluation.papers.singlesources import LISTED, BaselineRun, SourcePages, on_unknown_host
 from repair.model import BrokenLink, HeldPage
-from repair.papers.singles import LISTED, Pages, Run, elsewhere
-from repair.strategy import DecisionProcedure
+from repair.ranking.decisionprocedure import DecisionProcedure
 
 
-class Decided:
-    """The procedure without copies of lost pages: where a page only pretends to be lost, its own address has one."""
+class DecisionBaseline:
+    """The procedure without copies of lost pages: a page that is only pretended lost is its own copy."""
 
-    def __init__(self, pages: Pages, collection: Collection) -> None:
+    def __init__(self, pages: SourcePages, collection: Collection) -> None:
         self._collection = collection
         self._procedure = DecisionProcedure(_Shown(pages, collection))
 
-    def runs(self, link: BrokenLink) -> Iterator[Run]:
+    def runs(self, link: BrokenLink) -> Iterator[BaselineRun]:
         """The pages that the procedure recommends."""
         started = time.perf_counter()
-        found = self._procedure.recommend(replace(link, url=elsewhere(link.url)))[:LISTED]
+        found = self._procedure.recommend(replace(link, url=on_unknown_host(link.url)))[:LISTED]
         seconds = time.perf_counter() - started
         numbers = (self._collection.page_number(each.url) for each in found)
-        yield Run("decision procedure", [number for number in numbers if number is not None], seconds)
+        yield BaselineRun("decision procedure", [number for number in numbers if number is not None], seconds)
 
 
 class _Shown:
-    """A collection, with the page that has the link as it was when it had it."""
+    """A collection whose source page is shown as it was when it had the link."""
 
-    def __init__(self, pages: Pages, collection: Collection) -> None:
+    def __init__(self, pages: SourcePages, collection: Collection) -> None:
         self._pages = pages
         self._collection = collection
 
@@ -39,7 +39,7 @@ class _Shown:
 
     def search(
         self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
-    ) -> tuple[Found, ...]:
+    ) -> tuple[FoundPage, ...]:
         return self._collection.search(terms, limit=limit, weights=weights)
 
     def document_frequency(self, term: str, name: str = "body") -> int:

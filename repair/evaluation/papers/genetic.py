@@ -1,7 +1,8 @@
-"""Genetic programming as Bashir does it (section 7): formulas over features, bred for R@1, readable in the end.
+"""Genetic programming as in Bashir (section 7): readable formulas over features, bred for R@1.
 
-Ramped half-and-half to depth 6, 50 formulas, 150 generations; the best tenth goes on unchanged, of the rest 70 % come
-from crossover and 30 % from mutation, parents by tournaments of five. The features should be normalised per query.
+Ramped half-and-half to depth 6, 50 formulas, 150 generations. The best tenth survives unchanged; of the rest, 70 %
+come from crossover and 30 % from mutation. Tournaments of five choose the parents. The features should be normalised
+per query.
 """
 
 import random
@@ -11,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from repair.learn.examples import Examples, groups
-from repair.papers.formula import OPERATIONS, Matrix, Tree, values
+from repair.evaluation.papers.formula import OPERATIONS, Matrix, Tree, values
+from repair.learning.examples import Examples, groups
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,26 +29,25 @@ class Breeding:
     seed: int = 0
 
 
-def bred(
+def breed(
     examples: Examples,
     terminals: Sequence[int],
     breeding: Breeding | None = None,
     tell: Callable[[int], Any] = lambda _: None,
 ) -> tuple[Tree, float]:
-    """The best formula found, and its R@1 on these examples; `terminals` are columns, `tell` hears the generation."""
+    """The best formula and its R@1 on these examples; `terminals` are columns, `tell` gets each generation."""
     rules = breeding or Breeding()
     lots = random.Random(rules.seed)  # noqa: S311  (breeding, not secrets)
     judge = _Judge(examples)
-    herd = [
-        _grown(lots, terminals, 2 + at % (rules.depth - 1), full=at % 2 == 0)
-        for at in range(rules.population)
+    population = [
+        _grow(lots, terminals, 2 + at % (rules.depth - 1), full=at % 2 == 0) for at in range(rules.population)
     ]
-    scored = judge.ranked(herd)
+    scored = judge.rank(population)
     for generation in range(rules.generations):
-        herd = [tree for _, tree in scored[: max(1, int(rules.elite * rules.population))]]
-        while len(herd) < rules.population:
-            herd.append(_child(lots, scored, terminals, rules))
-        scored = judge.ranked(herd)
+        population = [tree for _, tree in scored[: max(1, int(rules.elite * rules.population))]]
+        while len(population) < rules.population:
+            population.append(_child(lots, scored, terminals, rules))
+        scored = judge.rank(population)
         tell(generation + 1)
     return scored[0][1], scored[0][0]
 
@@ -57,14 +57,14 @@ def _child(
 ) -> Tree:
     parent = _winner(lots, scored, rules.tournament)
     if lots.random() < rules.crossover:
-        child = _crossed(lots, parent, _winner(lots, scored, rules.tournament))
+        child = _cross(lots, parent, _winner(lots, scored, rules.tournament))
     else:
-        child = _put(lots, parent, _grown(lots, terminals, 3, full=False))
+        child = _replace_part(lots, parent, _grow(lots, terminals, 3, full=False))
     return child if _depth(child) <= rules.depth else parent
 
 
 class _Judge:
-    """R@1 of formulas; what was judged once is remembered."""
+    """Computes R@1 of formulas, each only once."""
 
     def __init__(self, examples: Examples) -> None:
         self._rows = examples.rows
@@ -79,16 +79,16 @@ class _Judge:
             self._known[tree] = float(self._answer[firsts].mean())
         return self._known[tree]
 
-    def ranked(self, herd: Sequence[Tree]) -> list[tuple[float, Tree]]:
-        """The formulas with their R@1, best first; equals in the order of the herd."""
-        return sorted(((self(tree), tree) for tree in herd), key=lambda each: -each[0])
+    def rank(self, population: Sequence[Tree]) -> list[tuple[float, Tree]]:
+        """The formulas with their R@1, best first; equal ones keep their order."""
+        return sorted(((self(tree), tree) for tree in population), key=lambda each: -each[0])
 
 
-def _grown(lots: random.Random, terminals: Sequence[int], depth: int, *, full: bool) -> Tree:
+def _grow(lots: random.Random, terminals: Sequence[int], depth: int, *, full: bool) -> Tree:
     if depth <= 1 or (not full and lots.random() < 0.3):
         return lots.choice(terminals)
     operation = lots.choice(OPERATIONS)
-    first, second = (_grown(lots, terminals, depth - 1, full=full) for _ in range(2))
+    first, second = (_grow(lots, terminals, depth - 1, full=full) for _ in range(2))
     return operation, first, second
 
 
@@ -96,18 +96,18 @@ def _winner(lots: random.Random, scored: Sequence[tuple[float, Tree]], size: int
     return max((lots.choice(scored) for _ in range(size)), key=lambda each: each[0])[1]
 
 
-def _crossed(lots: random.Random, first: Tree, second: Tree) -> Tree:
-    return _put(lots, first, lots.choice(_parts(second)))
+def _cross(lots: random.Random, first: Tree, second: Tree) -> Tree:
+    return _replace_part(lots, first, lots.choice(_parts(second)))
 
 
-def _put(lots: random.Random, tree: Tree, part: Tree) -> Tree:
-    """The tree with one of its parts, by lot, replaced."""
+def _replace_part(lots: random.Random, tree: Tree, part: Tree) -> Tree:
+    """The tree with a random part replaced."""
     if isinstance(tree, int) or lots.random() < 0.25:
         return part
     operation, first, second = tree
     if lots.random() < 0.5:
-        return operation, _put(lots, first, part), second
-    return operation, first, _put(lots, second, part)
+        return operation, _replace_part(lots, first, part), second
+    return operation, first, _replace_part(lots, second, part)
 
 
 def _parts(tree: Tree) -> list[Tree]:

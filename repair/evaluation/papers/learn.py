@@ -1,8 +1,8 @@
-"""Learns the papers' models anew from train links: `python -m repair.papers.learn FOLDER... [--cache DIR]`.
+"""Trains the papers' models on train links: `python -m repair.evaluation.papers.learn FOLDER... [--cache DIR]`.
 
-Three files are written beside this module: `terms.json`, the term classifier; `sources.json`, a formula over the
-single sources, as in the paper; `features.json`, a formula over our own features. Test links are never looked at.
-Takes some minutes and scikit-learn.
+Writes three files beside this module: `terms.json`, the term classifier; `sources.json`, a formula over the single
+sources, as in the paper; `features.json`, a formula over our own features. It never reads test links. It takes some
+minutes and needs scikit-learn.
 """
 
 import argparse
@@ -13,19 +13,19 @@ from pathlib import Path
 
 import numpy as np
 
-from repair.features import FEATURES as OWN
-from repair.learn.examples import Examples, gathered
-from repair.papers import formula, singles, termclassifier
-from repair.papers.genetic import Breeding, bred
-from repair.papers.lessons import LINKS, plans, source_examples, term_examples, together
-from repair.papers.rivals import FORMULA, OWN_FORMULA
-from repair.simulate import Plan
+from repair.evaluation.papers import formula, singlesources, termclassifier
+from repair.evaluation.papers.baselines import FORMULA, OWN_FORMULA
+from repair.evaluation.papers.examples import LINKS, join_examples, plans, source_examples, term_examples
+from repair.evaluation.papers.genetic import Breeding, breed
+from repair.learning.examples import Examples, gather_examples
+from repair.ranking.features import FEATURES as OWN
+from repair.simulation.pseudobroken import BreakagePlan
 
-_TERM_LINKS = 50  # for the term classifier, which asks once for every term of a page
+_TERM_LINKS = 50  # for the term classifier, which runs a query for every term of a page
 _BEST = tuple(at for at, name in enumerate(OWN) if name.endswith("/best"))
 
 
-def _learn_terms(chosen: Sequence[Plan], cache: Path, out: Path) -> None:
+def _learn_terms(chosen: Sequence[BreakagePlan], cache: Path, out: Path) -> None:
     parts = []
     for plan in chosen:
         _tell(f"terms: reading {plan.folder.name}, {plan.variant}")
@@ -44,11 +44,11 @@ def _learn_terms(chosen: Sequence[Plan], cache: Path, out: Path) -> None:
     out.write_text(termclassifier.dumps(termclassifier.fit(rows, good)) + "\n", encoding="utf-8")
 
 
-def _breed(
+def _learn_formula(
     sets: Sequence[Examples], terminals: Sequence[int], names: Sequence[str], rules: Breeding, out: Path
 ) -> None:
-    examples = together(sets)
-    tree, recall = bred(
+    examples = join_examples(sets)
+    tree, recall = breed(
         examples,
         terminals,
         rules,
@@ -59,8 +59,8 @@ def _breed(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Learn all three."""
-    parser = argparse.ArgumentParser(prog="python -m repair.papers.learn", description=__doc__)
+    """Train all three models."""
+    parser = argparse.ArgumentParser(prog="python -m repair.evaluation.papers.learn", description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "linkmend" / "evaluate")
     parser.add_argument("--links", type=int, default=LINKS, help="links of each folder")
@@ -69,14 +69,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     chosen, rules = plans(given.folders, given.links), Breeding(generations=given.generations)
     _learn_terms(chosen, given.cache, given.out / "terms.json")
-    _breed(
+    _learn_formula(
         [source_examples(plan, given.cache) for plan in chosen],
-        range(len(singles.FEATURES)),
-        singles.FEATURES,
+        range(len(singlesources.FEATURES)),
+        singlesources.FEATURES,
         rules,
         given.out / FORMULA,
     )
-    _breed([gathered(plan, given.cache) for plan in chosen], _BEST, OWN, rules, given.out / OWN_FORMULA)
+    _learn_formula(
+        [gather_examples(plan, given.cache) for plan in chosen], _BEST, OWN, rules, given.out / OWN_FORMULA
+    )
 
 
 def _tell(line: str) -> None:

@@ -1,7 +1,7 @@
-"""A whole collection in memory, term by term, so that any query can be scored exactly against every page.
+"""An inverted index of a whole collection in memory, to score any query exactly against every page.
 
-For measuring only: the proxy asks its index instead. A page's text is its title, its body and the words of its own
-address: search engines index these too, and without them URL words would be believed less than they deserve.
+For evaluation only: the proxy uses its full-text index. A page's text is its title, its body and the terms of its
+URL: search engines index these too, and without them URL terms would look worse than they are.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from repair import scores
-from repair.collection import Collection
-from repair.similarity import entries
-from repair.vectors import FIELDS, hashes, term_hash
+from repair.collection.collection import Collection
+from repair.collection.index.vectors import FIELDS, hashes, term_hash
+from repair.ranking import scoring
+from repair.simulation.similarity import entries
 
 Numbers = npt.NDArray[np.int64]
 Values = npt.NDArray[np.floating[Any]]
@@ -23,8 +23,8 @@ _TEXT = tuple(FIELDS.index(name) for name in ("title", "url", "body"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matched:
-    """The pages that have any of the terms asked for: their places, and all that a weighting needs of them."""
+class MatchedPostings:
+    """The pages that have any of the query terms: their places, and the figures that weightings need."""
 
     places: Numbers
     tf: Values
@@ -35,18 +35,20 @@ class Matched:
     pages: int
 
 
-WEIGHTINGS: Mapping[str, Callable[[Matched], Values]] = {
-    "tf": lambda m: scores.tf_sum(m.tf, _ones(m))[:, 0],
-    "df": lambda m: scores.df_sum(m.tf, m.df, m.pages, _ones(m))[:, 0],
-    "tfidf": lambda m: scores.tf_idf(m.tf, scores.idf(m.df, m.pages), _ones(m))[:, 0],
-    "bm25": lambda m: scores.bm25(m.tf, m.lengths, m.mean_length, scores.idf(m.df, m.pages), _ones(m))[:, 0],
-    "lm": lambda m: scores.dirichlet(m.tf, m.lengths, m.background, _ones(m))[:, 0],
+WEIGHTINGS: Mapping[str, Callable[[MatchedPostings], Values]] = {
+    "tf": lambda m: scoring.tf_sum(m.tf, _ones(m))[:, 0],
+    "df": lambda m: scoring.df_sum(m.tf, m.df, m.pages, _ones(m))[:, 0],
+    "tfidf": lambda m: scoring.tf_idf(m.tf, scoring.idf(m.df, m.pages), _ones(m))[:, 0],
+    "bm25": lambda m: scoring.bm25(m.tf, m.lengths, m.mean_length, scoring.idf(m.df, m.pages), _ones(m))[
+        :, 0
+    ],
+    "lm": lambda m: scoring.dirichlet(m.tf, m.lengths, m.background, _ones(m))[:, 0],
 }
-"""Bashir's five weightings; `lm` is his LM2000. Every term of a query counts alike."""
+"""Bashir's five weightings; `lm` is his LM2000. All query terms have the same weight."""
 
 
 class Postings:
-    """Every page's term frequencies by term. By place: `numbers` are the pages' own, ascending; `lengths`."""
+    """Term frequencies of every page, by term. `numbers` and `lengths` are by place; page numbers ascend."""
 
     def __init__(self, collection: Collection) -> None:
         pages = sorted(collection.numbers())
@@ -65,21 +67,21 @@ class Postings:
         return len(self.numbers)
 
     def df(self, term: str) -> int:
-        """In how many pages a term is."""
+        """How many pages have a term."""
         return len(self._at(term_hash(term))[0])
 
     def background(self, term: str) -> float:
-        """How probable a term is anywhere; one never seen counts as half of one seen once."""
+        """The probability of a term in the collection; an unseen term counts as half an occurrence."""
         return max(float(self._at(term_hash(term))[1].sum()), 0.5) / max(1.0, self._total)
 
-    def matched(self, terms: Sequence[str]) -> Matched:
-        """The pages that have any of the terms; terms given twice count once."""
+    def match(self, terms: Sequence[str]) -> MatchedPostings:
+        """The pages that have any of the terms; repeated terms count once."""
         found = [self._at(number) for number in hashes(dict.fromkeys(terms)).tolist()]
         places = np.unique(np.concatenate([rows for rows, _ in found])) if found else np.zeros(0, np.int64)
         tf = np.zeros((len(places), len(found)), np.float32)
         for column, (rows, times) in enumerate(found):
             tf[np.searchsorted(places, rows), column] = times
-        return Matched(
+        return MatchedPostings(
             places=places,
             tf=tf,
             lengths=self.lengths[places],
@@ -98,7 +100,7 @@ class Postings:
 
 
 def best(places: Numbers, values: Values, count: int) -> Numbers:
-    """The places of highest value, best first; what is worth the same stays in its order."""
+    """The `count` places of highest value, best first; equal ones keep their order."""
     if len(values) > count:
         kept = np.flatnonzero(values >= np.partition(values, -count)[-count])
         places, values = places[kept], values[kept]
@@ -106,5 +108,5 @@ def best(places: Numbers, values: Values, count: int) -> Numbers:
     return found
 
 
-def _ones(matched: Matched) -> Values:
+def _ones(matched: MatchedPostings) -> Values:
     return np.ones((1, matched.tf.shape[1]), np.float32)

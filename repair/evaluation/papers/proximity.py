@@ -1,4 +1,4 @@
-"""Bashir's proximity features f1 to f6 (2018, section 6): how near terms of a page stand to those of anchor or URL.
+"""Bashir's proximity features f1 to f6 (2018, section 6): how near terms of a page are to those of anchor or URL.
 
 For every distinct term of the source page and a set s of seed terms, by their positions in the page:
 
@@ -6,8 +6,8 @@ For every distinct term of the source page and a set s of seed terms, by their p
     f2  least summed distance to a pair of seed terms              f5  log mean share of a seed's occurrences met
     f3  mean summed distance to a pair of seed terms               f6  the same for pairs of seed terms
 
-"Met" is: within a window of twenty terms. What the paper leaves open is settled so: distances are log(1 + d), since
-a page is no ruler; a seed that the page does not have is as far away as the page is long; logs are of at least 0.001.
+"Met" means within a window of twenty terms. The paper leaves three things open; here distances are log(1 + d), a seed
+that the page does not have is as far away as the page is long, and logs are of at least 0.001.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ Rows = npt.NDArray[np.float64]
 NAMES = ("f1", "f2", "f3", "f4", "f5", "f6")
 WINDOW = 20
 _MAX_SEEDS = 8  # 28 pairs; the first terms of an anchor or a URL
-_MAX_TERMS = 4_000  # of a page; what stands further down is hardly about the link
+_MAX_TERMS = 4_000  # of a page; terms further down are hardly about the link
 _FLOOR = 0.001
 
 
@@ -48,7 +48,7 @@ def proximity(
 
 
 def _distances(places: npt.NDArray[np.intp], length: int) -> npt.NDArray[np.float64]:
-    """For every position of a page how far the nearest of some places is."""
+    """For every position of a page, the distance to the nearest of `places`."""
     if not len(places):
         return np.full(length, float(length))
     positions = np.arange(length)
@@ -83,7 +83,7 @@ def _pairs(
     away: Sequence[npt.NDArray[np.float64]],
     window: int,
 ) -> tuple[Rows, Rows, Rows]:
-    """f2, f3 and f6 of every term; a single seed makes a pair with itself, so that these are never missing."""
+    """f2, f3 and f6 of every term; a single seed is paired with itself, so that these always exist."""
     numbers = list(combinations(range(len(places)), 2)) or [(0, 0)]
     least, total, met = np.full(size, np.inf), np.zeros(size), np.zeros(size)
     for one, other in numbers:
@@ -96,7 +96,7 @@ def _pairs(
 
 
 def _least(ids: npt.NDArray[np.intp], size: int, values: npt.NDArray[np.float64]) -> Rows:
-    """The least value over the positions of each term."""
+    """The smallest value over the positions of each term."""
     found = np.full(size, np.inf)
     np.minimum.at(found, ids, values)
     return found

@@ -1,9 +1,8 @@
-"""Which terms of the source page to ask for: a logistic model over their nearness to anchor and URL terms.
+"""Which terms of the source page to query for: a logistic model over their proximity to anchor and URL terms.
 
-Bashir (2018, section 6) trains on which terms improve a seed query, the URL's, when they are added to it. `fit` needs
-scikit-learn, offline; what it learns is a few plain numbers, saved as JSON and used without it. His support vector
-machine told good terms from bad ones in 83 % of the cases; nothing near that could be had on our collections
-(docs/evaluation.md).
+Bashir (2018, section 6) trains on which terms improve a seed query, that of the URL, when added to it. `fit` needs
+scikit-learn; the trained model is a few numbers, saved as JSON and used without it. His support vector machine
+classified 83 % of the terms correctly; nothing near that was reached on our collections (docs/evaluation.md).
 """
 
 import json
@@ -14,7 +13,7 @@ from importlib import resources
 import numpy as np
 
 from repair.errors import ModelMismatch
-from repair.papers.proximity import NAMES, Rows, proximity
+from repair.evaluation.papers.proximity import NAMES, Rows, proximity
 
 VERSION = 1
 FEATURES = (*(f"anchor_{name}" for name in NAMES), *(f"url_{name}" for name in NAMES))
@@ -25,7 +24,7 @@ _SHIPPED = "terms.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermModel:
-    """A logistic model: each feature less its mean, by its scale, times its weight; all added to the bias."""
+    """A logistic model over standardised features: (feature - mean) / scale * weight, summed, plus the bias."""
 
     means: tuple[float, ...]
     scales: tuple[float, ...]
@@ -33,14 +32,14 @@ class TermModel:
     bias: float
 
     def probabilities(self, rows: Rows) -> Rows:
-        """For each row of features how likely the term is a good one."""
+        """For each row of features, the probability that the term is good."""
         scaled = (rows - np.array(self.means)) / np.array(self.scales)
         logits = np.clip(scaled @ np.array(self.weights) + self.bias, -50.0, 50.0)
         return np.asarray(1.0 / (1.0 + np.exp(-logits)))
 
 
 def features(page: Sequence[str], anchor: Sequence[str], url: Sequence[str]) -> tuple[tuple[str, ...], Rows]:
-    """The terms of a page that are neither in the anchor nor in the URL, and a row of `FEATURES` for each."""
+    """The terms of a page that are in neither the anchor nor the URL, and a row of `FEATURES` for each."""
     by_anchor, by_url = proximity(page, anchor), proximity(page, url)
     rows = [dict(zip(terms, values, strict=True)) for terms, values in (by_anchor, by_url)]
     kept = tuple(term for term in by_anchor[0] if term in rows[1])
@@ -52,7 +51,7 @@ def features(page: Sequence[str], anchor: Sequence[str], url: Sequence[str]) -> 
 def good_terms(
     model: TermModel, page: Sequence[str], anchor: Sequence[str], url: Sequence[str], *, limit: int = _TERMS
 ) -> tuple[tuple[str, float], ...]:
-    """The terms of the source page that help most, with how likely each does, the likeliest first."""
+    """The terms of the source page most likely to help, with their probabilities, best first."""
     terms, rows = features(page, anchor, url)
     chances = model.probabilities(rows)
     order = sorted(zip(terms, map(float, chances), strict=True), key=lambda pair: (-pair[1], pair[0]))
@@ -62,10 +61,10 @@ def good_terms(
 def examples(
     page: Sequence[str], anchor: Sequence[str], url: Sequence[str], rank: Callable[[Sequence[str]], float]
 ) -> tuple[Rows, list[bool]]:
-    """What one link teaches: rows of terms that move its target up (good) or down when added to the URL's terms.
+    """The examples of one link: rows of terms that move its target up (good) or down when added to the URL terms.
 
-    `rank` says at which rank a query finds the target, from 1; infinite when it does not. Terms that change nothing
-    teach nothing and are left out.
+    `rank` gives the target's rank for a query, from 1; infinite when it is not found. Terms that do not change the
+    rank are left out.
     """
     terms, rows = features(page, anchor, url)
     seed = rank(url)
@@ -75,9 +74,9 @@ def examples(
 
 
 def fit(rows: Rows, good: Sequence[bool] | Rows, *, strength: float = 1.0) -> TermModel:
-    """Learn from rows of `FEATURES` and whether each term improved its seed query; both kinds count alike.
+    """Train on rows of `FEATURES` and whether each term improved its seed query; classes have equal weight.
 
-    ValueError when all are of one kind.
+    ValueError when all terms are of one class.
     """
     from sklearn.linear_model import LogisticRegression  # seconds to import, and only training needs it
 
@@ -95,17 +94,17 @@ def fit(rows: Rows, good: Sequence[bool] | Rows, *, strength: float = 1.0) -> Te
 
 
 def dumps(model: TermModel) -> str:
-    """The model as JSON, with the names of its features."""
+    """The model as JSON, with its feature names."""
     return json.dumps({"version": VERSION, "features": FEATURES, **asdict(model)})
 
 
-def shipped() -> TermModel:
-    """The model that lies beside this module."""
-    return loads((resources.files("repair.papers") / _SHIPPED).read_text(encoding="utf-8"))
+def shipped_model() -> TermModel:
+    """The model from this folder."""
+    return loads((resources.files("repair.evaluation.papers") / _SHIPPED).read_text(encoding="utf-8"))
 
 
 def loads(text: str) -> TermModel:
-    """A model out of JSON; ModelMismatch when it is none of ours."""
+    """Read a model from JSON; ModelMismatch when it does not fit this version."""
     try:
         saved = json.loads(text)
         found = (saved["version"], tuple(saved["features"]))

@@ -1,39 +1,39 @@
-"""Exact term frequencies of candidates for everything that is asked about them, counted in one pass."""
+"""Exact term frequencies of candidates for all query terms, counted in one pass."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from repair.clues import NAMES, Clues
-from repair.pages import Brief
-from repair.urls import directory
-from repair.vectors import FIELDS, Hashes, Vectors, hashes
+from repair.collection.index.vectors import FIELDS, Hashes, TermVectors, hashes
+from repair.collection.pages import PageSummary
+from repair.ranking.queryfeatures import NAMES, QueryFeatures
+from repair.text.urls import directory
 
 _SIEVE = 1 << 16
-_NOBODY = "\0"  # a name that no page has
+_NO_NAME = "\0"  # a name that no page has
 
 Table = npt.NDArray[np.float32]
 
 
-class Asked:
-    """The terms of all clues side by side, names the page may go by, and addresses that candidates may link to."""
+class FrequencyQuery:
+    """The terms of all query features side by side, names of the lost page, and URLs that candidates may link to."""
 
-    def __init__(self, clues: Clues, pages: Sequence[Brief]) -> None:
-        terms = dict.fromkeys(term for each in clues.terms.values() for term in each)
-        self.weights = _weights(clues.terms, {term: at for at, term in enumerate(terms)})
+    def __init__(self, query_features: QueryFeatures, pages: Sequence[PageSummary]) -> None:
+        terms = dict.fromkeys(term for each in query_features.terms.values() for term in each)
+        self.weights = _weights(query_features.terms, {term: at for at, term in enumerate(terms)})
         self.sizes = (self.weights > 0).sum(axis=1).astype(np.float32)
         self.hashes = hashes(terms)
-        names = (clues.anchor_name, clues.slug_name, clues.tail_name)
+        names = (query_features.anchor_name, query_features.slug_name, query_features.tail_name)
         self._groups = {
             "terms": self.hashes,
-            "names": hashes(name or _NOBODY for name in names),
-            "lost": hashes((clues.link.url, directory(clues.link.url))),
+            "names": hashes(name or _NO_NAME for name in names),
+            "lost": hashes((query_features.link.url, directory(query_features.link.url))),
             "candidates": hashes(page.url for page in pages),
         }
 
-    def counted(self, vectors: Vectors) -> dict[str, Table]:
-        """Exact tf by group, each field by page by what was asked."""
+    def count(self, vectors: TermVectors) -> dict[str, Table]:
+        """Exact tf by group: field by page by term."""
         wanted, places = np.unique(np.concatenate(list(self._groups.values())), return_inverse=True)
         table = _frequencies(vectors, wanted)
         found, start = {}, 0
@@ -43,20 +43,20 @@ class Asked:
         return found
 
 
-def _weights(clues: Mapping[str, Mapping[str, float]], places: Mapping[str, int]) -> Table:
+def _weights(query_features: Mapping[str, Mapping[str, float]], places: Mapping[str, int]) -> Table:
     weights = np.zeros((len(NAMES), len(places)), np.float32)
     for row, name in enumerate(NAMES):
-        for term, weight in clues.get(name, {}).items():
+        for term, weight in query_features.get(name, {}).items():
             weights[row, places[term]] = weight
     return weights
 
 
-def _frequencies(vectors: Vectors, wanted: Hashes) -> Table:
+def _frequencies(vectors: TermVectors, wanted: Hashes) -> Table:
     """By field, page and wanted term; `wanted` is sorted."""
     table = np.zeros((len(FIELDS), len(vectors.pages), len(wanted)), np.float32)
     if not len(wanted):
         return table
-    # A cheap sieve first: most entries are of terms that nobody asks for.
+    # A cheap filter first: most entries are of terms that no query has.
     sieve = np.zeros(_SIEVE, dtype=bool)
     sieve[wanted & (_SIEVE - 1)] = True
     kept = np.flatnonzero(sieve[vectors.term & (_SIEVE - 1)])
@@ -69,7 +69,7 @@ def _frequencies(vectors: Vectors, wanted: Hashes) -> Table:
     return table
 
 
-def linked(tf: Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Links among candidates, as positions of sources and targets, out of their addresses in each other's links."""
+def links_among(tf: Table) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Links among candidates, as positions of sources and targets, found through the URLs that each links to."""
     sources, targets = np.nonzero(tf[FIELDS.index("links")])
     return sources, targets

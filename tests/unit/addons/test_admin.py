@@ -1,15 +1,16 @@
 """addons.admin: what is asked of http://linkmend.internal/admin reaches the desk, and nothing else does."""
 
 import asyncio
+import socket
 
 import pytest
 from aiohttp import web
 
 from addons import admin
-from addons.admin import Admin
-from addons.flows import OURS
-from proxy.desk.door import Door
-from proxy.desk.server import Listener
+from addons.admin import AdminGateway
+from addons.flowstate import AnsweredBy, state_of
+from proxy.admin.gateway import forwarded_client, gateway_headers
+from proxy.admin.server import HttpListener
 from tests.make import a_flow
 
 
@@ -28,12 +29,12 @@ class Echo:
 
 
 @pytest.fixture
-async def desk():
-    echo, app, door = Echo(), web.Application(), Door()
+async def desk(tmp_path):
+    echo, app = Echo(), web.Application()
     app.router.add_route("*", "/{path:.*}", echo.answer)
-    listener = Listener(app, what="desk")
-    address = await listener.listen("127.0.0.1:0")
-    echo.door, echo.admin = door, Admin(lambda: address, lambda: door, portal=lambda: True)
+    listener = HttpListener(app, what="desk")
+    await listener.listen_unix(tmp_path / "admin")
+    echo.admin = AdminGateway(tmp_path / "admin", portal=lambda: True)
     yield echo
     await echo.admin.close()
     await listener.stop()
@@ -57,7 +58,11 @@ async def ask(desk, url, **about):
 async def test_the_portals_admin_paths_reach_the_desk_as_they_were_asked(desk, url, path):
     flow = await ask(desk, url)
     assert desk.asked[0][:2] == ("GET", path)
-    assert (flow.response.status_code, flow.response.text, flow.metadata[OURS]) == (200, "ok", "desk")
+    assert (flow.response.status_code, flow.response.text, state_of(flow).answered_by) == (
+        200,
+        "ok",
+        AnsweredBy.ADMIN,
+    )
     assert flow.response.headers["set-cookie"] == "a=b"
     assert flow.response.headers["x-frame-options"] == "DENY"
 
@@ -84,12 +89,12 @@ async def test_a_host_header_that_claims_the_portal_does_not_lead_to_the_desk(de
 
 
 async def test_the_desk_is_told_for_whom_and_only_by_us(desk):
-    forged = [*Door().headers_for("127.0.0.1", secure=True).items(), ("linkmend-door-client", "127.0.0.1")]
+    forged = [*gateway_headers("10.0.0.1", secure=True).items(), ("linkmend-gateway-client", "10.0.0.1")]
     await ask(desk, "http://linkmend.internal/admin", headers=forged)
     _, _, headers, _ = desk.asked[0]
-    passed = desk.door.passed(headers)
+    passed = forwarded_client(headers)
     assert (passed.client, passed.secure) == ("127.0.0.1", False)
-    assert [name.lower() for name in headers].count("linkmend-door") == 1
+    assert [name.lower() for name in headers].count("linkmend-gateway-client") == 1
 
 
 async def test_what_belongs_to_one_connection_is_not_passed_on(desk):
@@ -137,24 +142,27 @@ async def test_an_answer_past_all_measure_is_not_held_in_memory(desk, monkeypatc
     assert (await ask(desk, "http://linkmend.internal/admin")).response.status_code == 503
 
 
-async def test_without_a_desk_its_address_says_so(desk):
-    closed = Admin(lambda: "", lambda: desk.door, portal=lambda: True)
+async def test_without_a_desk_its_address_says_so(tmp_path):
+    closed = AdminGateway(tmp_path / "nowhere", portal=lambda: True)
     flow = a_flow("http://linkmend.internal/admin")
     await closed.request(flow)
+    await closed.close()
     assert flow.response.status_code == 404
 
 
-async def test_a_desk_that_does_not_answer_costs_nobody_more(desk, caplog):
-    lost = Admin(lambda: "127.0.0.1:1", lambda: desk.door, portal=lambda: True)
+async def test_a_desk_that_does_not_answer_costs_nobody_more(tmp_path, caplog):
+    with socket.socket(socket.AF_UNIX) as left:  # by a process that is no more
+        left.bind(str(tmp_path / "admin"))
+    lost = AdminGateway(tmp_path / "admin", portal=lambda: True)
     flow = a_flow("http://linkmend.internal/admin")
     await lost.request(flow)
     await lost.close()
     assert flow.response.status_code == 503
-    assert "the desk does not answer" in caplog.text
+    assert "desk: no answer" in caplog.text
 
 
-async def test_where_browsers_do_not_know_of_the_proxy_there_is_no_portal(desk):
-    hidden = Admin(lambda: "127.0.0.1:1", lambda: desk.door, portal=lambda: False)
+async def test_where_browsers_do_not_know_of_the_proxy_there_is_no_portal(tmp_path):
+    hidden = AdminGateway(tmp_path / "admin", portal=lambda: False)
     flow = a_flow("http://linkmend.internal/admin")
     await hidden.request(flow)
     assert flow.response is None

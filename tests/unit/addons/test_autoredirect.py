@@ -1,11 +1,11 @@
-"""addons.follow: the note on a page to which a rule has led a reader."""
+"""addons.autoredirect: the note on a page to which a rule has led a reader."""
 
 import gzip
 
+from addons.autoredirect import AutoRedirectNote
 from addons.flows import make_response
-from addons.follow import Follow
-from proxy.readers.clients import ClientHasher
-from proxy.readers.visitors import Visitors
+from proxy.privacy.clients import ClientHasher
+from proxy.privacy.recentpages import RecentPages
 from tests.make import a_flow
 
 BROWSER = [("Accept", "text/html"), ("If-None-Match", '"1"')]
@@ -15,11 +15,11 @@ TARGET, MISSED = "http://school.test/new", "http://school.test/old"
 
 class Reader:
     def __init__(self):
-        self.visitors, self.hasher = Visitors(), ClientHasher()
-        self.addon = Follow(self.visitors, self.hasher)
+        self.recent_pages, self.hasher = RecentPages(), ClientHasher()
+        self.addon = AutoRedirectNote(self.recent_pages, self.hasher)
 
     def is_led(self):
-        self.visitors.led(self.hasher.hash("127.0.0.1"), MISSED, TARGET)
+        self.recent_pages.note_redirect(self.hasher.hash("127.0.0.1"), MISSED, TARGET)
 
     def opens(self, url=TARGET, headers=BROWSER, response=(200, [HTML], b"<body><p>Lava")):
         flow = a_flow(url, headers=headers)

@@ -23,10 +23,10 @@ def test_only_in_transparent_mode_the_name_in_the_greeting_has_a_say_and_then_no
     tmp_path, mode, name, passed
 ):
     spoke = []
-    client = a_flow().client_conn
+    client, server = a_flow().client_conn, SimpleNamespace(address=("203.0.113.9", 443))
     client.proxy_mode = SimpleNamespace(type_name=mode)
     hello = SimpleNamespace(
-        context=SimpleNamespace(client=client),
+        context=SimpleNamespace(client=client, server=server),
         client_hello=SimpleNamespace(sni=name),
         ignore_connection=False,
     )
@@ -36,3 +36,4 @@ def test_only_in_transparent_mode_the_name_in_the_greeting_has_a_say_and_then_no
     ).tls_clienthello(hello)
     assert hello.ignore_connection is passed
     assert spoke == ([client] if passed else [])
+    assert server.address == ((name if passed else "203.0.113.9"), 443), "the name is looked up by us"

@@ -7,9 +7,10 @@ from mitmproxy import exceptions
 from mitmproxy import flow as mitm_flow
 
 from addons.cache import Cache
-from addons.flows import FAILURE, ORIGINAL_URL, OURS, mitm_headers, url_of
-from proxy.cache.entry import FileBody
-from proxy.cache.flights import Flights
+from addons.flows import mitm_headers, url_of
+from addons.flowstate import AnsweredBy, is_from_origin, state_of
+from proxy.cache.collapsing import RequestCollapser
+from proxy.messages import FileBody
 from proxy.settings import CacheSettings
 from tests.caching import NOW, URL, a_request, a_stored, at, cc
 from tests.fakes import FakeBodyServer, FakeClock, FakeStore
@@ -34,7 +35,7 @@ class Proxy:
         self.cache = Cache(
             SETTINGS,
             self.store,
-            Flights(),
+            RequestCollapser(),
             self.bodies,
             offline=lambda: offline,
             clock=self.clock,
@@ -101,7 +102,7 @@ async def test_the_second_request_is_answered_from_the_store():
     assert (second.response.status_code, second.response.raw_content) == (200, b"hello")
     assert second.response.headers["age"] == "5"
     assert told(second) == "linkmend;hit;ttl=55"
-    assert second.metadata[OURS] == "hit"
+    assert state_of(second).answered_by is AnsweredBy.CACHE
 
 
 async def test_an_answer_of_ours_passes_the_later_hooks_untouched():
@@ -253,7 +254,7 @@ async def test_offline_what_is_held_is_served_and_nobody_is_asked():
     proxy = Proxy(stale(), offline=True)
     assert (await proxy.ask()).response.status_code == 200
     missing = await proxy.ask(url="http://school.test/other")
-    assert (missing.response.status_code, missing.metadata[OURS]) == (504, "offline")
+    assert (missing.response.status_code, state_of(missing).answered_by) == (504, AnsweredBy.OFFLINE)
     assert (await proxy.ask(method="POST")).response.status_code == 504
     assert (await proxy.ask(("Host", "other.test"))).response.status_code == 504
 
@@ -267,7 +268,7 @@ async def test_a_stale_copy_stands_in_for_an_origin_out_of_reach():
     proxy.fail(flow)
     assert (flow.response.status_code, flow.response.raw_content) == (200, b"hello world")
     assert told(flow) == "linkmend;fwd=stale;ttl=-50;detail=unreachable"
-    assert flow.metadata[OURS] == "hit"
+    assert state_of(flow).answered_by is AnsweredBy.CACHE
     await proxy.cache.response(flow)
     assert told(flow) == "linkmend;fwd=stale;ttl=-50;detail=unreachable"
 
@@ -283,7 +284,7 @@ async def test_a_failure_that_another_addon_words_gets_our_mark():
     proxy = Proxy()
     flow = await proxy.ask()
     proxy.fail(flow)
-    flow.metadata[OURS] = "failure"
+    state_of(flow).answered_by = AnsweredBy.FAILURE
     flow.response = a_flow(response=(502, (), b"")).response
     await proxy.cache.response(flow)
     assert told(flow) == "linkmend;fwd=uri-miss;detail=unreachable"
@@ -316,7 +317,7 @@ async def test_a_parents_word_that_the_origin_is_out_of_reach_counts_like_our_ow
     proxy = Proxy(stale(TAG))
     flow = await proxy.ask()
     proxy.begin(flow, 503)
-    flow.metadata[FAILURE] = object()
+    state_of(flow).failure = object()
     await proxy.cache.response(flow)
     assert flow.response.status_code == 200
 
@@ -326,7 +327,7 @@ async def test_what_the_parent_could_not_get_is_not_stored_whatever_it_says_of_i
         proxy = Proxy()
         flow = await proxy.ask()
         proxy.begin(flow, 200, cc("max-age=60"), body=body)
-        flow.metadata[FAILURE] = object()
+        state_of(flow).failure = object()
         await proxy.cache.response(flow)
         assert proxy.held == ()
 
@@ -401,7 +402,7 @@ async def test_a_large_hit_is_fetched_from_the_body_server():
     flow = await proxy.ask(("Range", "bytes=10-19"))
     assert flow.response is None
     assert (flow.request.host, flow.request.port, flow.request.path) == ("127.0.0.1", 4321, "/offer")
-    assert flow.metadata[ORIGINAL_URL] == url_of(flow) == URL
+    assert state_of(flow).original_url == url_of(flow) == URL
     assert [offered[1:] for offered in proxy.bodies.offered] == [(206, 10, 20)]
     proxy.begin(flow, 206, ("Content-Length", "10"), ("Server", "ours"))
     assert flow.response.stream is True
@@ -415,7 +416,7 @@ async def test_when_its_file_is_gone_the_origin_is_asked():
     proxy.bodies.gone = True
     flow = await proxy.ask()
     assert flow.response is None
-    assert OURS not in flow.metadata
+    assert is_from_origin(flow)
 
 
 async def test_a_file_that_was_renamed_meanwhile_is_found_again():
@@ -428,7 +429,7 @@ async def test_a_file_that_was_renamed_meanwhile_is_found_again():
 
     proxy.bodies.offer = renamed
     flow = await proxy.ask()
-    assert flow.metadata[OURS] == "hit"
+    assert state_of(flow).answered_by is AnsweredBy.CACHE
     assert len(proxy.bodies.offered) == 1
 
 
@@ -437,9 +438,9 @@ async def asked_ahead(proxy, *headers):
     waiting = asyncio.create_task(proxy.ask(*headers))
     while not proxy.replayed:
         await asyncio.sleep(0)
-    question = proxy.replayed[0]
-    await proxy.cache.request(question)
-    return waiting, question
+    own_request = proxy.replayed[0]
+    await proxy.cache.request(own_request)
+    return waiting, own_request
 
 
 STALE_LARGE = {"received_s": -60}
@@ -447,20 +448,20 @@ STALE_LARGE = {"received_s": -60}
 
 async def test_a_large_body_in_doubt_is_asked_about_ahead():
     proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
-    waiting, question = await asked_ahead(proxy, ("Range", "bytes=0-9"))
-    assert question.request.headers["if-none-match"] == '"a"'
-    assert "range" not in question.request.headers
-    await proxy.say(question, 304, cc("max-age=60"), body=b"")
+    waiting, own_request = await asked_ahead(proxy, ("Range", "bytes=0-9"))
+    assert own_request.request.headers["if-none-match"] == '"a"'
+    assert "range" not in own_request.request.headers
+    await proxy.say(own_request, 304, cc("max-age=60"), body=b"")
     await waiting
     assert [offered[1:] for offered in proxy.bodies.offered] == [(206, 0, 10)]
 
 
 async def test_when_it_has_changed_the_question_ends_and_the_request_goes_on():
     proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
-    waiting, question = await asked_ahead(proxy)
-    question.live = True
-    proxy.begin(question, 200, ("ETag", '"b"'))
-    assert question.error.msg == mitm_flow.Error.KILLED_MESSAGE
+    waiting, own_request = await asked_ahead(proxy)
+    own_request.live = True
+    proxy.begin(own_request, 200, ("ETag", '"b"'))
+    assert own_request.error.msg == mitm_flow.Error.KILLED_MESSAGE
     flow = await waiting
     assert flow.response is None
     assert "if-none-match" not in flow.request.headers
@@ -469,10 +470,10 @@ async def test_when_it_has_changed_the_question_ends_and_the_request_goes_on():
 
 async def test_a_crowd_about_a_large_body_is_released_once_it_was_asked_about():
     proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
-    waiting, question = await asked_ahead(proxy)
+    waiting, own_request = await asked_ahead(proxy)
     follower = asyncio.create_task(proxy.ask())
     await asyncio.sleep(0)
-    await proxy.say(question, 304, cc("max-age=60"), body=b"")
+    await proxy.say(own_request, 304, cc("max-age=60"), body=b"")
     await waiting
     await follower
     assert len(proxy.bodies.offered) == 2
@@ -481,8 +482,8 @@ async def test_a_crowd_about_a_large_body_is_released_once_it_was_asked_about():
 
 async def test_when_nobody_answers_it_stands_in():
     proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
-    waiting, question = await asked_ahead(proxy)
-    proxy.fail(question)
+    waiting, own_request = await asked_ahead(proxy)
+    proxy.fail(own_request)
     await waiting
     assert proxy.bodies.offered
 
@@ -508,11 +509,11 @@ async def test_a_stale_answer_within_its_window_is_refreshed_behind_it():
     proxy = Proxy(within_its_window())
     assert told(await proxy.ask()) == "linkmend;hit;ttl=-50"
     assert (await proxy.ask()).response is not None
-    (question,) = proxy.replayed
-    assert question.request.headers["if-none-match"] == '"a"'
-    await proxy.cache.request(question)
-    assert question.response is None
-    await proxy.say(question, 304, cc("max-age=60"), body=b"")
+    (own_request,) = proxy.replayed
+    assert own_request.request.headers["if-none-match"] == '"a"'
+    await proxy.cache.request(own_request)
+    assert own_request.response is None
+    await proxy.say(own_request, 304, cc("max-age=60"), body=b"")
     assert told(await proxy.ask()) == "linkmend;hit;ttl=60"
 
 
@@ -619,10 +620,10 @@ async def contradicted(*headers, asked=(("Cookie", "bob"),)):
 @pytest.mark.parametrize(("asked", "left"), [((), []), ((("Cookie", "bob"),), [b"hello world"])])
 async def test_a_304_that_speaks_of_something_else_is_followed_by_a_plain_request(headers, asked, left):
     proxy, flow, answering = await contradicted(*headers, asked=asked)
-    (question,) = proxy.replayed
-    assert "if-none-match" not in question.request.headers
-    await proxy.cache.request(question)
-    await proxy.say(question, 200, cc("max-age=60, public"), ("Vary", "Foo"), body=b"for 2")
+    (own_request,) = proxy.replayed
+    assert "if-none-match" not in own_request.request.headers
+    await proxy.cache.request(own_request)
+    await proxy.say(own_request, 200, cc("max-age=60, public"), ("Vary", "Foo"), body=b"for 2")
     await answering
     assert (flow.response.status_code, flow.response.raw_content) == (200, b"for 2")
     assert [stored.body for stored in proxy.held] == [
@@ -642,11 +643,11 @@ async def test_when_that_fails_nobody_gets_what_is_anothers():
 async def test_a_large_variant_that_a_304_does_not_speak_of_is_not_served():
     held = large(cc("max-age=60"), TAG, ("Vary", "Foo"), request=a_request(("Foo", "1")))
     proxy = Proxy(held)
-    waiting, question = await asked_ahead(proxy, ("Foo", "2"))
-    await proxy.say(question, 304, ("ETag", '"b"'), body=b"")
+    waiting, own_request = await asked_ahead(proxy, ("Foo", "2"))
+    await proxy.say(own_request, 304, ("ETag", '"b"'), body=b"")
     flow = await waiting
     assert not proxy.bodies.offered
-    assert OURS not in flow.metadata
+    assert is_from_origin(flow)
 
 
 @pytest.mark.parametrize("stored", [a_stored(cc("max-age=60")), large(cc("max-age=60")), stale(TAG)])
@@ -657,7 +658,7 @@ async def test_a_request_that_is_on_its_way_already_is_never_answered_by_us(stor
     flow.request.stream = True
     await proxy.cache.request(flow)
     assert flow.response is None
-    assert OURS not in flow.metadata
+    assert is_from_origin(flow)
     assert "if-none-match" not in flow.request.headers
     await proxy.say(flow, 200, cc("max-age=60"), body=b"evil")
     assert told(flow) == "linkmend;fwd=bypass;fwd-status=200"
@@ -700,7 +701,7 @@ async def test_the_body_server_gets_no_more_headers_than_it_needs():
     proxy = Proxy(large(cc("max-age=60")))
     asked = (("Host", "school.test"), ("X-Big", "a" * 100_000), ("Cookie", "a=b"), ("Connection", "x, Close"))
     flow = await proxy.ask(*asked)
-    assert flow.metadata[OURS] == "hit"
+    assert state_of(flow).answered_by is AnsweredBy.CACHE
     assert dict(flow.request.headers) == {"Host": "school.test", "Connection": "close"}
 
 
@@ -722,8 +723,8 @@ async def test_a_cookie_set_by_a_304_is_this_clients_and_nobody_elses():
 
 async def test_so_is_one_set_when_a_large_body_was_asked_about():
     proxy = Proxy(large(cc("max-age=10"), TAG, **STALE_LARGE))
-    waiting, question = await asked_ahead(proxy)
-    await proxy.say(question, 304, cc("max-age=60"), ("Set-Cookie", "a=1"), body=b"")
+    waiting, own_request = await asked_ahead(proxy)
+    await proxy.say(own_request, 304, cc("max-age=60"), ("Set-Cookie", "a=1"), body=b"")
     flow = await waiting
     proxy.begin(flow, 200, ("Content-Length", "2000"))
     assert flow.response.headers["set-cookie"] == "a=1"
@@ -753,3 +754,20 @@ async def test_a_304_to_a_request_that_could_not_be_stored_changes_nothing(odd):
     await proxy.say(after, 304, cc("max-age=60"), body=b"")
     assert "link" not in after.response.headers
     assert told(await proxy.ask()) == "linkmend;hit;ttl=60"
+
+
+async def test_a_small_answer_on_a_connection_that_turns_out_doubtful_is_not_stored():
+    proxy = Proxy()
+    flow = await proxy.ask()
+    proxy.begin(flow, 200, cc("max-age=60"), ("Content-Length", "5"))
+    assert flow.response.headers["Cache-Status"].endswith(";stored")
+    state_of(flow).is_doubtful = True
+    await proxy.cache.response(flow)
+    assert not proxy.held
+
+
+async def test_a_small_page_that_has_changed_is_stored_when_it_is_whole():
+    proxy = Proxy(a_stored(cc("max-age=5"), TAG, received_s=-10))
+    flow = await proxy.exchange(200, cc("max-age=60"), ("Content-Length", "5"))
+    assert not flow.response.stream
+    assert [stored.body for stored in proxy.held] == [b"hello"]

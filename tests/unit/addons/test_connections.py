@@ -2,8 +2,8 @@
 
 import pytest
 
-from addons.connections import Connections, is_personal_connection, is_unshared
-from addons.internals import install
+from addons.connections import PersonalConnections, is_personal_connection, is_unshared
+from addons.mitm import install
 from tests.make import a_flow
 
 
@@ -14,7 +14,7 @@ def installed():
 
 def asked(*headers, method="GET", said=()):
     flow = a_flow(method=method, headers=[("Host", "school.test"), *headers], response=(200, said, b"page"))
-    hooks = Connections()
+    hooks = PersonalConnections()
     hooks.requestheaders(flow)
     hooks.responseheaders(flow)
     return flow
@@ -65,5 +65,5 @@ def test_the_origins_own_fields_go_no_further(said):
 
 def test_a_protocol_that_nobody_asked_for_is_refused():
     flow = a_flow(response=(101, [("Connection", "Upgrade"), ("Upgrade", "h2c")], b""))
-    Connections().responseheaders(flow)
+    PersonalConnections().responseheaders(flow)
     assert flow.response.status_code == 502

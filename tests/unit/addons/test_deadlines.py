@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 from mitmproxy.connection import Server
 
-from addons.deadlines import _LATE_S, Deadlines
-from addons.flows import TIMED_OUT
+from addons.deadlines import Deadlines
+from addons.flowstate import state_of
 from proxy.settings import ProxySettings
+from proxy.timers import HELD_UP_S
 from tests import make
 
 SOON = ProxySettings(connect_timeout_s=0.05, first_byte_timeout_s=0.05)
@@ -44,7 +45,7 @@ async def test_an_origin_that_does_not_answer_or_connect_is_given_up(connected):
     connection, flow = Connection(connected=connected), a_flow()
     watched(connection).request(flow)
     await gave_up(connection)
-    assert flow.metadata[TIMED_OUT]
+    assert state_of(flow).timed_out
 
 
 async def test_every_one_of_several_is_given_up():
@@ -77,7 +78,7 @@ async def test_who_was_answered_is_not_given_up(ending):
     deadlines.request(a_flow())
     await gave_up(slow)  # who came later is done with by now
     assert not answered.given_up.is_set()
-    assert TIMED_OUT not in flow.metadata
+    assert not state_of(flow).timed_out
 
 
 async def test_a_body_that_is_passed_on_as_it_comes_may_rest():
@@ -127,7 +128,7 @@ async def test_shorter_times_count_for_those_under_way_too():
 async def test_what_an_origin_said_while_the_process_was_held_up_is_read_before_it_is_given_up():
     connection, flow = Connection(), a_flow()
     watched(connection).request(flow)
-    time.sleep(0.05 + 2 * _LATE_S)  # noqa: ASYNC251  all of the process is held up
+    time.sleep(0.05 + 2 * HELD_UP_S)  # noqa: ASYNC251  all of the process is held up
     await asyncio.sleep(0.01)
     assert not connection.given_up.is_set()
     await gave_up(connection)

@@ -4,8 +4,8 @@ import pytest
 from mitmproxy.flow import Error
 
 from addons.failures import Failures
-from addons.flows import ANSWERABLE, FAILURE, TIMED_OUT
-from addons.internals import streams
+from addons.flowstate import state_of
+from addons.mitm import streams
 from proxy.errors import StartError
 from repair.model import MissKind
 from tests.make import a_flow
@@ -13,7 +13,7 @@ from tests.make import a_flow
 
 def failed(message="[Errno 111] Connect call failed", **about):
     flow = a_flow(**about)
-    flow.metadata[ANSWERABLE] = True
+    state_of(flow).is_answerable = True
     flow.error = Error(message)
     Failures().error(flow)
     return flow
@@ -30,10 +30,10 @@ def test_a_failed_image_gets_one_line_of_text_with_the_reason():
 
 def test_a_connection_that_we_gave_up_is_a_timeout():
     flow = a_flow()
-    flow.metadata.update({TIMED_OUT: True, ANSWERABLE: True})
+    state_of(flow).timed_out = state_of(flow).is_answerable = True
     flow.error = Error("server closed connection")
     Failures().error(flow)
-    assert flow.metadata[FAILURE].kind is MissKind.TIMEOUT
+    assert state_of(flow).failure.kind is MissKind.TIMEOUT
     assert flow.response.status_code == 504
 
 

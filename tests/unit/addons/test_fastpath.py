@@ -1,25 +1,26 @@
-"""addons.quick: the same answers as the long way gives, to the letter, or none."""
+"""addons.fastpath: the same answers as the long way gives, to the letter, or none."""
 
 import asyncio
 import gc
 from dataclasses import replace
 
 import pytest
-from hypothesis import event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from addons.cache import Cache
-from addons.internals.quicklayer import quickened
-from addons.master import LeanMaster
-from addons.quick import CLEARED_S, Asides, Quick
-from addons.soft404 import FINDING
-from proxy import plainhttp
-from proxy.cache.flights import Flights
-from proxy.plainhttp import PlainFields
+from addons.fastpath import CLEARED_S, FastPath, FastPathListeners
+from addons.flowstate import state_of
+from addons.mitm.fastlayer import with_fast_path
+from addons.mitm.master import LeanMaster
+from proxy.cache.collapsing import RequestCollapser
+from proxy.headers import plainrequest
+from proxy.headers.plainrequest import PlainFields
 from proxy.settings import CacheSettings, ProxySettings
-from repair.soft404.detector import Finding
+from repair.soft404.detector import Soft404Finding
 from repair.soft404.judge import ORDINARY
 from tests.caching import HEADERS, NOW, a_request, a_stored, at, cc
+from tests.examples import examples
 from tests.fakes import FakeBodyServer, FakeClock, FakeStore
 from tests.wires import Wire
 
@@ -70,13 +71,13 @@ class Proxy:
         cache = Cache(
             SETTINGS,
             store,
-            Flights(),
+            RequestCollapser(),
             FakeBodyServer(),
             offline=lambda: offline,
             clock=self.clock,
             replay=lambda flow: None,
         )
-        asides = Asides(
+        asides = FastPathListeners(
             spoke=self.spoke.append,
             opened=lambda *what: self.opened.append(what),
             judges=lambda: judges,
@@ -84,10 +85,10 @@ class Proxy:
             in_reach=lambda url: not out_of_reach,
             may_answer=lambda url, address, content_type: not ruled or ruled not in content_type,
         )
-        self.quick = Quick(SETTINGS, store, asides, offline=lambda: offline, clock=self.clock)
+        self.quick = FastPath(SETTINGS, store, asides, offline=lambda: offline, clock=self.clock)
         self.wire = Wire(options, [cache, self.quick], **wire)
         if quick:
-            quickened(self.wire.layer, self.quick.answer)
+            with_fast_path(self.wire.layer, self.quick.answer)
 
     async def exchange(self, *requests):
         await self.wire.start()
@@ -279,10 +280,10 @@ def test_a_page_in_memory_keeps_nothing_of_the_requests_it_has_answered(ask):
     fields = b"Accept-Encoding: gzip\r\nCookie: visit=%04d\r\n"
     requests = [PLAIN.replace(b"\r\n\r\n", b"\r\n" + fields % n + b"\r\n") for n in range(20)]
     varied = a_fresh(IMAGE, ("Vary", "Accept-Encoding"), request=a_request(("Accept-Encoding", "gzip")))
-    plainhttp._remembered.cache_clear()
+    plainrequest._plain_fields_cached.cache_clear()
     _, proxy = ask(*requests, held=[varied])
     assert proxy.quick.answered == 20
-    plainhttp._remembered.cache_clear()
+    plainrequest._plain_fields_cached.cache_clear()
     gc.collect()
     assert not [kept for kept in gc.get_objects() if isinstance(kept, PlainFields)]
 
@@ -291,7 +292,7 @@ def test_whatever_fails_there_is_still_the_long_way(ask, caplog):
     _, proxy = ask(held=[a_fresh(IMAGE)])
     proxy.quick._clock = None
     assert asyncio.run(proxy.wire.receive(PLAIN)).endswith(b"hello world")
-    assert "no quick answer" in caplog.text
+    assert "fast path failed" in caplog.text
 
 
 # Pages that are looked at, and clients who look
@@ -308,7 +309,7 @@ class Judge:
         self.found = found
 
     def response(self, flow):
-        flow.metadata[FINDING] = self.found
+        state_of(flow).finding = self.found
 
 
 def judged(ask, loop, found):
@@ -320,7 +321,7 @@ def judged(ask, loop, found):
 
 
 def test_a_page_is_looked_at_once_in_a_while(ask, loop):
-    proxy = judged(ask, loop, Finding(judgement=ORDINARY))
+    proxy = judged(ask, loop, Soft404Finding(judgement=ORDINARY))
     assert proxy.quick.answered == 1
     proxy.clock.now += CLEARED_S
     loop.run_until_complete(proxy.wire.receive(a_navigation()))
@@ -328,12 +329,12 @@ def test_a_page_is_looked_at_once_in_a_while(ask, loop):
 
 
 def test_a_page_in_doubt_is_looked_at_each_time(ask, loop):
-    assert judged(ask, loop, Finding(judgement=replace(ORDINARY, unsure=True))).quick.answered == 0
+    assert judged(ask, loop, Soft404Finding(judgement=replace(ORDINARY, unsure=True))).quick.answered == 0
 
 
 def test_a_page_is_not_taken_for_there_when_the_client_was_sent_to_it(ask, loop):
     _, proxy = ask(held=[a_fresh(PAGE)], judges=True, redirected=True)
-    proxy.wire.addons.insert(1, Judge(Finding(judgement=ORDINARY)))
+    proxy.wire.addons.insert(1, Judge(Soft404Finding(judgement=ORDINARY)))
     for _ in range(2):
         loop.run_until_complete(proxy.wire.receive(a_navigation()))
     assert proxy.quick.answered == 0
@@ -465,7 +466,7 @@ HELD = st.lists(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(held=HELD, requests=st.lists(TAME | REQUESTS | SPOILT, min_size=1, max_size=3), offline=st.booleans())
 def test_both_ways_say_the_same(loop, options, held, requests, offline):
     proxies = [Proxy(options, *held, quick=quick, offline=offline) for quick in (True, False)]
@@ -476,7 +477,7 @@ def test_both_ways_say_the_same(loop, options, held, requests, offline):
     assert proxies[0].wire.closed == proxies[1].wire.closed
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(held=HELD, fields=st.lists(TAME_FIELDS, max_size=4))
 def test_both_ways_say_the_same_in_a_tunnel(loop, options, held, fields):
     request = _lines(b"GET", b"/page", b"HTTP/1.1", b"Host: school.test\r\n", fields)

@@ -4,7 +4,6 @@ import pytest
 from mitmproxy.proxy import mode_specs
 
 from addons.flows import (
-    OURS,
     claimed_urls,
     header_list,
     is_navigation_of,
@@ -16,6 +15,7 @@ from addons.flows import (
     url_of,
     write_page,
 )
+from addons.flowstate import AnsweredBy, state_of
 from proxy.pages.render import RenderedPage
 from tests.make import a_flow
 
@@ -90,18 +90,18 @@ def test_a_page_of_a_flow_is_the_bytes_as_they_were_sent():
 def test_a_page_of_ours_replaces_the_answer_but_for_the_headers_kept():
     flow = a_flow(response=(404, [("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("Server", "x")], b"gone"))
     page = RenderedPage(status=404, headers=(("Content-Type", "text/html"),), body=b"mended")
-    write_page(flow, page, ours="repair", keep=frozenset({"set-cookie"}), also=(("X-Also", "yes"),))
+    write_page(flow, page, by=AnsweredBy.REPAIR, keep=frozenset({"set-cookie"}), also=(("X-Also", "yes"),))
     assert flow.response.raw_content == b"mended"
     assert flow.response.headers.get_all("set-cookie") == ["a=1", "b=2"]
     assert "server" not in flow.response.headers
     assert flow.response.headers["content-length"] == "6"
     assert flow.response.headers["x-also"] == "yes"
-    assert flow.metadata[OURS] == "repair"
+    assert state_of(flow).answered_by is AnsweredBy.REPAIR
 
 
 def test_a_head_request_gets_the_length_but_not_the_body():
     flow = a_flow(method="HEAD", response=(404, [], b""))
-    write_page(flow, RenderedPage(status=404, headers=(), body=b"mended"), ours="repair")
+    write_page(flow, RenderedPage(status=404, headers=(), body=b"mended"), by=AnsweredBy.REPAIR)
     assert flow.response.raw_content == b""
     assert flow.response.headers["content-length"] == "6"
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from addons.flows import OURS
+from addons.flowstate import AnsweredBy, state_of
 from addons.harvest import Harvest
-from proxy.readers.clients import ClientHasher
-from proxy.readers.visitors import Visitors
+from proxy.privacy.clients import ClientHasher
+from proxy.privacy.recentpages import RecentPages
 from proxy.settings import HarvestSettings
 from tests.make import a_flow
 
@@ -24,22 +24,18 @@ class Basket:
         self.pages.append(page)
         return True
 
-    def later(self, work):
-        work()
-        return True
-
     def note_redirect(self, old, new):
         self.moves.append((old, new))
 
 
 def harvest(*flows, enabled=True, basket=None):
-    basket, visitors, hasher = basket or Basket(), Visitors(), ClientHasher()
+    basket, recent_pages, hasher = basket or Basket(), RecentPages(), ClientHasher()
     addon = Harvest(
-        HarvestSettings(enabled=enabled), basket, basket, visitors=visitors, hasher=hasher, max_bytes=1000
+        HarvestSettings(enabled=enabled), basket, recent_pages=recent_pages, hasher=hasher, max_bytes=1000
     )
     for flow in flows:
         addon.response(flow)
-    return [page.url for page in basket.pages], visitors.recent(hasher.hash("127.0.0.1"))
+    return [page.url for page in basket.pages], recent_pages.recent(hasher.hash("127.0.0.1"))
 
 
 def test_a_shareable_page_is_offered_and_remembered_as_opened():
@@ -86,7 +82,7 @@ def test_seeing_a_page_signed_in_does_not_make_it_everybodys():
 
 def test_our_own_pages_are_not_harvested():
     flow = a_flow(headers=BROWSER, response=PAGE)
-    flow.metadata[OURS] = "repair"
+    state_of(flow).answered_by = AnsweredBy.REPAIR
     assert harvest(flow)[0] == []
 
 
@@ -142,5 +138,5 @@ def test_a_redirect_that_says_it_is_for_all_is_noted_whoever_asked():
 def test_moves_are_not_noted_when_harvesting_is_switched_off_or_the_answer_is_ours():
     assert moves(a_redirect(), enabled=False) == []
     flow = a_redirect()
-    flow.metadata[OURS] = "hit"
+    state_of(flow).answered_by = AnsweredBy.CACHE
     assert moves(flow) == []

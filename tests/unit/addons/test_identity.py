@@ -3,7 +3,7 @@
 import pytest
 from mitmproxy.proxy import mode_specs
 
-from addons.flows import OURS
+from addons.flowstate import AnsweredBy, state_of
 from addons.identity import Identify
 from tests.make import a_flow
 
@@ -33,7 +33,7 @@ def test_a_host_that_names_another_site_goes_out_as_it_came():
 @pytest.mark.parametrize("hosts", [("school.test", "school.test"), ("school.test", "other.test"), ("a b",)])
 def test_hosts_that_name_no_one_site_are_refused(hosts):
     flow = given(hosts=hosts)
-    assert (flow.response.status_code, flow.metadata[OURS]) == (400, "refused")
+    assert (flow.response.status_code, state_of(flow).answered_by) == (400, AnsweredBy.REFUSED)
 
 
 @pytest.mark.parametrize("path", ["@other.test/", ".other.test/", "other", "*", "?q", ""])

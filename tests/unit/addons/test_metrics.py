@@ -4,11 +4,12 @@ import time
 
 import pytest
 
-from addons.flows import FAILURE, OURS, make_response
-from addons.metrics import Counting
+from addons.flows import make_response
+from addons.flowstate import AnsweredBy, state_of
+from addons.metrics import RequestMetrics
 from proxy.failures import failure_of
-from proxy.fetching.line import Line
-from proxy.watching.metrics import Metrics
+from proxy.fetching.connectivity import Connectivity
+from proxy.monitoring.metrics import Metrics
 from tests.make import a_flow
 
 
@@ -20,12 +21,12 @@ def answered(**about):
 
 class Counted:
     def __init__(self):
-        self.metrics, self.line = Metrics(), Line()
-        self.addon = Counting(self.metrics, self.line, clock=lambda: 1000.0)
+        self.metrics, self.connectivity = Metrics(), Connectivity()
+        self.addon = RequestMetrics(self.metrics, self.connectivity, clock=lambda: 1000.0)
 
-    def see(self, *, status=200, headers=(), body=b"12345", **metadata):
+    def see(self, *, status=200, headers=(), body=b"12345", by=None, failure=None):
         flow = answered(status=status, headers=headers, body=body)
-        flow.metadata.update(metadata)
+        state_of(flow).answered_by, state_of(flow).failure = by, failure
         self.addon.response(flow)
         return self
 
@@ -39,7 +40,7 @@ def counted():
 
 
 def test_a_hit_saves_its_bytes(counted):
-    counted.see(**{OURS: "hit"})
+    counted.see(by=AnsweredBy.CACHE)
     assert (counted.outcomes(), counted.metrics.cache_bytes) == ({"hit": 1}, 5)
 
 
@@ -65,16 +66,22 @@ def test_what_passes_the_cache_by_is_no_miss(counted):
 
 
 @pytest.mark.parametrize(
-    ("ours", "outcome"),
-    [("rule", "blocked"), ("refused", "blocked"), ("failure", "error"), ("helper", "own"), ("desk", "own")],
+    ("by", "outcome"),
+    [
+        (AnsweredBy.RULE, "blocked"),
+        (AnsweredBy.REFUSED, "blocked"),
+        (AnsweredBy.FAILURE, "error"),
+        (AnsweredBy.PORTAL, "own"),
+        (AnsweredBy.ADMIN, "own"),
+    ],
 )
-def test_answers_of_our_own_are_told_apart(counted, ours, outcome):
-    counted.see(**{OURS: ours})
+def test_answers_of_our_own_are_told_apart(counted, by, outcome):
+    counted.see(by=by)
     assert counted.outcomes() == {outcome: 1}
 
 
 def test_a_repair_is_counted_by_its_kind(counted):
-    counted.see(status=404, headers=(("Linkmend-Miss", "not_found"),), **{OURS: "repair"})
+    counted.see(status=404, headers=(("Linkmend-Miss", "not_found"),), by=AnsweredBy.REPAIR)
     assert (counted.metrics.repaired, counted.outcomes()) == ({"not_found": 1}, {"miss": 1})
 
 
@@ -87,10 +94,10 @@ def test_a_repair_is_counted_by_its_kind(counted):
     ],
 )
 def test_silence_is_told_to_the_line_and_an_answer_too(counted, words):
-    counted.see(**{OURS: "failure", FAILURE: failure_of(words)})
-    assert not counted.line.is_up()
+    counted.see(by=AnsweredBy.FAILURE, failure=failure_of(words))
+    assert not counted.connectivity.is_up()
     counted.see()
-    assert counted.line.is_up()
+    assert counted.connectivity.is_up()
 
 
 @pytest.mark.parametrize(
@@ -102,8 +109,8 @@ def test_silence_is_told_to_the_line_and_an_answer_too(counted, words):
     ],
 )
 def test_a_failure_that_came_from_somebody_says_nothing_against_the_line(counted, words):
-    counted.see(**{OURS: "failure", FAILURE: failure_of(words)})
-    assert counted.line.is_up()
+    counted.see(by=AnsweredBy.FAILURE, failure=failure_of(words))
+    assert counted.connectivity.is_up()
 
 
 def test_requests_of_our_own_are_not_counted(counted):

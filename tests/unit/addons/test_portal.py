@@ -1,4 +1,4 @@
-"""addons.helper: what linkmend itself is asked, answered without any site."""
+"""addons.portal: what linkmend itself is asked, answered without any site."""
 
 import plistlib
 from concurrent.futures import ThreadPoolExecutor
@@ -6,18 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from cryptography import x509
 
-from addons.flows import OURS
-from addons.helper import Helper
-from proxy.archives.own import OwnArchive
+from addons.flowstate import AnsweredBy, state_of
+from addons.portal import Portal
+from proxy.archives.ownarchive import OwnArchive
 from proxy.misses.store import MissStore
-from proxy.pages.simple import redirect
-from proxy.portal.start import told_of
-from proxy.readers.clients import ClientHasher
-from proxy.readers.detour import Detours
+from proxy.pages.otherpages import redirect
+from proxy.pages.startpage import portal_info_of
+from proxy.privacy.clients import ClientHasher
+from proxy.privacy.portalredirect import PortalRedirects
 from proxy.settings import MissesSettings, Settings
+from repair.collection.asynccollection import AsyncCollection
 from repair.model import HeldCopy
 from repair.pipeline import Repairer
-from repair.reader import Reader
 from repair.settings import RepairSettings
 from tests.archiving import archives_of
 from tests.holdings import SITE, a_collection, a_document
@@ -35,20 +35,20 @@ def helper(tmp_path):
     copy = HeldCopy(url=f"{SITE}/kept", content_type="text/html", body=b"<p>kept words", fetched_at=A_MOMENT)
     collection.add(a_document("/kept"), fetched_at=A_MOMENT, copy=copy)
     misses = MissStore(tmp_path / "misses", MissesSettings())
-    reader = Reader(collection, threads)
-    yield Helper(
+    reader = AsyncCollection(collection, threads)
+    yield Portal(
         Repairer(collection, RepairSettings(), threads),
         reader,
         misses,
         own_archive=OwnArchive(reader, lambda: "local"),
         ca=pem,
-        told=lambda: told_of(Settings(), frozenset({".bank.test"})),
+        portal_info=lambda: portal_info_of(Settings(), frozenset({".bank.test"})),
         deadline_s=5.0,
         portal=lambda: True,
         hasher=ClientHasher(),
         show_anyway=shown_to_nobody_but_the_first,
         archives=archives_of(tmp_path, collection, threads),
-        detours=Detours(),
+        portal_redirects=PortalRedirects(),
         show_missed=shown_in_vain,
     )
     threads.shutdown()
@@ -73,7 +73,7 @@ async def ask(helper, url, **about):
 async def test_the_portal_says_how_much_is_held(helper):
     flow = await ask(helper, "http://linkmend.internal/")
     assert flow.response.status_code == 200
-    assert flow.metadata[OURS] == "helper"
+    assert state_of(flow).answered_by is AnsweredBy.PORTAL
     assert ">2<" in flow.response.get_text() or "2" in flow.response.get_text()
 
 
@@ -81,7 +81,7 @@ async def test_a_search_that_takes_too_long_is_one_line_in_the_log_without_its_w
     helper.deadline_s = 0.0
     flow = await ask(helper, "http://linkmend.internal/search?q=volcanoes")
     assert flow.response.status_code == 503
-    assert caplog.messages == ["no answer within 0.0 s: /search"]
+    assert caplog.messages == ["portal: timed out after 0.0 s: /search"]
     assert caplog.records[0].exc_info is None
 
 

@@ -6,28 +6,27 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from addons.detour import Arrival, Detour
-from addons.flows import FAILURE, OURS
+from addons.flowstate import AnsweredBy, state_of
+from addons.portalredirect import PortalRedirectMark, PortalReturn
 from addons.repair import Repair, miss_of
 from addons.rules import Rules
-from addons.soft404 import WITHHELD
 from proxy.failures import failure_of
-from proxy.mending import Mender
 from proxy.misses.store import MissStore
-from proxy.readers.clients import ClientHasher
-from proxy.readers.detour import Detours, unmarked
-from proxy.readers.serviceworkers import WorkerOrigins
-from proxy.readers.visitors import Visitors
-from proxy.readers.withheld import Withheld, WithheldPages
+from proxy.privacy.clients import ClientHasher
+from proxy.privacy.portalredirect import PortalRedirects, split_mark
+from proxy.privacy.recentpages import RecentPages
+from proxy.privacy.serviceworkers import ServiceWorkerOrigins
+from proxy.privacy.suppressed import SuppressedPage, SuppressedPages
+from proxy.repairservice import RepairPageService
 from proxy.rules.live import LiveRules
-from proxy.rules.remembered import RememberedVerdicts
+from proxy.rules.verdictcache import VerdictCache
 from proxy.settings import MissesSettings
+from repair.admission import AdmissionControl
+from repair.collection.asynccollection import AsyncCollection
 from repair.errors import CollectionError
 from repair.model import HeldCopy, MissKind
 from repair.pipeline import Repairer
-from repair.reader import Reader
 from repair.settings import RepairSettings
-from repair.turns import Turns
 from tests.archiving import archives_of
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import A_MOMENT, a_flow
@@ -47,36 +46,36 @@ class School:
             a_document("/earth/volcanoes", title="Volcanoes and their eruptions", text="Lava and ash. " * 20),
         )
         self.misses = MissStore(folder / "misses", MissesSettings())
-        self.visitors, self.hasher = Visitors(), ClientHasher()
+        self.recent_pages, self.hasher = RecentPages(), ClientHasher()
         self.threads = ThreadPoolExecutor(2)
         self.offline = False
-        self.withheld = WithheldPages()
+        self.suppressed = SuppressedPages()
         self.archives = archives_of(folder, self.collection, self.threads)
         self.live = LiveRules(folder / "rules.d")
-        self.rules = Rules(RememberedVerdicts(self.live), portal=lambda: True)
-        reader = Reader(self.collection, self.threads)
-        self.detours, self.sends_round = Detours(), True
-        self.workers = WorkerOrigins()
+        self.rules = Rules(VerdictCache(self.live), portal=lambda: True)
+        reader = AsyncCollection(self.collection, self.threads)
+        self.portal_redirects, self.use_portal_redirect = PortalRedirects(), True
+        self.workers = ServiceWorkerOrigins()
         self.addon = Repair(
-            Mender(
+            RepairPageService(
                 Repairer(self.collection, RepairSettings(), self.threads),
                 reader,
-                Turns(at_once=64, abreast=2),
+                AdmissionControl(at_once=64, abreast=2),
                 self.archives,
                 self.threads,
             ),
             reader,
             self.misses,
             deadline_s=5.0,
-            visitors=self.visitors,
+            recent_pages=self.recent_pages,
             hasher=self.hasher,
             offline=lambda: self.offline,
             portal=lambda: True,
-            withheld=self.withheld,
+            suppressed=self.suppressed,
             archives=self.archives,
             rules=self.rules,
-            detours=self.detours,
-            sends_round=lambda: self.sends_round,
+            portal_redirects=self.portal_redirects,
+            use_portal_redirect=lambda: self.use_portal_redirect,
             workers=self.workers,
         )
 
@@ -101,11 +100,11 @@ async def test_a_missing_page_is_answered_with_what_is_held_and_keeps_its_status
     assert flow.response.headers["linkmend-miss"] == "not_found"
     assert flow.response.headers["cache-status"] == "origin"
     assert f'data-url="{SITE}/earth/volcanoes"' in flow.response.get_text()
-    assert flow.metadata[OURS] == "repair"
+    assert state_of(flow).answered_by is AnsweredBy.REPAIR
 
 
 async def test_the_miss_is_noted_with_the_page_it_came_from_and_what_was_offered(school):
-    school.visitors.opened(school.hasher.hash("127.0.0.1"), f"{SITE}/start")
+    school.recent_pages.note_page(school.hasher.hash("127.0.0.1"), f"{SITE}/start")
     await school.addon.response(a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE))
     (record,) = school.noted()
     assert (record.url, record.kind) == (f"{SITE}/old-volcanoes", MissKind.NOT_FOUND)
@@ -121,7 +120,7 @@ async def test_when_what_archives_said_cannot_be_read_the_repair_page_goes_out_w
     async def damaged(link, *, ask):
         raise CollectionError("malformed")
 
-    monkeypatch.setattr(school.archives, "remembered", damaged)
+    monkeypatch.setattr(school.archives, "stored_findings", damaged)
     flow = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE)
     await school.addon.response(flow)
     assert f'data-url="{SITE}/earth/volcanoes"' in flow.response.get_text()
@@ -137,8 +136,8 @@ async def test_where_a_site_has_a_service_worker_the_repair_page_is_at_the_porta
     assert flow.response.status_code == 303
     assert school.noted() == ()
     way = parse_qs(urlsplit(flow.response.headers["Location"]).query)["to"][0]
-    url, seal = unmarked(way)
-    missed = school.detours.arrived(url, seal, school.hasher.hash(flow.client_conn.peername[0]))
+    url, seal = split_mark(way)
+    missed = school.portal_redirects.open_seal(url, seal, school.hasher.hash(flow.client_conn.peername[0]))
     shown = await school.addon.show_missed(a_flow("http://linkmend.internal/", headers=BROWSER), url, missed)
     assert shown.status == 404
     assert f'data-url="{SITE}/earth/volcanoes"'.encode() in shown.body
@@ -148,7 +147,7 @@ async def test_where_a_site_has_a_service_worker_the_repair_page_is_at_the_porta
 
 async def test_where_there_is_no_portal_a_site_with_a_worker_answers_itself(school):
     school.workers.note(SITE)
-    school.sends_round = False
+    school.use_portal_redirect = False
     flow = a_flow(f"{SITE}/old-volcanoes", headers=NAVIGATION, response=GONE)
     await school.addon.response(flow)
     assert "alternatives" not in flow.response.get_text()
@@ -207,7 +206,7 @@ async def test_what_is_no_missed_page_is_left_as_it_was(school, headers, respons
 
 async def test_a_page_of_our_own_is_not_repaired_again(school):
     flow = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE)
-    flow.metadata[OURS] = "helper"
+    state_of(flow).answered_by = AnsweredBy.PORTAL
     await school.addon.response(flow)
     assert flow.response.raw_content == GONE[2]
 
@@ -216,7 +215,7 @@ async def test_offline_a_page_of_which_a_copy_is_held_is_that_copy(school):
     copy = HeldCopy(url=f"{SITE}/kept", content_type="text/html", body=b"<p>kept words", fetched_at=A_MOMENT)
     school.collection.add(a_document("/kept"), fetched_at=A_MOMENT, copy=copy)
     flow = a_flow(f"{SITE}/kept", headers=BROWSER, response=(504, [], b""))
-    flow.metadata[OURS] = "offline"
+    state_of(flow).answered_by = AnsweredBy.OFFLINE
     await school.addon.response(flow)
     assert flow.response.status_code == 200
     assert b"kept words" in flow.response.raw_content
@@ -232,10 +231,10 @@ async def test_when_the_search_takes_too_long_the_page_goes_out_without_it(schoo
 
 def test_a_failure_names_the_kind_and_a_stale_answer_is_none():
     flow = a_flow(response=(502, [], b""))
-    flow.metadata[FAILURE] = failure_of("timed out")
-    flow.metadata[OURS] = "failure"
+    state_of(flow).failure = failure_of("timed out")
+    state_of(flow).answered_by = AnsweredBy.FAILURE
     assert miss_of(flow) is MissKind.TIMEOUT
-    flow.metadata[OURS] = "hit"
+    state_of(flow).answered_by = AnsweredBy.CACHE
     flow.response.status_code = 200
     assert miss_of(flow) is None
 
@@ -250,14 +249,14 @@ async def test_a_token_in_an_address_stays_out_of_the_miss_log(school):
 
 async def test_a_withheld_page_is_repaired_under_the_address_asked_for_and_can_be_seen_anyway(school):
     flow = a_flow(f"{SITE}/", headers=BROWSER, response=(200, [("Content-Type", "text/html")], b"start"))
-    page = Withheld(kind=MissKind.SOFT_404, missed=f"{SITE}/old-volcanoes", url=f"{SITE}/")
-    flow.metadata[WITHHELD] = page
+    page = SuppressedPage(kind=MissKind.SOFT_404, missed=f"{SITE}/old-volcanoes", url=f"{SITE}/")
+    state_of(flow).suppressed = page
     await school.addon.response(flow)
     (record,) = school.noted()
     assert (flow.response.status_code, flow.response.headers["linkmend-miss"]) == (200, "soft_404")
     assert record.url == f"{SITE}/old-volcanoes"
     assert f"anyway?miss={record.id}" in flow.response.get_text()
-    assert school.withheld.of(record.id, record.client) == page
+    assert school.suppressed.of(record.id, record.client) == page
 
 
 def rules(school, text):
@@ -330,8 +329,8 @@ async def sent_round(school, **about):
 
 async def come_back(school, address, **about):
     flow = a_flow(address, **{"headers": UNTOLD, **about})
-    Detour(school.detours, school.hasher).requestheaders(flow)
-    Arrival().request(flow)
+    PortalRedirectMark(school.portal_redirects, school.hasher).requestheaders(flow)
+    PortalReturn().request(flow)
     if flow.response is not None:
         await school.addon.response(flow)
     return flow
@@ -350,7 +349,7 @@ async def test_who_may_be_a_script_is_shown_nothing_before_the_way_round_by_the_
 
 
 async def test_where_browsers_cannot_reach_the_portal_they_are_answered_in_place(school):
-    school.sends_round = False
+    school.use_portal_redirect = False
     flow = a_flow(f"{SITE}/old-volcanoes", headers=UNTOLD, response=GONE)
     await school.addon.response(flow)
     assert flow.response.status_code == 404
@@ -375,10 +374,10 @@ async def test_who_comes_back_with_a_seal_of_their_own_making_is_not_sent_again(
 async def test_where_no_repair_page_can_be_made_who_came_back_has_words_under_the_sites_own_type(school):
     address = await sent_round(school, response=(404, [("Content-Type", "text/html")], b"gone"))
     flow = a_flow(address, headers=UNTOLD)
-    Detour(school.detours, school.hasher).requestheaders(flow)
-    Arrival().request(flow)
+    PortalRedirectMark(school.portal_redirects, school.hasher).requestheaders(flow)
+    PortalReturn().request(flow)
     assert flow.response.headers["content-type"] == "text/html"
-    assert flow.response.content == b"404: this page is missing, and there is no repair page for it\n"
+    assert flow.response.content == b"404: page not found, and no repair page available\n"
 
 
 async def test_a_script_that_says_where_it_is_from_gains_nothing_by_the_way_round(school):
@@ -388,11 +387,11 @@ async def test_a_script_that_says_where_it_is_from_gains_nothing_by_the_way_roun
 
 async def test_a_withheld_page_can_be_seen_anyway_after_the_way_round(school):
     flow = a_flow(f"{SITE}/home", headers=UNTOLD, response=(200, [("Content-Type", "text/html")], b"home"))
-    page = Withheld(kind=MissKind.SOFT_404, missed=f"{SITE}/asked", url=f"{SITE}/home", sketch=(1, 2))
-    flow.metadata[WITHHELD] = page
+    page = SuppressedPage(kind=MissKind.SOFT_404, missed=f"{SITE}/asked", url=f"{SITE}/home", sketch=(1, 2))
+    state_of(flow).suppressed = page
     await school.addon.response(flow)
     back = await come_back(school, parse_qs(urlsplit(flow.response.headers["location"]).query)["to"][0])
     record = school.noted()[0]
     assert record.url == f"{SITE}/asked"
-    assert school.withheld.of(record.id, record.client) == page
+    assert school.suppressed.of(record.id, record.client) == page
     assert f"anyway?miss={record.id}".encode() in back.response.content

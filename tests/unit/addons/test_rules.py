@@ -2,11 +2,11 @@
 
 import pytest
 
-from addons.flows import OURS
-from addons.rules import Held, Rules, is_left_alone, verdict_of
+from addons.flowstate import AnsweredBy, state_of
+from addons.rules import Rules, RulesForStored, is_left_alone, verdict_of
 from proxy.rules.live import LiveRules
 from proxy.rules.model import NO_RULE
-from proxy.rules.remembered import RememberedVerdicts
+from proxy.rules.verdictcache import VerdictCache
 from repair.model import MissKind
 from tests.make import A_MOMENT, a_flow
 
@@ -21,7 +21,7 @@ def ruled(tmp_path):
         (tmp_path / "10.toml").write_text(text, encoding="utf-8")
         live = LiveRules(tmp_path)
         assert live.fault is None
-        addon = Rules(RememberedVerdicts(live, local=lambda: A_MOMENT), portal=lambda: True)
+        addon = Rules(VerdictCache(live, local=lambda: A_MOMENT), portal=lambda: True)
         addon.requestheaders(flow)
         if flow.response is None:
             addon.request(flow)
@@ -34,9 +34,9 @@ def ruled(tmp_path):
 
 def test_without_rules_nothing_is_asked(tmp_path):
     flow = a_flow()
-    Rules(RememberedVerdicts(LiveRules(tmp_path)), portal=lambda: True).requestheaders(flow)
+    Rules(VerdictCache(LiveRules(tmp_path)), portal=lambda: True).requestheaders(flow)
     assert verdict_of(flow) is NO_RULE
-    assert not flow.metadata
+    assert state_of(flow).rule_query is None
 
 
 def test_a_blocked_page_gives_a_person_the_reason_harmlessly(ruled):
@@ -46,7 +46,7 @@ def test_a_blocked_page_gives_a_person_the_reason_harmlessly(ruled):
         flow,
     )
     assert flow.response.status_code == 403
-    assert flow.metadata[OURS] == "rule"
+    assert state_of(flow).answered_by is AnsweredBy.RULE
     assert "exam &lt;script&gt;" in flow.response.get_text()
     assert flow.response.headers["cache-control"] == "no-store"
 
@@ -134,10 +134,10 @@ def test_a_missing_page_may_be_redirected_by_a_rule_for_misses(ruled):
 
 def test_what_the_cache_holds_is_kept_out_by_its_content_type_too(ruled):
     flow = a_flow(headers=BROWSER, response=(200, [("Content-Type", "video/mp4")], b"film"))
-    flow.metadata[OURS] = "hit"
+    state_of(flow).answered_by = AnsweredBy.CACHE
     addon = ruled('[[rule]]\ncontent_type = "video/*"\naction = "block"\n', flow)
     assert flow.response.status_code == 200
-    Held(addon).response(flow)
+    RulesForStored(addon).response(flow)
     assert flow.response.status_code == 403
     assert b"film" not in flow.response.content
 

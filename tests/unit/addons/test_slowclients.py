@@ -1,5 +1,6 @@
 """addons.slowclients: how long a client may take."""
 
+import asyncio
 from types import SimpleNamespace
 
 import pytest
@@ -9,6 +10,7 @@ from addons.slowclients import UPLOAD_BYTES_PER_S, SlowClients
 from proxy.settings import ProxySettings
 from tests.make import a_flow
 
+GO_ROUND_IN = SlowClients._go_round_in
 SETTINGS = ProxySettings(request_timeout_s=30.0, keep_alive_s=120.0)
 
 
@@ -34,7 +36,6 @@ class Connected:
         for _ in range(seconds):
             self.now += 1
             self.handler.layer.received += bytes_per_s
-            self.clients._due_at = self.now
             self.clients._go_round()
         return self.ended
 
@@ -123,9 +124,13 @@ def test_frames_that_belong_to_no_request_are_no_request_that_drips(connected):
     assert connected.after(3, bytes_per_s=1) == ["no request in time"]
 
 
-def test_what_a_client_said_while_the_process_was_held_up_is_heard_before_it_is_let_go(connected):
+async def test_what_a_client_said_while_the_process_was_held_up_is_heard_before_it_is_let_go(
+    connected, monkeypatch
+):
+    monkeypatch.setattr(SlowClients, "_go_round_in", GO_ROUND_IN)
+    connected.clients._go_round_in(0.01)
     connected.now += 100
-    connected.clients._go_round()
+    await asyncio.sleep(0.1)
     assert connected.ended == []
     connected.asks()
     assert connected.after(10) == []

@@ -4,15 +4,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from addons.flows import OURS
-from addons.soft404 import FINDING, Soft404, is_worth_keeping, withheld_of
-from proxy.readers.clients import ClientHasher
-from proxy.readers.withheld import WithheldPages
+from addons.flowstate import AnsweredBy, state_of
+from addons.soft404 import Soft404, is_worth_keeping
+from proxy.privacy.clients import ClientHasher
+from proxy.privacy.suppressed import SuppressedPages
 from repair.model import MissKind
 from repair.settings import Soft404Settings
-from repair.soft404.detector import Detector
+from repair.soft404.detector import Soft404Detector
 from repair.soft404.redirects import RecentRedirects
-from repair.soft404.sites import Sites
+from repair.soft404.sitestore import SiteStore
 from tests.make import a_flow
 
 SITE = "http://school.test"
@@ -25,13 +25,13 @@ LESSON = b"<title>Lava</title><h1>Lava</h1><p>" + b"Lava and ash come out of the
 class School:
     def __init__(self, folder):
         self.threads = ThreadPoolExecutor(1)
-        self.sites = Sites(folder / "sites.sqlite")
-        self.withheld = WithheldPages()
+        self.sites = SiteStore(folder / "sites.sqlite")
+        self.suppressed = SuppressedPages()
         self.addon = Soft404(
             Soft404Settings(),
-            Detector(self.sites, self.threads),
+            Soft404Detector(self.sites, self.threads),
             hasher=ClientHasher(),
-            withheld=self.withheld,
+            suppressed=self.suppressed,
             redirects=RecentRedirects(),
             offline=lambda: False,
         )
@@ -52,22 +52,22 @@ def school(tmp_path):
 
 async def test_an_error_page_is_withheld_and_not_worth_keeping(school):
     flow = await school.answered()
-    assert withheld_of(flow).kind is MissKind.SOFT_404
-    assert withheld_of(flow).url == SITE + "/lessons/gone"
+    assert state_of(flow).suppressed.kind is MissKind.SOFT_404
+    assert state_of(flow).suppressed.url == SITE + "/lessons/gone"
     assert not is_worth_keeping(flow)
 
 
 async def test_a_page_that_is_there_is_judged_and_left_alone(school):
     flow = await school.answered(response=(200, HTML, LESSON))
-    assert FINDING in flow.metadata
-    assert withheld_of(flow) is None
+    assert state_of(flow).finding is not None
+    assert state_of(flow).suppressed is None
     assert is_worth_keeping(flow)
 
 
 async def test_a_login_is_shown_but_not_kept(school):
     body = b"<title>Sign in</title><form><input type=password></form>"
     flow = await school.answered(response=(200, HTML, body))
-    assert withheld_of(flow) is None
+    assert state_of(flow).suppressed is None
     assert not is_worth_keeping(flow)
 
 
@@ -85,45 +85,45 @@ async def test_a_login_is_shown_but_not_kept(school):
 )
 async def test_what_no_person_reads_is_not_judged(school, headers, response, method):
     flow = await school.answered(headers=headers, response=response, method=method)
-    assert FINDING not in flow.metadata
+    assert state_of(flow).finding is None
 
 
 async def test_answers_of_our_own_and_bodies_that_have_gone_by_are_not_judged(school):
     flow = a_flow(SITE + "/a/b", headers=BROWSER, response=(200, HTML, ERROR))
-    flow.metadata[OURS] = "helper"
+    state_of(flow).answered_by = AnsweredBy.PORTAL
     await school.addon.response(flow)
-    assert FINDING not in flow.metadata
+    assert state_of(flow).finding is None
     flow = a_flow(SITE + "/a/b", headers=BROWSER, response=(200, HTML, ERROR))
     flow.response.stream = True
     await school.addon.response(flow)
-    assert FINDING not in flow.metadata
+    assert state_of(flow).finding is None
 
 
 async def test_switched_off_it_judges_nothing(school):
     school.addon.settings = Soft404Settings(enabled=False)
-    assert FINDING not in (await school.answered()).metadata
+    assert state_of(await school.answered()).finding is None
 
 
 async def test_a_redirect_is_remembered_until_the_page_it_leads_to(school):
     await school.answered("/lessons/rivers-and-lakes", (302, [("Location", "/")], b""))
     flow = await school.answered("/", (200, HTML, LESSON))
-    assert withheld_of(flow).missed == SITE + "/lessons/rivers-and-lakes"
-    assert withheld_of(await school.answered("/", (200, HTML, LESSON))) is None
+    assert state_of(flow).suppressed.missed == SITE + "/lessons/rivers-and-lakes"
+    assert state_of(await school.answered("/", (200, HTML, LESSON))).suppressed is None
 
 
 async def test_the_page_of_an_honest_404_is_known_when_it_comes_with_a_200(school):
     odd = (
         b"<title>Hm</title><p>The dog of the caretaker ate this sheet of paper on a rainy day last year.</p>"
     )
-    assert withheld_of(await school.answered("/a/b", (200, HTML, odd))) is None
+    assert state_of(await school.answered("/a/b", (200, HTML, odd))).suppressed is None
     await school.answered("/a/c", (404, HTML, odd))
-    assert withheld_of(await school.answered("/a/d", (200, HTML, odd))).kind is MissKind.SOFT_404
+    assert state_of(await school.answered("/a/d", (200, HTML, odd))).suppressed.kind is MissKind.SOFT_404
 
 
 async def test_showing_it_anyway_teaches_and_is_for_that_reader_only(school):
     flow = await school.answered()
-    school.withheld.note("id", "ann", withheld_of(flow))
+    school.suppressed.note("id", "ann", state_of(flow).suppressed)
     assert await school.addon.show_anyway("id", "bob") is None
     assert await school.addon.show_anyway("other", "ann") is None
     assert await school.addon.show_anyway("id", "ann") == SITE + "/lessons/gone"
-    assert withheld_of(await school.answered()) is None
+    assert state_of(await school.answered()).suppressed is None

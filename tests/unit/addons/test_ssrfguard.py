@@ -1,4 +1,4 @@
-"""addons.reach: what mitmproxy may connect to, by what is written and by what is connected to."""
+"""addons.ssrfguard: what mitmproxy may connect to, by what is written and by what is connected to."""
 
 import asyncio
 import socket
@@ -9,11 +9,11 @@ from mitmproxy.connection import Server
 from mitmproxy.flow import Error
 from mitmproxy.proxy.mode_specs import ProxyMode
 
-from addons.flows import ANSWERABLE, OURS
-from addons.lookups import Lookups
-from addons.reach import Guard, _purpose
-from proxy.readers.navigation import is_navigation
-from proxy.trust.reach import OUT_OF_REACH, Reach
+from addons.flowstate import AnsweredBy, state_of
+from addons.mitm.dns import DnsLookups
+from addons.ssrfguard import SsrfGuard, _purpose
+from proxy.headers.navigation import is_navigation
+from proxy.reach.policy import OUT_OF_REACH, ReachPolicy
 from tests.make import a_flow
 
 PERSON = [("Accept", "text/html"), ("Accept-Language", "es")]
@@ -21,7 +21,7 @@ PERSON = [("Accept", "text/html"), ("Accept-Language", "es")]
 
 def a_guard(*chosen, **reach):
     limits = {"ports": ("80", "443"), "connect_ports": ("443",)}
-    return Guard(lambda: Reach(**{**limits, **reach}), chosen=lambda: chosen, portal=lambda: True)
+    return SsrfGuard(lambda: ReachPolicy(**{**limits, **reach}), chosen=lambda: chosen, portal=lambda: True)
 
 
 def told(address, mode="regular", protocol="tcp"):
@@ -37,7 +37,7 @@ def connected(guard, data, resolves_to):
 
     async def connect():
         loop = asyncio.get_running_loop()
-        Lookups(look_up).install(loop)
+        DnsLookups(look_up).install(loop)
         guard.install(loop)
         guard.server_connect(data)
         _, writer = await asyncio.open_connection(*data.server.address)
@@ -100,7 +100,7 @@ def test_a_person_who_asks_for_it_gets_a_page_in_their_language(url):
     assert flow.response.status_code == 403
     assert flow.response.headers["content-language"] == "es"
     assert "destination_ip_prohibited" in flow.response.headers["proxy-status"]
-    assert flow.metadata[OURS] == "refused"
+    assert state_of(flow).answered_by is AnsweredBy.REFUSED
     assert is_navigation("GET", PERSON)
 
 
@@ -145,6 +145,6 @@ def test_a_connection_that_was_not_made_is_told_and_is_no_failure_of_the_site():
     flow.error = Error(f"{OUT_OF_REACH}: 127.0.0.1")
     a_guard().error(flow)
     assert flow.response is None
-    flow.metadata[ANSWERABLE] = True
+    state_of(flow).is_answerable = True
     a_guard().error(flow)
     assert flow.response.status_code == 403

@@ -1,11 +1,11 @@
-"""proxy.processes.descriptors: how connections are shared out."""
+"""proxy.descriptors: how connections are shared out."""
 
 import subprocess
 import sys
 
 import pytest
 
-from proxy.processes.descriptors import shares
+from proxy.descriptors import shares
 
 
 @pytest.mark.parametrize("limit", [0, 64, 256, 1024, 65_536])
@@ -24,7 +24,7 @@ def test_without_a_number_one_client_may_have_half():
 
 
 def test_the_limit_is_raised_to_what_the_system_allows():
-    code = "import resource as r; from proxy.processes.descriptors import raise_limit; "
+    code = "import resource as r; from proxy.descriptors import raise_limit; "
     code += "r.setrlimit(r.RLIMIT_NOFILE, (64, 500)); print(*raise_limit())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "500 64\n"

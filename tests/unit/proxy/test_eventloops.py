@@ -3,7 +3,7 @@ import socket
 
 import pytest
 
-from proxy.processes.loops import close_door, end_quietly
+from proxy.eventloops import end_quietly, stop_accepting
 
 
 async def leave_a_connection_open():
@@ -45,7 +45,7 @@ async def test_who_comes_while_a_server_closes_costs_no_word_in_the_log(later):
     with socket.create_connection(server.sockets[0].getsockname()):
         for _ in range(later):  # from not accepted yet to served
             await asyncio.sleep(0)
-        await close_door(server)
+        await stop_accepting(server)
         for _ in range(9):
             await asyncio.sleep(0)
     assert not told

@@ -3,7 +3,7 @@ from datetime import time
 import pytest
 
 from proxy.errors import SettingsError
-from proxy.fetching.night import Night
+from proxy.nighthours import NightHours
 from proxy.settings import load
 
 
@@ -19,14 +19,14 @@ from proxy.settings import load
         ("00:00-00:00", time(12, 0), True),
     ],
 )
-def test_night_may_lie_over_midnight(hours, at, night):
-    assert Night.parse(hours).holds(at) is night
+def test_night_may_span_midnight(hours, at, night):
+    assert NightHours.parse(hours).holds(at) is night
 
 
 @pytest.mark.parametrize("text", ["", "22-5", "24:00-05:00", "22:00-05:60", "22:00 - 05:00", "٢٢:00-05:00"])
-def test_what_are_no_hours_is_told_with_its_key(text, tmp_path):
+def test_invalid_hours_are_reported_with_their_key(text, tmp_path):
     with pytest.raises(ValueError, match="expected hours"):
-        Night.parse(text)
+        NightHours.parse(text)
     file = tmp_path / "linkmend.toml"
     file.write_text(f'[fetch]\nnight = "{text}"\n', encoding="utf-8")
     with pytest.raises(SettingsError, match="fetch.night"):

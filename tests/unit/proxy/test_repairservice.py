@@ -1,4 +1,4 @@
-"""proxy.mending: a miss in, its repair page out, however many there are."""
+"""proxy.repairservice: a miss in, its repair page out, however many there are."""
 
 import asyncio
 import threading
@@ -6,15 +6,16 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from proxy.archives.findings import Findings
-from proxy.mending import Mender, Miss, bare
-from proxy.office import messages
-from proxy.office.wire import encoded
+from proxy.pages.archivefindings import ArchiveFindings
 from proxy.pages.repairpage import render
+from proxy.repairservice import RepairPageService, RepairRequest, bare_page
+from proxy.rpc.methods import methods_of
+from proxy.rpc.protocol import RepairService
+from proxy.rpc.wire import TO_BACKEND, TO_WORKER, Call, Reply, encode
+from repair.admission import AdmissionControl
 from repair.errors import CollectionError
 from repair.memento.model import TimeMap
 from repair.model import Click, HeldPage, RankedAlternatives
-from repair.turns import Turns
 from tests.make import A_MOMENT, a_broken_link
 from tests.offers import a_context, an_alternative
 
@@ -22,7 +23,7 @@ LINK = a_broken_link()
 
 
 class Shop:
-    """A mender whose repairs wait until `go_on`, over a page of which a copy is held."""
+    """A repair service whose repairs wait until `go_on`, over a page with a saved copy."""
 
     def __init__(self, *, at_once=64, abreast=2):
         self.go_on = asyncio.Event()
@@ -30,8 +31,8 @@ class Shop:
         self.noted = []
         self.fault = None
         self.drawing = ThreadPoolExecutor(1, thread_name_prefix="draw")
-        self.turns = Turns(at_once=at_once, abreast=abreast)
-        self.mender = Mender(self, self, self.turns, self, self.drawing)
+        self.admission = AdmissionControl(at_once=at_once, abreast=abreast)
+        self.repair_service = RepairPageService(self, self, self.admission, self, self.drawing)
 
     async def repair(self, link, *, within_s=None, click=None):
         await self.go_on.wait()
@@ -45,10 +46,10 @@ class Shop:
     def note(self, miss_id, client, link, *, ask):
         self.noted.append((miss_id, client, link.url, ask))
 
-    async def remembered(self, link, *, ask):
+    async def stored_findings(self, link, *, ask):
         if self.fault:
             raise self.fault
-        return Findings(link=link, found=TimeMap(url=link.url))
+        return ArchiveFindings(link=link, found=TimeMap(url=link.url))
 
 
 @pytest.fixture
@@ -59,75 +60,83 @@ async def shop():
 
 
 def a_miss(**known):
-    return Miss(
+    return RepairRequest(
         link=LINK, click=Click(), client="reader", context=a_context(miss_id="m1"), **{"ask": True, **known}
     )
 
 
-async def test_a_miss_is_answered_by_what_is_offered_and_the_page_that_says_so(shop):
-    mended = await shop.mender.mend(a_miss(), within_s=5.0)
-    assert [each.url for each in mended.found.alternatives] == ["http://school.test/new"]
-    assert b'data-url="http://school.test/new"' in mended.page.body
+async def test_miss_is_answered_with_alternatives_and_page(shop):
+    response = await shop.repair_service.repair_page(a_miss(), within_s=5.0)
+    assert [each.url for each in response.found.alternatives] == ["http://school.test/new"]
+    assert b'data-url="http://school.test/new"' in response.page.body
     assert shop.noted == [("m1", "reader", LINK.url, True)]
 
 
-async def test_past_the_limit_the_page_goes_out_at_once_with_the_copy_that_is_held():
+async def test_over_the_limit_the_page_has_only_the_saved_copy():
     shop = Shop(at_once=1)
     shop.go_on.clear()
-    waiting = asyncio.create_task(shop.mender.mend(a_miss(), within_s=60.0))
+    waiting = asyncio.create_task(shop.repair_service.repair_page(a_miss(), within_s=60.0))
     await asyncio.sleep(0)
-    mended = await shop.mender.mend(a_miss(), within_s=60.0)
+    response = await shop.repair_service.repair_page(a_miss(), within_s=60.0)
     assert not waiting.done()
-    assert (mended.found.alternatives, mended.found.copy_at) == ((), A_MOMENT)
-    assert b'data-source="copy"' in mended.page.body
-    assert shop.turns.turned_away == 1
+    assert (response.found.alternatives, response.found.copy_at) == ((), A_MOMENT)
+    assert b'data-source="copy"' in response.page.body
+    assert shop.admission.refused == 1
     shop.go_on.set()
     assert (await waiting).found.alternatives
     shop.drawing.shutdown()
 
 
-async def test_whose_turn_does_not_come_in_time_gets_what_is_known(shop, caplog):
+async def test_repair_not_admitted_in_time_gets_a_basic_page(shop, caplog):
     shop.go_on.clear()
-    mended = await shop.mender.mend(a_miss(), within_s=0.01)
-    assert (mended.found.alternatives, mended.found.copy_at) == ((), A_MOMENT)
-    assert "no repair within" in caplog.text
-    assert shop.turns.under_way == 0
+    response = await shop.repair_service.repair_page(a_miss(), within_s=0.01)
+    assert (response.found.alternatives, response.found.copy_at) == ((), A_MOMENT)
+    assert "repair timed out after" in caplog.text
+    assert shop.admission.in_progress == 0
 
 
-async def test_where_archives_are_off_nobody_waits_for_them_and_nothing_is_promised(shop, caplog):
+async def test_disabled_archives_are_neither_awaited_nor_promised(shop, caplog):
     shop.fault = TimeoutError()
-    off = (await shop.mender.mend(a_miss(ask=False), within_s=5.0)).page.body
+    off = (await shop.repair_service.repair_page(a_miss(ask=False), within_s=5.0)).page.body
     assert b'id="archives"' not in off
-    assert b'id="archives"' not in bare(a_miss(ask=False)).page.body
+    assert b'id="archives"' not in bare_page(a_miss(ask=False)).page.body
     assert "archives" not in caplog.text
-    on = (await shop.mender.mend(a_miss(), within_s=5.0)).page.body
+    on = (await shop.repair_service.repair_page(a_miss(), within_s=5.0)).page.body
     assert b"data-next" in on
-    assert "nothing of archives" in caplog.text
+    assert "archives: request timed out" in caplog.text
 
 
-async def test_what_archives_said_may_be_damaged_or_not_to_be_looked_up(shop):
+async def test_archive_lookup_failure_does_not_break_the_page(shop):
     shop.fault = CollectionError("malformed")
-    assert b'data-url="http://school.test/new"' in (await shop.mender.mend(a_miss(), within_s=5.0)).page.body
+    assert (
+        b'data-url="http://school.test/new"'
+        in (await shop.repair_service.repair_page(a_miss(), within_s=5.0)).page.body
+    )
     shop.noted.clear()
-    await shop.mender.mend(a_miss(ask=None), within_s=5.0)
+    await shop.repair_service.repair_page(a_miss(ask=None), within_s=5.0)
     assert shop.noted == []
 
 
-async def test_pages_are_not_drawn_on_the_event_loop(shop, monkeypatch):
+async def test_pages_are_not_rendered_on_the_event_loop(shop, monkeypatch):
     drawn_in = []
 
     def watched(found, context):
         drawn_in.append(threading.current_thread().name)
         return render(found, context)
 
-    monkeypatch.setattr("proxy.mending.render", watched)
-    await shop.mender.mend(a_miss(), within_s=5.0)
+    monkeypatch.setattr("proxy.repairservice.render", watched)
+    await shop.repair_service.repair_page(a_miss(), within_s=5.0)
     assert drawn_in == ["draw_0"]
 
 
-def test_a_miss_and_its_page_can_be_said_on_the_line():
+def test_a_miss_and_its_page_can_be_sent_to_another_process():
+    class Backend:
+        def repair_page(self, miss, *, within_s):
+            return miss, within_s
+
+    (repair_page,) = methods_of(RepairService)
     miss = a_miss(ask=None)
-    asked = messages.Asked(id=1, question=messages.Mend(miss=miss, within_s=2.0), within_s=3.0)
-    assert messages.TO_OFFICE.decode(encoded(asked)) == asked
-    mended = bare(miss)
-    assert messages.MENDED.decode(encoded(mended)) == mended
+    sent = TO_BACKEND.decode(encode(Call(repair_page.name, (miss, 2.0), 1, 3.0)))
+    assert repair_page.call(Backend(), sent.arguments) == (miss, 2.0)
+    response = bare_page(miss)
+    assert repair_page.read_result(TO_WORKER.decode(encode(Reply(1, response))).value) == response

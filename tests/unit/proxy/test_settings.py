@@ -68,7 +68,7 @@ def test_environment_values_are_written_as_in_toml():
         ),
         ("[log]\nlevel = 'loud'", "log.level: expected one of debug, info, warning, error, got 'loud'"),
         ("[cache]\nmax_bytes = -1", "cache.max_bytes: expected 0 or more, got -1"),
-        ("[cache\n", "linkmend.toml: not TOML: "),
+        ("[cache\n", "linkmend.toml: not valid TOML: "),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_place_and_what_was_expected(tmp_path, text, message):
@@ -79,7 +79,7 @@ def test_a_wrong_file_is_refused_with_its_place_and_what_was_expected(tmp_path, 
 
 
 def test_a_file_that_is_missing_or_not_text_is_named(tmp_path):
-    with pytest.raises(SettingsError, match="absent.toml: cannot be read"):
+    with pytest.raises(SettingsError, match="absent.toml: cannot read the file"):
         load(tmp_path / "absent.toml", environment={})
     (tmp_path / "linkmend.toml").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SettingsError, match="linkmend.toml: not UTF-8"):

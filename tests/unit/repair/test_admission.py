@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
+from repair.admission import AdmissionControl, AdmittedRepairs, TooManyRepairs
 from repair.model import HeldPage, RankedAlternatives
-from repair.turns import TakingTurns, TooMany, Turns
 from tests.make import A_MOMENT, a_broken_link
 
 LINK = a_broken_link()
@@ -34,21 +34,21 @@ async def settled():
         await asyncio.sleep(0)
 
 
-async def test_past_the_limit_a_link_is_answered_at_once_with_the_copy_that_is_held():
-    repairer, turns = SlowRepairer(), Turns(at_once=2, abreast=2)
-    taking = TakingTurns(repairer, Held(), turns)
+async def test_past_the_limit_a_link_is_answered_at_once_with_the_saved_copy():
+    repairer, admission = SlowRepairer(), AdmissionControl(at_once=2, abreast=2)
+    taking = AdmittedRepairs(repairer, Held(), admission)
     waiting = [asyncio.create_task(taking.repair(LINK)) for _ in range(2)]
     await settled()
     assert await taking.repair(LINK) == RankedAlternatives(link=LINK, copy_at=A_MOMENT)
-    assert turns.turned_away == 1
+    assert admission.refused == 1
     repairer.go_on.set()
     assert [found.query for found in await asyncio.gather(*waiting)] == ["ranked"] * 2
-    assert turns.under_way == 0
+    assert admission.in_progress == 0
 
 
-async def test_few_are_worked_on_abreast_and_the_others_wait_in_the_order_they_came():
+async def test_few_repairs_run_and_the_others_wait_in_order():
     repairer = SlowRepairer()
-    taking = TakingTurns(repairer, Held(), Turns(at_once=50, abreast=2))
+    taking = AdmittedRepairs(repairer, Held(), AdmissionControl(at_once=50, abreast=2))
     links = [a_broken_link(f"http://school.test/{n}") for n in range(50)]
     waiting = [asyncio.create_task(taking.repair(link)) for link in links]
     await settled()
@@ -58,32 +58,34 @@ async def test_few_are_worked_on_abreast_and_the_others_wait_in_the_order_they_c
     assert repairer.begun == [link.url for link in links]
 
 
-async def test_a_turn_ends_also_when_nobody_waits_any_more():
-    repairer, turns = SlowRepairer(), Turns(at_once=2, abreast=1)
-    waiting = [asyncio.create_task(TakingTurns(repairer, Held(), turns).repair(LINK)) for _ in range(2)]
+async def test_a_cancelled_repair_releases_its_place():
+    repairer, admission = SlowRepairer(), AdmissionControl(at_once=2, abreast=1)
+    waiting = [
+        asyncio.create_task(AdmittedRepairs(repairer, Held(), admission).repair(LINK)) for _ in range(2)
+    ]
     await settled()
     for task in waiting:  # one at work, one in the queue
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    assert turns.under_way == 0
-    async with turns.turn():
-        assert turns.under_way == 1
+    assert admission.in_progress == 0
+    async with admission.admit():
+        assert admission.in_progress == 1
 
 
-async def test_who_comes_when_too_many_wait_is_told_so_and_takes_no_place():
-    turns = Turns(at_once=1, abreast=1)
-    async with turns.turn():
-        with pytest.raises(TooMany):
-            async with turns.turn():
+async def test_a_request_beyond_the_limit_is_refused_and_takes_no_place():
+    admission = AdmissionControl(at_once=1, abreast=1)
+    async with admission.admit():
+        with pytest.raises(TooManyRepairs):
+            async with admission.admit():
                 pass
-        assert turns.under_way == 1
+        assert admission.in_progress == 1
 
 
 async def test_devices_take_turns_with_each_other():
-    turns, order = Turns(at_once=50, abreast=1), []
+    admission, order = AdmissionControl(at_once=50, abreast=1), []
 
     async def work(device, number):
-        async with turns.turn(device):
+        async with admission.admit(device):
             order.append((device, number))
             await asyncio.sleep(0)
 
@@ -95,11 +97,11 @@ async def test_devices_take_turns_with_each_other():
     assert [number for device, number in order if device == "greedy"] == list(range(20))
 
 
-async def test_one_device_leaves_room_for_others_when_there_is_none():
-    turns, go_on, done = Turns(at_once=4, abreast=1), asyncio.Event(), []
+async def test_a_full_queue_drops_requests_of_the_busiest_device():
+    admission, go_on, done = AdmissionControl(at_once=4, abreast=1), asyncio.Event(), []
 
     async def work(device):
-        async with turns.turn(device):
+        async with admission.admit(device):
             await go_on.wait()
         done.append(device)
 
@@ -111,15 +113,15 @@ async def test_one_device_leaves_room_for_others_when_there_is_none():
     found = await asyncio.gather(*greedy, *others, return_exceptions=True)
     assert done.count("other") >= 1
     assert done.count("greedy") + done.count("other") == 4
-    assert sum(isinstance(each, TooMany) for each in found) == 9 == turns.turned_away
-    assert turns.under_way == 0
+    assert sum(isinstance(each, TooManyRepairs) for each in found) == 9 == admission.refused
+    assert admission.in_progress == 0
 
 
-async def test_who_gives_up_waiting_takes_nobodys_turn():
-    turns, go_on = Turns(at_once=10, abreast=1), asyncio.Event()
+async def test_a_cancelled_waiter_takes_no_turn():
+    admission, go_on = AdmissionControl(at_once=10, abreast=1), asyncio.Event()
 
     async def work():
-        async with turns.turn("a"):
+        async with admission.admit("a"):
             await go_on.wait()
 
     tasks = [asyncio.create_task(work()) for _ in range(4)]
@@ -129,6 +131,6 @@ async def test_who_gives_up_waiting_takes_nobodys_turn():
     tasks[2].cancel()
     go_on.set()
     await asyncio.gather(*tasks, return_exceptions=True)
-    assert turns.under_way == 0
-    async with asyncio.timeout(1), turns.turn("b"):
-        assert turns.under_way == 1
+    assert admission.in_progress == 0
+    async with asyncio.timeout(1), admission.admit("b"):
+        assert admission.in_progress == 1

@@ -1,11 +1,11 @@
-"""repair.sources.archive: what a copy of the lost page says of it."""
+"""repair.evidence.archivedcopy: what a copy of the lost page says of it."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from repair.memento.model import Copy
-from repair.sources.archive import ArchivedCopy, evidence_of, signature_words, title_query
+from repair.evidence.archivedcopy import ArchivedCopy, evidence_of, signature_words, title_query
+from repair.memento.model import MementoCopy
 from tests.archiving import a_memento
 from tests.holdings import a_document
 from tests.make import A_MOMENT, a_broken_link, a_page
@@ -31,7 +31,7 @@ class Archives:
     """Has one copy, and remembers what it was asked."""
 
     def __init__(self, document, at=A_MOMENT):
-        self._copy = Copy(memento=a_memento(at.strftime("%Y%m%d")), page=a_page(), document=document)
+        self._copy = MementoCopy(memento=a_memento(at.strftime("%Y%m%d")), page=a_page(), document=document)
         self.asked = []
 
     async def best(self, url, *, near=None):
@@ -42,7 +42,7 @@ class Archives:
 COMMON = Collection(water=900, river=500, carri=400)
 
 
-def test_the_title_weighs_most_then_the_signature_then_what_is_special_in_the_text():
+def test_title_weighs_most_then_signature_then_divergent_terms():
     evidence = evidence_of(a_document(title="Inland deltas", text=TEXT), COMMON)
     terms = dict(evidence.terms)
     assert evidence.source == "copy"
@@ -52,7 +52,7 @@ def test_the_title_weighs_most_then_the_signature_then_what_is_special_in_the_te
 
 
 @pytest.mark.parametrize("title", ["Home", "Untitled document", ""])
-def test_a_title_that_says_nothing_gives_way_to_the_signature(title):
+def test_signature_replaces_a_stop_title(title):
     document = a_document(title=title, text=TEXT)
     evidence = evidence_of(document, COMMON)
     assert "home" not in dict(evidence.terms) or dict(evidence.terms)["home"] < 1.0
@@ -60,7 +60,7 @@ def test_a_title_that_says_nothing_gives_way_to_the_signature(title):
     assert title_query(document) == ""
 
 
-def test_a_school_may_name_titles_that_say_nothing():
+def test_stop_titles_can_be_configured():
     assert title_query(a_document(title="Springfield School"), ["springfield school"]) == ""
 
 
@@ -71,7 +71,7 @@ def test_the_signature_is_seven_words_as_the_page_has_them():
     assert len(found) <= 7
 
 
-def test_with_nothing_held_the_most_frequent_words_are_the_signature():
+def test_in_an_empty_collection_the_most_frequent_words_are_the_signature():
     assert set(signature_words(a_document(title="", text=TEXT), Collection(size=0), 2)) == {"delta", "water"}
 
 
@@ -86,14 +86,14 @@ def test_a_copy_without_words_is_no_evidence():
     assert evidence_of(a_document(title="", text=""), COMMON) is None
 
 
-async def test_the_copy_closest_to_the_making_of_the_link_is_asked_for():
+async def test_requests_the_copy_closest_to_the_time_the_link_was_made():
     archives = Archives(a_document(title="Inland deltas"))
     source = ArchivedCopy(archives, COMMON, made_at=lambda link: A_MOMENT)
     assert (await source.evidence(a_broken_link())).text == "Inland deltas"
     assert archives.asked == [("http://school.test/gone", A_MOMENT)]
 
 
-async def test_how_old_a_copy_is_is_told_by_its_memento():
+async def test_memento_datetime_gives_the_age_of_a_copy():
     now = datetime.now(UTC)
     ages = (now - timedelta(days=30), now - timedelta(days=3000))
     document = a_document(title="Inland", text=TEXT)
@@ -104,5 +104,5 @@ async def test_how_old_a_copy_is_is_told_by_its_memento():
     assert old["okavango"] < new["okavango"]
 
 
-async def test_what_no_archive_has_is_no_evidence():
+async def test_no_evidence_when_no_archive_has_a_copy():
     assert await ArchivedCopy(Archives(None), COMMON).evidence(a_broken_link()) is None

@@ -19,7 +19,7 @@ from tests.make import a_page
         *((status, None) for status in (200, 204, 301, 304, 400, 401, 403, 429, 451, 511, 600)),
     ],
 )
-def test_a_status_tells_the_kind_of_miss(status, kind):
+def test_the_status_determines_the_kind_of_miss(status, kind):
     assert miss_kind(status) is kind
     assert broken(a_page(status=status)) is kind
 
@@ -30,7 +30,7 @@ def test_an_error_no_person_reads_is_not_a_broken_link(content_type):
 
 
 @pytest.mark.parametrize("content_type", ["text/html", "text/plain; charset=utf-8", ""])
-def test_an_error_as_text_or_without_a_type_is_one(content_type):
+def test_a_text_error_or_one_without_a_content_type_is_a_broken_link(content_type):
     assert broken(a_page(status=404, content_type=content_type)) is MissKind.NOT_FOUND
 
 
@@ -51,12 +51,12 @@ def test_an_archived_404_is_a_true_copy():
     assert broken(page) is None
 
 
-def test_an_address_that_only_mentions_the_web_is_no_archive():
+def test_a_url_that_only_contains_web_is_no_archive():
     assert not is_archive_page(a_page(url="http://school.test/web/wayback/machines.html"))
     assert not is_archive_page(a_page(url="http://notarchive.org.test/a"))
 
 
-def test_a_document_is_what_a_person_reads_and_no_archive_keeps():
+def test_a_document_is_readable_and_not_from_an_archive():
     assert is_document(a_page())
     assert not is_document(a_page(content_type="image/png"))
     assert not is_document(a_page(url="https://web.archive.org/web/2020/http://school.test/"))

@@ -1,11 +1,11 @@
 import pytest
 
+from repair.evidence.anchor import ClickedAnchor, OtherAnchors
+from repair.evidence.context import LinkContext
+from repair.evidence.savedcopy import SavedCopy
+from repair.evidence.sourcepage import SourcePage
+from repair.evidence.url import UrlWords
 from repair.model import InLink
-from repair.sources.anchors import ClickedAnchor, OtherAnchors
-from repair.sources.context import LinkContext
-from repair.sources.copy import OwnCopy
-from repair.sources.referrer import SourcePage
-from repair.sources.urlwords import UrlWords
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
 
@@ -48,7 +48,7 @@ def test_anchors_that_say_nothing_are_none(anchor):
     assert ClickedAnchor().find(a_broken_link(anchor=anchor)) is None
 
 
-def test_a_school_can_name_further_anchors_that_say_nothing():
+def test_further_stop_anchors_can_be_configured():
     source = ClickedAnchor(lambda anchor: anchor == "visit our friends")
     assert source.find(a_broken_link(anchor="visit our friends")) is None
 
@@ -100,7 +100,7 @@ def test_a_link_without_context_has_none():
     assert LinkContext().find(a_broken_link()) is None
 
 
-def test_the_source_page_speaks_by_its_most_frequent_terms(tmp_path):
+def test_source_page_evidence_is_its_most_frequent_terms(tmp_path):
     with a_collection(
         tmp_path, a_document("/s", title="Rivers", text="delta delta delta water")
     ) as collection:
@@ -122,38 +122,38 @@ def a_library(folder, *documents):
     return a_collection(folder, *documents, *others)
 
 
-def test_a_copy_speaks_by_its_title_and_by_what_sets_it_apart(tmp_path):
+def test_copy_evidence_is_its_title_and_distinctive_terms(tmp_path):
     with a_library(tmp_path, a_document("/gone", title="The water\ncycle", text=RAIN)) as collection:
-        evidence = OwnCopy(collection).find(a_broken_link())
+        evidence = SavedCopy(collection).find(a_broken_link())
         assert evidence.text == "The water cycle"
         terms = _terms(evidence)
         assert terms["water"] == terms["cycl"] == 1.0 > terms["rain"] > terms["puddl"] > 0
         assert "sun" not in terms  # every page has it
-        assert OwnCopy(collection).find(a_broken_link(f"{SITE}/never-held")) is None
+        assert SavedCopy(collection).find(a_broken_link(f"{SITE}/never-held")) is None
 
 
-def test_a_copy_whose_title_says_nothing_speaks_by_its_signature(tmp_path):
+def test_copy_evidence_with_a_stop_title_is_its_signature(tmp_path):
     with a_library(tmp_path, a_document("/gone", title="Untitled document", text=RAIN)) as collection:
-        evidence = OwnCopy(collection).find(a_broken_link())
+        evidence = SavedCopy(collection).find(a_broken_link())
         assert set(evidence.text.split()) == {"Rain", "falls", "clouds", "Puddles", "dry"}
         assert "untitl" not in _terms(evidence)
 
 
-def test_a_school_can_name_further_titles_that_say_nothing(tmp_path):
+def test_further_stop_titles_can_be_configured(tmp_path):
     with a_library(tmp_path, a_document("/gone", title="Our school", text=RAIN)) as collection:
-        assert "school" in _terms(OwnCopy(collection).find(a_broken_link()))
-        silent = OwnCopy(collection, lambda title: title == "Our school")
+        assert "school" in _terms(SavedCopy(collection).find(a_broken_link()))
+        silent = SavedCopy(collection, lambda title: title == "Our school")
         assert "school" not in _terms(silent.find(a_broken_link()))
 
 
 def test_a_long_copy_gives_no_more_than_forty_terms_between_0_and_1(tmp_path):
     text = " ".join(f"word{number} " * (1 + number % 5) for number in range(500))
     with a_library(tmp_path, a_document("/gone", title="Many words", text=text)) as collection:
-        terms = OwnCopy(collection).find(a_broken_link()).terms
+        terms = SavedCopy(collection).find(a_broken_link()).terms
         assert len(terms) == 40
         assert all(0 < weight <= 1 for _, weight in terms)
 
 
 def test_an_empty_copy_says_nothing(tmp_path):
     with a_library(tmp_path, a_document("/gone", title="", text="")) as collection:
-        assert OwnCopy(collection).find(a_broken_link()) is None
+        assert SavedCopy(collection).find(a_broken_link()) is None

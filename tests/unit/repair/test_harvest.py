@@ -4,9 +4,9 @@ import time
 import pytest
 
 from repair import harvest as harvest_module
-from repair.collection import Collection
+from repair.collection.collection import Collection
+from repair.collection.index.fulltext import IndexDamaged
 from repair.harvest import Harvester, addition_of, raw_digest
-from repair.index import IndexDamaged
 from repair.settings import CollectionSettings
 from tests.holdings import SITE, a_collection, a_document, found
 from tests.make import A_MOMENT, a_page
@@ -27,7 +27,7 @@ def _harvest(collection, *pages, **settings):
     return harvester.stats()
 
 
-def test_a_page_offered_is_read_held_linked_and_found(tmp_path):
+def test_an_offered_page_is_parsed_saved_linked_and_found(tmp_path):
     with a_collection(tmp_path) as collection:
         stats = _harvest(collection, _html())
         assert found(collection, "rome") == ["/rome"]
@@ -36,7 +36,7 @@ def test_a_page_offered_is_read_held_linked_and_found(tmp_path):
         assert stats.read == 1
 
 
-def test_a_page_is_found_within_seconds_without_being_asked_for(tmp_path):
+def test_an_offered_page_is_indexed_within_seconds(tmp_path):
     with a_collection(tmp_path) as collection:
         harvester = Harvester(collection, CollectionSettings(commit_every_s=0.05))
         harvester.offer(_html())
@@ -59,13 +59,13 @@ def test_a_page_is_found_within_seconds_without_being_asked_for(tmp_path):
     ],
     ids=["missing", "partial", "picture", "noindex header", "noindex meta", "broken coding"],
 )
-def test_what_is_no_readable_document_or_forbids_it_is_not_held(tmp_path, page):
+def test_unreadable_and_noindex_pages_are_not_saved(tmp_path, page):
     with a_collection(tmp_path) as collection:
         assert _harvest(collection, page).read == 0
         assert collection.stats().pages == 0
 
 
-def test_a_page_that_now_asks_not_to_be_indexed_goes_unless_it_is_pinned(tmp_path):
+def test_a_page_that_becomes_noindex_is_deleted_unless_pinned(tmp_path):
     with a_collection(tmp_path) as collection:
         for path, pinned in (("/harvested", False), ("/pinned", True)):
             collection.add(a_document(path), fetched_at=A_MOMENT, pinned=pinned)
@@ -77,7 +77,7 @@ def test_a_page_that_now_asks_not_to_be_indexed_goes_unless_it_is_pinned(tmp_pat
         assert collection.holds(f"{SITE}/pinned")
 
 
-def test_the_same_bytes_again_are_not_read_again(tmp_path):
+def test_the_same_bytes_are_not_parsed_again(tmp_path):
     with a_collection(tmp_path) as collection:
         stats = _harvest(collection, _html(), _html(), _html(body=ROME + b"<p>changed"))
         assert (stats.read, stats.unchanged) == (2, 1)
@@ -130,10 +130,10 @@ def test_a_page_that_fails_costs_one_line_and_not_the_worker(tmp_path, caplog):
         stats = _harvest(collection, _html("/odd"), _html("/rome"))
         assert (stats.failed, stats.read) == (1, 1)
         lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
-        assert lines == [f"could not read {SITE}/odd: RuntimeError: cannot take this"]
+        assert lines == [f"harvest: failed for {SITE}/odd: RuntimeError: cannot take this"]
 
 
-def test_closing_reads_what_waits_and_takes_no_more(tmp_path):
+def test_close_processes_the_queue_and_accepts_no_more(tmp_path):
     with a_collection(tmp_path) as collection:
         harvester = Harvester(collection, CollectionSettings())
         for number in range(20):
@@ -144,7 +144,7 @@ def test_closing_reads_what_waits_and_takes_no_more(tmp_path):
         assert not harvester.offer(_html("/late"))
 
 
-def test_closing_does_not_wait_longer_than_told(tmp_path):
+def test_close_respects_its_timeout(tmp_path):
     Stuck.go_on.clear()
     collection = Stuck.open(tmp_path, CollectionSettings())
     harvester = Harvester(collection, CollectionSettings())
@@ -155,7 +155,7 @@ def test_closing_does_not_wait_longer_than_told(tmp_path):
     collection.close()
 
 
-def test_the_digest_depends_on_the_bytes_and_on_how_they_are_to_be_read():
+def test_the_digest_depends_on_the_bytes_and_their_content_type():
     assert raw_digest(_html()) == raw_digest(_html("/elsewhere"))
     assert raw_digest(_html()) != raw_digest(_html(content_type="text/plain"))
     assert raw_digest(_html()) != raw_digest(_html(body=ROME + b" "))
@@ -168,7 +168,7 @@ def test_an_addition_has_the_document_and_its_copy():
     assert addition.pinned
 
 
-def test_few_but_huge_pages_are_passed_over_as_well_once_they_fill_the_queue(tmp_path, monkeypatch):
+def test_huge_pages_are_refused_when_they_fill_the_queue(tmp_path, monkeypatch):
     monkeypatch.setattr(harvest_module, "_WAITING_BYTES", 100)
     collection = a_collection(tmp_path)
     harvester = Harvester(collection, CollectionSettings())
@@ -221,7 +221,7 @@ def test_hints_catch_up_where_the_index_does(tmp_path):
         harvester.close()
 
 
-def test_what_is_known_of_a_page_that_must_not_be_indexed_goes_with_it(tmp_path):
+def test_hints_of_a_noindex_page_are_deleted_with_it(tmp_path):
     hints = FakeHints()
     with a_collection(tmp_path, a_document("/harvested")) as collection:
         harvester = Harvester(collection, CollectionSettings(), hints)
@@ -240,5 +240,5 @@ class FullDisk:
 
 def test_a_full_disk_is_one_line_in_the_log(caplog):
     assert Harvester(FullDisk(), CollectionSettings()).close(30)
-    assert "could not index: /data/index: No space left on device" in caplog.messages
+    assert "harvest: indexing failed: /data/index: No space left on device" in caplog.messages
     assert not any(record.exc_info for record in caplog.records)

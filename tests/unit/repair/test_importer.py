@@ -1,15 +1,15 @@
-from repair import intake
-from repair.intake import Intake
+from repair import importer
+from repair.importer import CollectionImporter
 from repair.settings import CollectionSettings
 from tests.holdings import a_collection
 from tests.make import a_page
 
 
 def test_large_pages_do_not_wait_for_many_others(tmp_path, monkeypatch):
-    monkeypatch.setattr(intake, "_BATCH_BYTES", 5_000)
+    monkeypatch.setattr(importer, "_BATCH_BYTES", 5_000)
     html = (("Content-Type", "text/html"),)
     with a_collection(tmp_path) as collection:
-        taking = Intake(collection, CollectionSettings())
+        taking = CollectionImporter(collection, CollectionSettings())
         taking.add(a_page(url="http://a.test/small", headers=html, body=b"<title>a</title><p>small"))
         assert taking.count.pages == 0
         body = b"<title>b</title><p>" + b"large page " * 400

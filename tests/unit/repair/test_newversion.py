@@ -2,10 +2,10 @@
 
 import pytest
 
-from repair.hints import Hints
+from repair.evidence.hints import Hints
+from repair.evidence.neighbourhood import NeighbourhoodLimits
 from repair.model import Document
-from repair.neighbourhood import Reach
-from repair.newversion import WEIGHTINGS, Choices, NewVersion
+from repair.newversion import WEIGHTINGS, NewVersionOptions, NewVersionQueries
 from repair.settings import RepairSettings
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
@@ -33,17 +33,17 @@ def collection(tmp_path):
 
 
 def ways(collection, copy=COPY, hints=None, settings=None, **choices):
-    made = NewVersion(collection, settings or RepairSettings(), hints)
-    return {way.kind: way for way in made.suggestions(LINK, copy, Choices(**choices))}
+    made = NewVersionQueries(collection, settings or RepairSettings(), hints)
+    return {way.kind: way for way in made.suggestions(LINK, copy, NewVersionOptions(**choices))}
 
 
-def test_they_come_in_the_order_that_studies_found_best(collection):
+def test_queries_come_in_the_order_that_studies_found_best(collection):
     hints = Hints(collection, RepairSettings())
     hints.tags.attach(LINK.url, "geology")
     assert list(ways(collection, hints=hints)) == ["title", "keywords", "tags", "extended", "address"]
 
 
-def test_without_a_copy_only_what_is_known_here_is_left(collection):
+def test_without_a_copy_only_local_queries_are_left(collection):
     found = ways(collection, copy=None)
     assert list(found) == ["extended", "address"]
     assert "geysers" in found["address"].query
@@ -56,12 +56,12 @@ def test_a_stop_title_is_doubtful_also_one_of_the_admins(collection):
 
 
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_as_many_keywords_as_wanted_the_most_telling_first(collection, weighting):
+def test_keywords_come_in_the_wanted_number_most_informative_first(collection, weighting):
     words = ways(collection, terms=3, weighting=weighting)["keywords"].query.split()
     assert len(words) == 3
     assert words[0] == "geysers"
 
 
-def test_words_around_the_links_are_read_when_an_expert_says_so(collection):
+def test_words_around_the_links_are_used_when_configured(collection):
     assert "steam" not in ways(collection)["extended"].query
-    assert "steam" in ways(collection, reach=Reach(radius=5, terms=10))["extended"].query
+    assert "steam" in ways(collection, reach=NeighbourhoodLimits(radius=5, terms=10))["extended"].query

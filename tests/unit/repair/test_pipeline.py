@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from repair.find import stop_anchors
-from repair.gather import gather_local
-from repair.hints import Hints
-from repair.learnedrank import LearnedRanker
+from repair.evidence.gather import gather_local
+from repair.evidence.hints import Hints
 from repair.model import Click, Evidence, HeldCopy
 from repair.pipeline import Repairer, local_sources
+from repair.ranking.learned import LearnedRanker
+from repair.ranking.rankers import stop_anchors
 from repair.settings import RepairSettings
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import A_MOMENT, a_broken_link
@@ -52,7 +52,7 @@ def _paths(found):
     return [alternative.url.removeprefix(SITE) for alternative in found.alternatives]
 
 
-async def test_the_page_that_was_meant_comes_first(repairer):
+async def test_the_lost_page_comes_first(repairer):
     found = await repairer.repair(a_broken_link(GONE, anchor="Roman aqueducts", source_url=f"{SITE}/cooking"))
     best = found.alternatives[0]
     assert (best.url, best.title, best.held, best.source) == (
@@ -92,7 +92,7 @@ async def test_the_missing_page_and_the_page_of_the_click_are_never_offered(repa
     assert not {"/old/roman-aqueducts.html", "/water/aqueducts"} & set(_paths(await repairer.repair(link)))
 
 
-async def test_pages_that_say_the_same_are_offered_once(repairer, collection):
+async def test_pages_with_the_same_content_are_offered_once(repairer, collection):
     for path in ("/mirror/aqueducts", "/mirror2/aqueducts"):
         collection.add(a_document(path, title=LIBRARY[0].title, text=LIBRARY[0].text), fetched_at=A_MOMENT)
     collection.commit()
@@ -123,7 +123,7 @@ async def test_anchors_that_say_nothing_do_not_count(repairer, collection):
     assert "/here" not in _paths(found)
 
 
-async def test_a_held_copy_is_told_by_its_date_and_a_page_without_one_is_not(repairer, collection):
+async def test_the_answer_has_the_date_of_a_saved_copy_or_none(repairer, collection):
     copy = HeldCopy(url=GONE, content_type="text/html", body=b"x", fetched_at=A_MOMENT)
     collection.add(a_document(GONE), fetched_at=A_MOMENT, copy=copy)
     day = A_MOMENT.replace(hour=0)  # to the second it would tell when somebody read it
@@ -131,7 +131,7 @@ async def test_a_held_copy_is_told_by_its_date_and_a_page_without_one_is_not(rep
     assert (await repairer.repair(a_broken_link(f"{SITE}/rome"))).copy_at is None
 
 
-async def test_shorter_addresses_are_offered_when_they_are_held(repairer):
+async def test_shorter_urls_are_offered_when_they_are_saved(repairer):
     assert (await repairer.repair(a_broken_link(GONE))).shortened == (f"{SITE}/old/",)
 
 
@@ -167,7 +167,7 @@ async def test_nothing_blocking_runs_on_the_event_loop(collection, executor, mon
     assert threads == {"repair"}
 
 
-async def test_who_will_not_wait_long_is_answered_without_what_takes_long(collection, executor):
+async def test_a_short_time_limit_skips_slow_sources(collection, executor):
     class Slow:
         name = "slow"
 
@@ -180,14 +180,14 @@ async def test_who_will_not_wait_long_is_answered_without_what_takes_long(collec
     assert _paths(found)[0] == "/water/aqueducts"
 
 
-async def test_a_click_tells_where_the_link_stood_and_which_words_it_had(repairer):
+async def test_a_click_gives_the_source_page_and_the_anchor(repairer):
     click = Click(referrer=f"{SITE}/", recent=(f"{SITE}/cooking", f"{SITE}/rome"))
     found = await repairer.repair(a_broken_link(GONE), click=click)
     assert (found.link.source_url, found.link.anchor) == (f"{SITE}/rome", "aqueducts")
     assert found == await repairer.repair(found.link)
 
 
-async def test_a_repair_is_one_piece_of_work_for_the_threads(collection):
+async def test_a_repair_is_one_executor_task(collection):
     class Counting(ThreadPoolExecutor):
         handed = 0
 
@@ -201,7 +201,7 @@ async def test_a_repair_is_one_piece_of_work_for_the_threads(collection):
         assert threads.handed == 1
 
 
-async def test_further_sources_are_asked_and_may_fail(collection, executor, caplog):
+async def test_further_sources_are_used_and_may_fail(collection, executor, caplog):
     class Archive:
         name = "inlinks"
 
@@ -216,10 +216,10 @@ async def test_further_sources_are_asked_and_may_fail(collection, executor, capl
 
     repairer = Repairer(collection, RepairSettings(), executor, further_sources=(Broken(), Archive()))
     assert "/cooking" in _paths(await repairer.repair(a_broken_link("http://127.0.0.1/1")))
-    assert "source broken failed" in caplog.text
+    assert "evidence source broken: failed" in caplog.text
 
 
-async def test_people_may_search_the_held_pages(repairer):
+async def test_users_may_search_the_saved_pages(repairer):
     found = await repairer.search("Aqueducts!", 5)
     assert [alternative.title for alternative in found] == ["Roman aqueducts", "Rome"]
     assert found[0].confidence == 1.0
@@ -238,14 +238,16 @@ async def test_the_source_is_the_exact_referer_that_has_the_link(repairer):
     assert await _source(repairer, GONE, referrer=f"{SITE}/rome") == (f"{SITE}/rome", "aqueducts")
 
 
-async def test_else_the_source_is_the_latest_page_of_the_client_that_has_it(repairer, collection):
+async def test_otherwise_the_source_is_the_clients_latest_page_with_the_link(repairer, collection):
     collection.add(a_document("/second", links=[a_link(GONE, "here it is")]), fetched_at=A_MOMENT)
     recent = (f"{SITE}/cooking", f"{SITE}/second", f"{SITE}/rome")
     source = await _source(repairer, GONE, referrer="http://school.test/", recent=recent)
     assert source == (f"{SITE}/second", "here it is")
 
 
-async def test_else_it_is_any_page_that_links_there_of_the_origin_told_if_there_is_one(repairer, collection):
+async def test_otherwise_the_source_is_any_page_with_the_link_preferably_of_the_referer_origin(
+    repairer, collection
+):
     collection.add(
         a_document("http://other.test/page", links=[a_link(GONE, "from afar")]), fetched_at=A_MOMENT
     )
@@ -263,7 +265,7 @@ async def test_else_it_is_any_page_that_links_there_of_the_origin_told_if_there_
         (None, None),
     ],
 )
-async def test_else_it_is_the_referer_if_that_names_a_page(repairer, referrer, source):
+async def test_otherwise_the_source_is_the_referer_if_it_names_a_page(repairer, referrer, source):
     assert await _source(repairer, "http://elsewhere.test/x", referrer=referrer) == (source, "")
 
 
@@ -272,7 +274,7 @@ def hints(collection):
     return Hints(collection, RepairSettings())
 
 
-async def test_where_the_pages_beside_it_moved_is_offered_as_moved(collection, executor, hints):
+async def test_a_page_found_by_moves_of_its_neighbours_is_offered_as_moved(collection, executor, hints):
     hints.note_redirect(f"{SITE}/old/cakes", f"{SITE}/new/cakes")
     collection.add(a_document("/new/pies", title="Dough"), fetched_at=A_MOMENT)
     repairer = Repairer(collection, RepairSettings(), executor, hints=hints)
@@ -281,7 +283,7 @@ async def test_where_the_pages_beside_it_moved_is_offered_as_moved(collection, e
 
 
 @pytest.mark.parametrize("ranking", ["plain", "decision", "learned"])
-async def test_what_users_chose_is_neither_added_nor_put_first(collection, executor, hints, ranking):
+async def test_user_choices_are_neither_added_nor_put_first(collection, executor, hints, ranking):
     repairer = Repairer(collection, RepairSettings(ranking=ranking), executor, hints=hints)
     link = a_broken_link(GONE, anchor="Roman aqueducts", source_url=f"{SITE}/start")
     before = await repairer.repair(link)
@@ -295,7 +297,7 @@ async def test_what_users_chose_is_neither_added_nor_put_first(collection, execu
     assert after.queries == before.queries
 
 
-async def test_what_users_chose_decides_between_pages_that_are_as_good(collection, executor, hints):
+async def test_user_choices_decide_between_equally_good_pages(collection, executor, hints):
     for name in ("one", "two"):
         collection.add(
             a_document(f"/{name}", title="Wells and springs", text=f"Springs. {name}"), fetched_at=A_MOMENT
@@ -311,7 +313,7 @@ async def test_what_users_chose_decides_between_pages_that_are_as_good(collectio
     assert chosen.confidence == second.confidence
 
 
-async def test_a_lost_page_that_we_kept_is_found_under_its_new_address(collection, executor, hints):
+async def test_a_lost_page_with_a_saved_copy_is_found_under_its_new_url(collection, executor, hints):
     text = "Channels of stone carried water for miles over valleys. " * 5
     collection.add(a_document("/x1", title="Stone channels", text=text), fetched_at=A_MOMENT)
     collection.add(a_document("/x2", title="Stone channels", text=text + "More."), fetched_at=A_MOMENT)
@@ -326,7 +328,7 @@ async def test_a_lost_page_that_we_kept_is_found_under_its_new_address(collectio
     assert {"same_text", "copy"} <= set(found.alternatives[0].reasons)
 
 
-async def test_tags_and_neighbourhood_are_told_to_machines(collection, executor, hints):
+async def test_tags_and_neighbourhood_are_in_the_json_evidence(collection, executor, hints):
     hints.tags.attach(GONE, "Antiquity")
     found = await Repairer(collection, RepairSettings(), executor, hints=hints).repair(a_broken_link(GONE))
     assert found.queries["tags"] == "antiquity"
@@ -341,7 +343,7 @@ async def test_the_decision_procedure_can_be_chosen(collection, executor):
     assert (await repairer.repair(a_broken_link(f"{SITE}/7", anchor="here"))).alternatives == ()
 
 
-async def test_titles_that_the_school_knows_to_say_nothing_name_no_lost_page(collection, executor):
+async def test_configured_stop_titles_name_no_lost_page(collection, executor):
     collection.add(
         a_document("/x", title="Hill School", text="Marmots of the mountains."), fetched_at=A_MOMENT
     )
@@ -373,9 +375,7 @@ FILES = (
     ],
     ids=["name", "name and case", "picture", "words of other links", "anchor", "before", "after"],
 )
-async def test_lost_files_are_found_by_their_names_and_what_is_said_of_them(
-    tmp_path, executor, path, known, expected
-):
+async def test_lost_files_are_found_by_their_names_and_anchors(tmp_path, executor, path, known, expected):
     with a_collection(tmp_path, *FILES) as collection:
         found = await Repairer(collection, RepairSettings(), executor).repair(
             a_broken_link(SITE + path, **known)
@@ -384,7 +384,7 @@ async def test_lost_files_are_found_by_their_names_and_what_is_said_of_them(
     assert "/help/pdf" not in _paths(found)
 
 
-def test_the_learned_ranking_hears_what_the_school_knows_to_say_nothing(collection):
+def test_the_learned_ranking_uses_configured_stop_anchors(collection):
     collection.add(
         a_document("/x", title="Hill School", text="Marmots of the mountains."), fetched_at=A_MOMENT
     )
@@ -392,8 +392,8 @@ def test_the_learned_ranking_hears_what_the_school_knows_to_say_nothing(collecti
     for settings, name in ((RepairSettings(), "hillschool"), (SILENT, "marmotsmountains")):
         evidence = gather_local(link, local_sources(collection, settings, None), deadline_s=5.0)
         ranker = LearnedRanker(collection, None, is_stop_anchor=stop_anchors(settings, None))
-        _, _, clues = ranker.matrix(link, evidence)
-        assert clues.copy_name == name
-        assert clues.anchor_name == ("" if settings is SILENT else "worksheet")
-        assert ("hill" in clues.terms["copy"]) is (settings is not SILENT)
-        assert ("anchor" in clues.terms) is (settings is not SILENT)
+        _, _, query_features = ranker.matrix(link, evidence)
+        assert query_features.copy_name == name
+        assert query_features.anchor_name == ("" if settings is SILENT else "worksheet")
+        assert ("hill" in query_features.terms["copy"]) is (settings is not SILENT)
+        assert ("anchor" in query_features.terms) is (settings is not SILENT)

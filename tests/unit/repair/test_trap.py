@@ -11,10 +11,12 @@ import json
 import numpy as np
 import pytest
 
-from repair.evaluate.bench import bench
-from repair.features import FEATURES
-from repair.simulate import Plan, Variant
+from repair.ranking.features import FEATURES
+from repair.simulation.pseudobroken import BreakagePlan, Variant
+from repair.simulation.testbed import build_testbed
 from tests.folders import a_random_folder, lines
+
+pytestmark = pytest.mark.slow
 
 PAGES, BROKEN = 400, 130
 
@@ -49,15 +51,15 @@ def area(values, right):
 @pytest.mark.parametrize(
     ("variant", "split"), [("moved", "test"), ("moved", "train"), ("kept", "train"), ("renamed", "train")]
 )
-def test_nothing_about_pages_alone_tells_which_are_answers(folder, tmp_path, variant, split):
-    plan = Plan(folder=folder, variant=Variant(variant), split=split)
-    with bench(plan, tmp_path, None) as made:
+def test_page_properties_alone_do_not_reveal_the_answers(folder, tmp_path, variant, split):
+    plan = BreakagePlan(folder=folder, variant=Variant(variant), split=split)
+    with build_testbed(plan, tmp_path, None) as made:
         found = told_apart(made, {case.truth for case in made.cases()})
     assert found
     assert {name: round(value, 2) for name, value in found.items() if abs(value - 0.5) > 0.1} == {}
 
 
-def test_if_only_the_answers_had_moved_it_would_be_told(folder, tmp_path):
+def test_moving_only_the_answers_would_reveal_them(folder, tmp_path):
     """The probe itself: it finds the marks where they are."""
     trapped = tmp_path / "trapped"
     trapped.mkdir()
@@ -69,7 +71,7 @@ def test_if_only_the_answers_had_moved_it_would_be_told(folder, tmp_path):
         pages = [json.loads(line) for line in file]
     moved = {url: f"http://moved.invalid/{at}" for at, url in enumerate(sorted(answers))}
     lines(trapped, "pages", [page | {"url": moved.get(page["url"], page["url"])} for page in pages])
-    plan = Plan(folder=trapped, variant=Variant.KEPT, split="train")
-    with bench(plan, tmp_path / "cache", None) as made:
+    plan = BreakagePlan(folder=trapped, variant=Variant.KEPT, split="train")
+    with build_testbed(plan, tmp_path / "cache", None) as made:
         found = told_apart(made, set(moved.values()))
     assert max(abs(value - 0.5) for value in found.values()) > 0.4

@@ -1,4 +1,4 @@
-"""addons.internals.limits: what a peer may send before it has said anything."""
+"""addons.mitm.bufferlimits: what a peer may send before it has said anything."""
 
 import pytest
 from mitmproxy import http, options
@@ -17,9 +17,10 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseHeaders,
     ResponseProtocolError,
 )
-from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Server
+from mitmproxy.proxy.layers.http._http1 import Http1Server
 
-from addons.internals import heads, interim, limits
+from addons.mitm import bufferlimits, http1heads
+from addons.mitm.originclient import OriginClient
 
 PIECE = 65_535
 
@@ -27,16 +28,14 @@ PIECE = 65_535
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch):
     monkeypatch.setattr(_http1, "ReceiveBuffer", _http1.ReceiveBuffer)
-    for kind, names in ((Http1Server, ("read_headers", "wait")), (Http1Client, ("read_headers",))):
-        for name in names:
-            monkeypatch.setattr(kind, name, getattr(kind, name))
+    for name in ("read_headers", "wait"):
+        monkeypatch.setattr(Http1Server, name, getattr(Http1Server, name))
     monkeypatch.setattr(read, "_read_headers", read._read_headers)
     for module in (read, http1):
         for name in ("read_request_head", "read_response_head"):
             monkeypatch.setattr(module, name, getattr(module, name))
-    interim.install()
-    heads.install()
-    limits.install()
+    http1heads.install()
+    bufferlimits.install()
 
 
 class Peer:
@@ -50,7 +49,7 @@ class Peer:
         self.layer = kind(context)
         self.done = []
         self.feed(events.Start())
-        if kind is Http1Client:
+        if kind is OriginClient:
             self.feed(RequestHeaders(1, http.Request.make("GET", "http://school.test/"), end_stream=True))
             self.feed(RequestEndOfMessage(1))
         self.done.clear()
@@ -90,7 +89,7 @@ def test_a_client_whose_request_head_never_ends_is_told_so_and_let_go(data):
     client = Peer(Http1Server).sends(data, pieces=100)
     assert client.is_closed
     assert client.answer.startswith(b"HTTP/1.1 431 ")
-    assert len(client.layer.buf) < limits.HEAD_BYTES + 2 * PIECE
+    assert len(client.layer.buf) < bufferlimits.HEAD_BYTES + 2 * PIECE
     assert not client.received(RequestHeaders)
 
 
@@ -117,11 +116,11 @@ def test_a_large_but_sensible_head_is_taken():
     ids=["a long line", "many fields", "an interim one"],
 )
 def test_an_origin_whose_head_never_ends_has_failed(data):
-    origin = Peer(Http1Client).sends(data, pieces=100)
+    origin = Peer(OriginClient).sends(data, pieces=100)
     assert origin.is_closed
     (error,) = origin.received(ResponseProtocolError)
     assert error.message.startswith("malformed answer: header section of more than")
-    assert len(origin.layer.buf) < limits.HEAD_BYTES + 2 * PIECE
+    assert len(origin.layer.buf) < bufferlimits.HEAD_BYTES + 2 * PIECE
 
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -129,10 +128,10 @@ CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 @pytest.mark.parametrize("begun", [b"", b"2\r\nhi\r\n", b"0\r\nTrailer: "])
 def test_a_chunk_header_or_trailer_that_never_ends_is_a_failure(begun):
-    origin = Peer(Http1Client).sends(CHUNKED + begun).sends(b"0" * PIECE, pieces=100)
+    origin = Peer(OriginClient).sends(CHUNKED + begun).sends(b"0" * PIECE, pieces=100)
     assert origin.is_closed
     assert "protocol error" in origin.received(ResponseProtocolError)[0].message
-    assert len(origin.layer.buf) < limits.HEAD_BYTES + 2 * PIECE
+    assert len(origin.layer.buf) < bufferlimits.HEAD_BYTES + 2 * PIECE
 
 
 def test_a_chunk_header_of_a_request_is_bounded_too():
@@ -143,7 +142,7 @@ def test_a_chunk_header_of_a_request_is_bounded_too():
 
 
 def test_a_chunk_as_long_as_it_likes_is_no_chunk_header():
-    origin = Peer(Http1Client).sends(CHUNKED + b"fffff0\r\n").sends(b"a" * PIECE, pieces=20)
+    origin = Peer(OriginClient).sends(CHUNKED + b"fffff0\r\n").sends(b"a" * PIECE, pieces=20)
     assert not origin.is_closed
     assert sum(len(event.data) for event in origin.received(ResponseData)) == 20 * PIECE
 
@@ -153,7 +152,7 @@ def test_a_client_cannot_pile_up_requests_while_its_first_is_answered():
     client.sends(b"a" * PIECE, pieces=100)
     assert client.is_closed
     assert client.received(RequestProtocolError)
-    assert len(client.layer.buf) < limits.AHEAD_BYTES + 2 * PIECE
+    assert len(client.layer.buf) < bufferlimits.AHEAD_BYTES + 2 * PIECE
 
 
 @pytest.mark.parametrize("value", [b"a\rb", b"a\0b", b"a\r\rb"])
@@ -166,14 +165,14 @@ def test_control_characters_in_a_request_are_refused(value):
 
 @pytest.mark.parametrize("value", [b"a\rb", b"a\0b"])
 def test_control_characters_in_an_answer_make_it_malformed(value):
-    origin = Peer(Http1Client).sends(b"HTTP/1.1 200 OK\r\nX: " + value + b"\r\n\r\n")
+    origin = Peer(OriginClient).sends(b"HTTP/1.1 200 OK\r\nX: " + value + b"\r\n\r\n")
     assert origin.is_closed
     assert "control character" in origin.received(ResponseProtocolError)[0].message
     assert not origin.received(ResponseHeaders)
 
 
 def test_a_folded_line_is_passed_on_as_one():
-    origin = Peer(Http1Client).sends(b"HTTP/1.1 200 OK\r\nX: a\r\n\tb\r\n c\r\nContent-Length: 0\r\n\r\n")
+    origin = Peer(OriginClient).sends(b"HTTP/1.1 200 OK\r\nX: a\r\n\tb\r\n c\r\nContent-Length: 0\r\n\r\n")
     (head,) = origin.received(ResponseHeaders)
     assert head.response.headers.fields[0] == (b"X", b"a b c")
 

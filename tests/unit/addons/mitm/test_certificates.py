@@ -1,4 +1,4 @@
-"""addons.certificates: certificates of sites are made once."""
+"""addons.mitm.certificates: certificates of sites are made once."""
 
 from datetime import timedelta
 
@@ -6,24 +6,24 @@ import pytest
 from cryptography import x509
 from mitmproxy import certs
 
-from addons import certificates
-from addons.certificates import Certificates, Unseen
-from proxy.trust import authority
-from proxy.trust.authority import Site, ensure_authority
+from addons.mitm import certificates
+from addons.mitm.certificates import SiteCertificates, UnknownSite
+from proxy.tls import authority
+from proxy.tls.authority import CertificateSite, ensure_authority
 
 NAMES = (x509.DNSName("school.test"),)
-SITE = Site(common_name="school.test", names=NAMES)
+SITE = CertificateSite(common_name="school.test", names=NAMES)
 
 
 @pytest.fixture
 def open_store(tmp_path):
     ensure_authority(tmp_path)
-    return lambda: Certificates(certs.CertStore.from_store(tmp_path, "mitmproxy", 2048), tmp_path)
+    return lambda: SiteCertificates(certs.CertStore.from_store(tmp_path, "mitmproxy", 2048), tmp_path)
 
 
 def test_a_site_is_unseen_until_its_certificate_is_kept(open_store):
     store = open_store()
-    with pytest.raises(Unseen) as unseen:
+    with pytest.raises(UnknownSite) as unseen:
         store.get_cert("school.test", NAMES)
     assert unseen.value.site == SITE
     made = store.make(SITE)
@@ -47,8 +47,8 @@ def test_nobody_else_can_read_it(open_store, tmp_path):
 @pytest.mark.parametrize(
     "other",
     [
-        Site(common_name="school.test", names=(*NAMES, x509.DNSName("b.test"))),
-        Site(common_name="school.test", names=NAMES, organization="School"),
+        CertificateSite(common_name="school.test", names=(*NAMES, x509.DNSName("b.test"))),
+        CertificateSite(common_name="school.test", names=NAMES, organization="School"),
     ],
 )
 def test_what_it_is_for_is_part_of_its_name(open_store, other):
@@ -77,7 +77,7 @@ def test_one_that_runs_out_is_made_anew_in_memory_and_on_disk(open_store, monkey
     monkeypatch.setattr(authority, "LEAF_LIFETIME", timedelta(days=3))
     store = open_store()
     store.keep(SITE, store.make(SITE))
-    with pytest.raises(Unseen):
+    with pytest.raises(UnknownSite):
         store.get_cert("school.test", NAMES)
     monkeypatch.undo()
     store.keep(SITE, open_store().make(SITE))
@@ -88,11 +88,12 @@ def test_memory_and_disk_are_bounded(open_store, tmp_path, monkeypatch):
     monkeypatch.setattr(certificates, "IN_MEMORY", 2)
     monkeypatch.setattr(certificates, "ON_DISK", 3)
     store = open_store()
-    sites = [Site(common_name=f"{number}.test", names=NAMES) for number in range(5)]
+    sites = [CertificateSite(common_name=f"{number}.test", names=NAMES) for number in range(5)]
     for site in sites:
         store.keep(site, store.make(site))
     assert len(store._in_memory) == 2
     assert len(list((tmp_path / "sites").iterdir())) == 3
+    assert (tmp_path / "sites" / f"{store._digest(sites[-1])}.pem").exists(), "who comes last is kept too"
 
 
 def test_where_nothing_can_be_written_certificates_are_still_made(open_store, tmp_path):

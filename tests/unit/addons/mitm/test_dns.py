@@ -1,4 +1,4 @@
-"""addons.lookups: names of one domain cannot hold up the others."""
+"""addons.mitm.dns: names of one domain cannot hold up the others."""
 
 import asyncio
 import socket
@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from addons.lookups import Lookups
+from addons.mitm.dns import DnsLookups
 
 FOUND = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 80))]
 
@@ -39,7 +39,7 @@ def names():
 
 def test_hundreds_of_slow_names_of_one_domain_leave_the_others_alone(names):
     async def ask():
-        lookups = Lookups(names)
+        lookups = DnsLookups(names)
         slow = [asyncio.ensure_future(lookups.getaddrinfo(f"h{n}.slow.example", 80)) for n in range(200)]
         await asyncio.sleep(0)
         async with asyncio.timeout(5):
@@ -48,14 +48,14 @@ def test_hundreds_of_slow_names_of_one_domain_leave_the_others_alone(names):
         names.go_on.set()
         assert await asyncio.gather(*slow) == [FOUND] * 200
         assert not lookups._domains
-        assert not lookups._asked
+        assert not lookups._lookups
 
     asyncio.run(ask())
 
 
 def test_all_who_ask_for_a_name_at_once_share_one_look_up(names):
     async def ask():
-        lookups = Lookups(names)
+        lookups = DnsLookups(names)
         names.go_on.set()
         answers = await asyncio.gather(*(lookups.getaddrinfo("a.slow.example", 80) for _ in range(50)))
         assert answers == [FOUND] * 50
@@ -66,7 +66,7 @@ def test_all_who_ask_for_a_name_at_once_share_one_look_up(names):
 
 def test_what_nobody_waits_for_any_more_is_not_looked_up(names):
     async def ask():
-        lookups = Lookups(names)
+        lookups = DnsLookups(names)
         slow = [asyncio.ensure_future(lookups.getaddrinfo(f"h{n}.slow.example", 80)) for n in range(50)]
         await asyncio.sleep(0.05)
         for task in slow:
@@ -85,7 +85,7 @@ def test_what_nobody_waits_for_any_more_is_not_looked_up(names):
 
 def test_who_leaves_does_not_take_the_answer_from_the_others(names):
     async def ask():
-        lookups = Lookups(names)
+        lookups = DnsLookups(names)
         first, second = (asyncio.ensure_future(lookups.getaddrinfo("a.slow.example", 80)) for _ in range(2))
         await asyncio.sleep(0.05)
         first.cancel()
@@ -98,7 +98,7 @@ def test_who_leaves_does_not_take_the_answer_from_the_others(names):
 def test_a_name_that_was_not_found_is_not_asked_for_again_at_once(names):
     async def ask():
         now = [time.monotonic()]
-        lookups = Lookups(names, clock=lambda: now[0])
+        lookups = DnsLookups(names, clock=lambda: now[0])
         for _ in range(3):
             with pytest.raises(socket.gaierror, match=r"\[Errno -2\] Name or service not known"):
                 await lookups.getaddrinfo("no-such.example", 80)
@@ -114,14 +114,14 @@ def test_a_name_that_was_not_found_is_not_asked_for_again_at_once(names):
 def test_a_host_that_can_be_no_name_is_not_found(names):
     async def ask():
         with pytest.raises(socket.gaierror):
-            await Lookups(names).getaddrinfo("\u00fc" * 70 + ".example", 80)
+            await DnsLookups(names).getaddrinfo("\u00fc" * 70 + ".example", 80)
 
     asyncio.run(ask())
 
 
 def test_the_event_loop_asks_here(names):
     async def ask():
-        lookups = Lookups(names)
+        lookups = DnsLookups(names)
         lookups.install(asyncio.get_running_loop())
         with pytest.raises(OSError, match="Connect call failed|refused"):
             await asyncio.open_connection("school.example", 1)

@@ -1,9 +1,9 @@
-"""addons.internals.draining: whoever reads slowly is waited for, and nobody else."""
+"""addons.mitm.draining: whoever reads slowly is waited for, and nobody else."""
 
 import asyncio
 from types import SimpleNamespace
 
-from addons.internals.draining import drain_writers
+from addons.mitm.draining import drain_writers
 
 
 class Transport:

@@ -1,8 +1,8 @@
-"""addons.internals.heads: how header sections are read."""
+"""addons.mitm.http1heads: how header sections are read."""
 
 import pytest
 
-from addons.internals.heads import is_cut_head, read_headers, read_request_head, read_response_head
+from addons.mitm.http1heads import is_cut_head, read_headers, read_request_head, read_response_head
 
 
 def fields_of(*lines):

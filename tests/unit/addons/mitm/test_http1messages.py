@@ -1,13 +1,12 @@
-"""addons.internals.messages: where one message ends and the next begins."""
+"""addons.mitm.http1messages: where one message ends and the next begins."""
 
 import pytest
 from mitmproxy import http, options
 from mitmproxy.connection import Client, ConnectionState, Server
-from mitmproxy.proxy import commands, events
+from mitmproxy.proxy import events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import ReceiveHttp
 from mitmproxy.proxy.layers.http._events import (
-    RequestData,
     RequestEndOfMessage,
     RequestHeaders,
     RequestTrailers,
@@ -15,24 +14,19 @@ from mitmproxy.proxy.layers.http._events import (
     ResponseHeaders,
     ResponseTrailers,
 )
-from mitmproxy.proxy.layers.http._http1 import Http1Client, Http1Connection, Http1Server
+from mitmproxy.proxy.layers.http._http1 import Http1Server
 
-from addons.internals import messages
+from addons.mitm import http1messages
+from addons.mitm.originclient import OriginClient
 
 TRAILERS = http.Headers([(b"x-sum", b"1")])
 
 
 @pytest.fixture(autouse=True)
 def _installed(monkeypatch):
-    patched = {
-        Http1Connection: ("read_body",),
-        Http1Server: ("mark_done", "_handle_event", "send"),
-        Http1Client: ("send",),
-    }
-    for kind, names in patched.items():
-        for name in names:
-            monkeypatch.setattr(kind, name, getattr(kind, name))
-    messages.install()
+    for name in ("read_body", "mark_done", "_handle_event", "send"):
+        monkeypatch.setattr(Http1Server, name, getattr(Http1Server, name))
+    http1messages.install()
 
 
 def a_context():
@@ -44,7 +38,7 @@ def a_context():
 
 
 def an_origin(request=None):
-    origin = Http1Client(a_context())
+    origin = OriginClient(a_context())
     list(origin.handle_event(events.Start()))
     request = request or http.Request.make("GET", "http://school.test/")
     list(origin.handle_event(RequestHeaders(1, request, end_stream=True)))
@@ -80,24 +74,3 @@ def test_trailers_from_http2_are_not_sent_by_http1():
     client = Http1Server(a_context())
     list(client.handle_event(events.Start()))
     assert list(client.handle_event(ResponseTrailers(1, TRAILERS))) == []
-
-
-def test_a_body_of_unknown_length_from_http2_is_chunked():
-    request = http.Request.make("POST", "http://school.test/", content=b"")
-    request.http_version = "HTTP/2.0"
-    del request.headers["content-length"]
-    origin = Http1Client(a_context())
-    list(origin.handle_event(events.Start()))
-    sent = [
-        command.data
-        for event in (
-            RequestHeaders(1, request, end_stream=False),
-            RequestData(1, b"GET / HTTP/1.1"),
-            RequestEndOfMessage(1),
-        )
-        for command in origin.handle_event(event)
-        if isinstance(command, commands.SendData)
-    ]
-    assert b"transfer-encoding: chunked\r\n" in sent[0]
-    assert sent[1:] == [b"e\r\nGET / HTTP/1.1\r\n", b"0\r\n\r\n"]
-    assert "transfer-encoding" not in request.headers

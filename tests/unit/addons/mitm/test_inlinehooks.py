@@ -1,4 +1,4 @@
-"""addons.internals.inline and LeanAddons.begin: hooks that need not wait are run where they arise."""
+"""addons.mitm.inlinehooks and LeanAddons.begin: hooks that need not wait are run where they arise."""
 
 import asyncio
 from types import SimpleNamespace
@@ -11,10 +11,10 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import modes
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpRequestHook
 
-from addons.internals import shortcuts
-from addons.internals.inline import BEGIN, InlineHooks, joined, run_inline
-from addons.internals.streams import AnsweringStream
-from addons.master import LeanAddons, LeanMaster
+from addons.mitm import fasterheaders
+from addons.mitm.inlinehooks import BEGIN, InlineHooks, join_hooks, run_inline
+from addons.mitm.master import LeanAddons, LeanMaster
+from addons.mitm.streams import AnsweringStream
 from proxy.settings import ProxySettings
 
 
@@ -139,13 +139,13 @@ def test_who_has_to_wait_this_time_is_called_as_ever(tmp_path, told):
 
 def test_one_that_fails_does_not_keep_the_others_from_being_called(tmp_path, told, caplog):
     assert called(tmp_path, told, Failing(told, "a"), Prompt(told, "b")) == (True, ["b"])
-    assert "request failed in Failing.request" in caplog.text
+    assert "hook request failed in Failing.request" in caplog.text
 
 
 def pieces(*commands_):
     return [
         (command.connection, command.data) if isinstance(command, commands.SendData) else command.message
-        for command in joined(commands_)
+        for command in join_hooks(commands_)
     ]
 
 
@@ -169,7 +169,7 @@ def test_what_was_sent_before_a_layer_failed_is_sent():
         yield commands.SendData("a", b"head")
         raise ValueError("a bug")
 
-    told = joined(steps())
+    told = join_hooks(steps())
     assert next(told).data == b"head"
     with pytest.raises(ValueError, match="a bug"):
         next(told)
@@ -196,7 +196,7 @@ class Stream(AnsweringStream):
 def what_a_stream_says(begin):
     context = Context(Client(peername=("10.0.0.9", 1), sockname=("10.0.0.1", 8080)), options.Options())
     vars(context)[BEGIN] = begin
-    stream = Stream(shortcuts.fork(context), 1)
+    stream = Stream(fasterheaders.fork(context), 1)
     told = list(stream.handle_event(events.Start()))
     while stream._paused:
         told += list(stream.handle_event(events.HookCompleted(told[-1])))

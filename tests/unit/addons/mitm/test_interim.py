@@ -1,4 +1,3 @@
-import pytest
 from mitmproxy import http, options
 from mitmproxy.connection import Client, Server
 from mitmproxy.proxy import events
@@ -6,9 +5,9 @@ from mitmproxy.proxy.commands import CloseConnection
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import ReceiveHttp, SendHttp
 from mitmproxy.proxy.layers.http._events import RequestEndOfMessage, RequestHeaders, ResponseEndOfMessage
-from mitmproxy.proxy.layers.http._http1 import Http1Client
 
-from addons.internals import heads, interim, limits
+from addons.mitm import http1heads
+from addons.mitm.originclient import OriginClient
 
 HINTS = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"
 FINAL = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
@@ -21,7 +20,7 @@ class Origin:
         client = Client(peername=("127.0.0.1", 1), sockname=("127.0.0.1", 2), timestamp_start=0)
         context = Context(client, options.Options())
         context.server = Server(address=("school.test", 80))
-        self.client, self.layer = client, Http1Client(context)
+        self.client, self.layer = client, OriginClient(context)
         request = http.Request.make("GET", "http://school.test/")
         request.http_version = version
         self.feed(events.Start())
@@ -38,12 +37,6 @@ class Origin:
         assert all(command.connection is self.client for command in done if isinstance(command, SendHttp))
         received = [command.event for command in done if isinstance(command, ReceiveHttp)]
         return at_once, [event.response.status_code for event in received if hasattr(event, "response")]
-
-
-@pytest.fixture(autouse=True)
-def _installed(monkeypatch):
-    monkeypatch.setattr(Http1Client, "read_headers", Http1Client.read_headers)
-    interim.install()
 
 
 def test_early_hints_go_to_the_client_and_the_final_answer_is_waited_for():
@@ -65,7 +58,7 @@ def test_an_old_client_is_spared_them():
 
 
 def test_a_line_that_is_no_field_is_left_out_of_one():
-    heads.install()
+    http1heads.install()
     assert Origin().sends(b"HTTP/1.1 103 x\r\nno colon here\r\n\r\n" + FINAL) == ([103], [200])
 
 
@@ -81,8 +74,7 @@ def test_the_body_of_the_final_answer_is_read_as_ever():
     assert isinstance(received[2], ResponseEndOfMessage)
 
 
-def test_a_flood_of_them_is_no_answer(monkeypatch):
-    monkeypatch.setattr(Http1Client, "read_headers", limits._read_bounded_answer)
+def test_a_flood_of_them_is_no_answer():
     origin = Origin()
     assert origin.sends(HINTS * 5)[0] == [103] * 5
     done = origin.feed(events.DataReceived(origin.layer.conn, HINTS * 1000))

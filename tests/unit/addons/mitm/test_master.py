@@ -1,4 +1,4 @@
-"""addons.master: what the lean mitmproxy does when the system has no more to give."""
+"""addons.mitm.master: what the lean mitmproxy does when the system has no more to give."""
 
 import asyncio
 import errno
@@ -6,7 +6,7 @@ import errno
 import pytest
 from mitmproxy.proxy.layers.http import HttpRequestHook
 
-from addons.master import LeanMaster
+from addons.mitm.master import LeanMaster
 from proxy.settings import ProxySettings
 from tests.make import a_flow
 
@@ -20,8 +20,8 @@ def test_a_hundred_connections_that_cannot_be_accepted_are_one_line_in_the_log(n
             master._asyncio_exception_handler(loop, {"exception": OSError(number, "Too many open files")})
 
     asyncio.run(exhausted())
-    (line,) = [record for record in caplog.records if record.name == "addons.master"]
-    assert line.getMessage() == "cannot accept connections for now: Too many open files"
+    (line,) = [record for record in caplog.records if record.name == "addons.mitm.master"]
+    assert line.getMessage() == "cannot accept connections: Too many open files"
     assert line.exc_info is None
 
 

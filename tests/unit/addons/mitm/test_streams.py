@@ -1,14 +1,15 @@
-"""addons.internals.streams: what is done is let go of at once. What streams answer, the real programs are asked."""
+"""addons.mitm.streams: what is done is let go of at once. What streams answer, the real programs are asked."""
 
 import gc
 import weakref
 
-from mitmproxy import options
+import pytest
+from mitmproxy import http, options
 from mitmproxy.connection import Client
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import http as layers
 
-from addons.internals.streams import AnsweringStream
+from addons.mitm.streams import AnsweringStream, _is_unfit
 from tests.make import a_flow
 
 
@@ -40,3 +41,15 @@ def test_a_stream_whose_client_still_sends_stays_what_it_is():
     list(stream.flow_done())
     assert stream.client_state == stream.state_stream_request_body
     assert stream in stream.context.layers
+
+
+@pytest.mark.parametrize(
+    ("method", "fields"),
+    [(b"GET", ((b"a", b"b\r\nc: d"),)), (b"GET", ((b"a\nb", b"c"),)), (b"G T", ()), (b"cOnNeCt", ())],
+)
+def test_what_http1_would_read_as_something_else_is_refused_of_http2(method, fields):
+    data = a_stream().flow.request.data
+    data.http_version = b"HTTP/2.0"
+    assert not _is_unfit(http.Request(**vars(data)))
+    data.method, data.headers = method, http.Headers((*data.headers.fields, *fields))
+    assert _is_unfit(http.Request(**vars(data)))

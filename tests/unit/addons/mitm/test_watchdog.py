@@ -3,8 +3,8 @@ import time
 
 from mitmproxy.proxy import server
 
-from addons.internals import watchdog
-from addons.internals.watchdog import SteadyWatchdog
+from addons.mitm import watchdog
+from addons.mitm.watchdog import SteadyWatchdog
 
 
 async def test_a_connection_is_closed_once_nothing_has_happened_for_long_enough():

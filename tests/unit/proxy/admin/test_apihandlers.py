@@ -1,4 +1,4 @@
-"""Calls: what is sent is checked, what goes wrong has one form, and the document says both."""
+"""API calls: input is checked, errors have one form, and the OpenAPI document describes both."""
 
 from typing import Annotated
 
@@ -6,8 +6,8 @@ import pytest
 from aiohttp import web
 from msgspec import Meta, Struct
 
-from proxy.desk import app as desk_app
-from proxy.desk.frame import Call, Problem
+from proxy.admin import app as desk_app
+from proxy.admin.routing import ApiCall, ApiProblem
 from tests.desks import a_desk, an_admin
 
 
@@ -29,7 +29,7 @@ def routes(desk):
 
     async def show(given):
         if given.path.number > 5:
-            raise Problem(404, "there is no such thing")
+            raise ApiProblem(404, "there is no such thing")
         return Thing(word=str(given.path.number))
 
     async def make(given):
@@ -40,11 +40,13 @@ def routes(desk):
 
     things = "/admin/api/things"
     return [
-        Call(
+        ApiCall(
             method="GET", path=things, handler=list_things, summary="List", query=Wanted, answer=list[Thing]
         ),
-        Call(method="POST", path=things, handler=make, summary="Make", body=Thing, answer=Thing, status=201),
-        Call(
+        ApiCall(
+            method="POST", path=things, handler=make, summary="Make", body=Thing, answer=Thing, status=201
+        ),
+        ApiCall(
             method="GET",
             path=things + "/{number}",
             handler=show,
@@ -53,7 +55,7 @@ def routes(desk):
             answer=Thing,
             problems=(404,),
         ),
-        Call(
+        ApiCall(
             method="GET",
             path=things + ".csv",
             handler=export,
@@ -77,7 +79,7 @@ async def made(browser, body, content_type="application/json"):
     return await browser.client.post("/admin/api/things", data=body, headers=headers)
 
 
-async def test_what_is_right_is_answered(browser):
+async def test_valid_request_is_answered(browser):
     assert await (await browser.get("/admin/api/things?limit=2")).json() == [{"word": "a"}, {"word": "a"}]
     assert await (await browser.get("/admin/api/things/3")).json() == {"word": "3"}
     response = await made(browser, b'{"word": "b"}')
@@ -85,7 +87,7 @@ async def test_what_is_right_is_answered(browser):
     assert (await browser.get("/admin/api/things.csv")).content_type == "text/csv"
 
 
-async def test_what_is_wrong_is_named_in_a_problem_document(browser):
+async def test_invalid_request_is_answered_with_a_problem_document(browser):
     wrong = {
         "?limit=0": "$.limit",
         "?limit=x": "limit",
@@ -112,7 +114,7 @@ async def test_a_body_of_another_type_is_refused(browser):
     assert (await made(browser, b"word=a", "application/x-www-form-urlencoded")).status == 415
 
 
-async def test_a_problem_that_a_call_raises_is_told(browser):
+async def test_problem_raised_by_a_call_is_sent(browser):
     response = await browser.get("/admin/api/things/6")
     assert (response.status, (await response.json())["detail"]) == (404, "there is no such thing")
 
@@ -127,7 +129,7 @@ async def test_an_unknown_path_and_a_wrong_method_are_problems_too(browser):
     assert set(wrong.headers["Allow"].split(",")) == {"GET", "POST"}
 
 
-async def test_the_document_says_what_goes_in_and_out(browser):
+async def test_document_describes_inputs_and_outputs(browser):
     document = await (await browser.get("/admin/api/openapi.json")).json()
     assert document["openapi"] == "3.1.0"
     things = document["paths"]["/admin/api/things"]

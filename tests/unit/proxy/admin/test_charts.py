@@ -1,15 +1,15 @@
-"""Charts: what they show is also told, and nothing from outside becomes markup."""
+"""Charts: the numbers are also text, and untrusted text never becomes markup."""
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from proxy.desk.charts import Chart, Column, Series, meter, round_up
+from proxy.admin.charts import Chart, ChartColumn, ChartSeries, meter, round_up
 
-SERIES = (Series(name="opened", tone="tone0"), Series(name="not opened", tone="tone1"))
+SERIES = (ChartSeries(name="opened", tone="tone0"), ChartSeries(name="not opened", tone="tone1"))
 
 
 def a_chart(*columns, title="Misses"):
-    named = tuple(Column(label=label, counts=counts) for label, counts in columns)
+    named = tuple(ChartColumn(label=label, counts=counts) for label, counts in columns)
     return Chart(key="trend", title=title, series=SERIES, columns=named)
 
 
@@ -17,7 +17,7 @@ def parsed(markup):
     return LexborHTMLParser(str(markup)).css_first("svg")
 
 
-def test_bars_stand_on_each_other_in_proportion():
+def test_bars_are_stacked_in_proportion():
     svg = parsed(a_chart(("Mon", (1, 3)), ("Tue", (0, 0)), ("Wed", (2, 0))).svg())
     bars = [
         (rect.attributes["class"], rect.attributes["y"], rect.attributes["height"])
@@ -30,18 +30,18 @@ def test_bars_stand_on_each_other_in_proportion():
     ]
 
 
-def test_a_chart_has_a_name_a_description_and_a_word_for_each_bar():
+def test_chart_has_a_title_a_description_and_a_tooltip_for_each_bar():
     svg = parsed(a_chart(("Mon", (1, 3)), ("Tue", (0, 0))).svg())
     assert svg.attributes["role"] == "img"
     for part in svg.attributes["aria-labelledby"].split():
         assert svg.css_first(f"#{part}").text()
-    assert svg.css_first("desc").text() == "4 in all, from Mon to Tue; the most, 4, in Mon."
+    assert svg.css_first("desc").text() == "4 in total, from Mon to Tue; peak: 4, Mon."
     assert [title.text() for title in svg.css("g > title")] == ["Mon: 1 opened, 3 not opened", "Tue: none"]
 
 
 def test_a_chart_of_nothing_says_so():
     for chart in (a_chart(), a_chart(("Mon", (0, 0)))):
-        assert "Nothing in this time." in str(chart.svg())
+        assert "Nothing in this period." in str(chart.svg())
     assert a_chart().ticks == ()
 
 
@@ -52,12 +52,12 @@ def test_hostile_names_stay_text():
     assert parsed(svg).css_first("title").text() == hostile
 
 
-def test_labels_stand_at_the_beginning_the_middle_and_the_end():
+def test_labels_are_at_the_beginning_middle_and_end():
     assert a_chart(*((str(day), (1, 0)) for day in range(9))).ticks == ("0", "4", "8")
     assert a_chart(("a", (1, 0)), ("b", (1, 0))).ticks == ("a", "b")
 
 
-def test_a_meter_is_as_long_as_its_share_and_hidden_from_those_who_hear_the_numbers():
+def test_meter_is_as_long_as_its_share_and_hidden_from_screen_readers():
     svg = parsed(meter((1, 2), ("tone0", "tone1"), 10))
     assert [rect.attributes["width"] for rect in svg.css("rect")] == ["10.00", "20.00"]
     assert svg.attributes["aria-hidden"] == "true"

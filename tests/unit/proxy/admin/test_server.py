@@ -1,12 +1,12 @@
-"""Listening: a taken port costs the desk only, and who sends nothing is cut off."""
+"""Listening: an occupied port costs only the admin pages, and silent connections are closed."""
 
 import asyncio
 
 import pytest
 from aiohttp import web
 
-from proxy.desk import server
-from proxy.desk.server import Listener
+from proxy.admin import server
+from proxy.admin.server import HttpListener
 from proxy.settings import split_address
 
 
@@ -17,13 +17,13 @@ async def listener():
 
     app = web.Application()
     app.router.add_get("/", hello)
-    listener = Listener(app, what="desk")
+    listener = HttpListener(app, what="desk")
     yield listener
     await listener.stop()
 
 
 async def conversed(address, sent):
-    """What comes back until the other side hangs up, in whichever way."""
+    """What comes back until the other side closes, in whichever way."""
     reader, writer = await asyncio.open_connection(*split_address(address))
     writer.write(sent)
     try:
@@ -38,25 +38,25 @@ async def conversed(address, sent):
 HELLO = b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 
-async def test_it_tells_the_port_it_was_given(listener):
+async def test_listen_returns_the_assigned_port(listener):
     address = await listener.listen("127.0.0.1:0")
     assert b"hello" in await conversed(address, HELLO)
 
 
-async def test_a_port_that_is_taken_is_a_line_in_the_log(listener, caplog):
+async def test_occupied_port_is_logged(listener, caplog):
     address = await listener.listen("127.0.0.1:0")
     assert await listener.listen(address) == ""
-    assert f"no desk: cannot listen on {address}" in caplog.text
+    assert f"desk: cannot listen on {address}" in caplog.text
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET / HTTP/1.1\r\nHost: x\r\nX-Slow: "])
-async def test_who_does_not_come_to_a_request_is_cut_off(listener, monkeypatch, sent):
+async def test_connection_without_a_request_is_closed(listener, monkeypatch, sent):
     monkeypatch.setattr(server, "_FIRST_REQUEST_S", 0.1)
     address = await listener.listen("127.0.0.1:0")
     assert await conversed(address, sent) == b""
 
 
-async def test_who_has_asked_is_not_cut_off(listener, monkeypatch):
+async def test_connection_with_a_request_stays_open(listener, monkeypatch):
     monkeypatch.setattr(server, "_FIRST_REQUEST_S", 0.1)
     address = await listener.listen("127.0.0.1:0")
     reader, writer = await asyncio.open_connection(*split_address(address))
@@ -67,7 +67,7 @@ async def test_who_has_asked_is_not_cut_off(listener, monkeypatch):
     writer.close()
 
 
-async def test_when_all_places_are_taken_the_next_is_turned_away(listener, monkeypatch):
+async def test_connection_above_the_limit_is_closed(listener, monkeypatch):
     monkeypatch.setattr(server, "_MAX_CONNECTIONS", 1)
     address = await listener.listen("127.0.0.1:0")
     reader, writer = await asyncio.open_connection(*split_address(address))
@@ -87,7 +87,7 @@ async def test_a_head_that_is_too_large_is_refused(listener):
     "sent",
     [b"no HTTP at all\r\n\r\n", b"GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", b"\x16\x03\x01" * 50],
 )
-async def test_what_is_no_http_leaves_nothing_in_the_log(listener, caplog, sent):
+async def test_malformed_request_is_not_logged(listener, caplog, sent):
     address = await listener.listen("127.0.0.1:0")
     assert b"400" in await conversed(address, sent)
     assert caplog.text == ""

@@ -1,10 +1,12 @@
-"""Who is logged in, for how long."""
+"""Login sessions and how long they last."""
 
-from proxy.desk.sessions import Session, Sessions
+from proxy.admin.sessions import AdminSession, Sessions
 
 
 def a_session(**known):
-    return Session(**{"ends_at": 100.0, "generation": "g", "client": "10.0.0.5", "secure": False, **known})
+    return AdminSession(
+        **{"ends_at": 100.0, "generation": "g", "client": "10.0.0.5", "secure": False, **known}
+    )
 
 
 def found(sessions, token, **known):
@@ -20,28 +22,28 @@ def test_a_session_is_found_by_its_token_alone():
     assert found(sessions, "") is None
 
 
-def test_a_session_ends_in_time():
+def test_session_expires():
     sessions = Sessions()
     token = sessions.begin(a_session(ends_at=100.0))
     assert found(sessions, token, now=99.0)
     assert found(sessions, token, now=100.0) is None
 
 
-def test_a_session_ends_with_the_password_it_came_with():
+def test_password_change_ends_the_session():
     sessions = Sessions()
     token = sessions.begin(a_session())
     assert found(sessions, token, generation="another") is None
     assert found(sessions, token) is None
 
 
-def test_a_session_of_https_is_worth_nothing_in_the_clear():
+def test_https_session_is_invalid_on_plain_http():
     sessions = Sessions()
     token = sessions.begin(a_session(secure=True))
     assert found(sessions, token, secure=False) is None
     assert found(sessions, token, secure=True)
 
 
-def test_who_logs_out_is_out():
+def test_logout_ends_the_session():
     sessions = Sessions()
     token = sessions.begin(a_session())
     sessions.end(token)
@@ -57,7 +59,7 @@ def test_sessions_are_bounded_and_the_oldest_goes():
     assert found(sessions, last)
 
 
-def test_a_notice_is_said_once():
+def test_notice_is_shown_once():
     session = a_session()
     session.leave_notice("done")
     assert session.take_notice() == "done"

@@ -1,6 +1,6 @@
 import pytest
 
-from proxy.desk.sizes import size
+from proxy.admin.sizes import size
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,15 @@ import stat
 import subprocess
 import sys
 
-from proxy.office.rundir import RunDirectory
+from proxy.app.rundir import RuntimeDirectory
 
 
 def test_only_its_owner_can_reach_the_socket(tmp_path):
-    run = RunDirectory(tmp_path)
-    assert stat.S_IMODE(run.path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(run.path.parent.stat().st_mode) == 0o700
-    with socket.socket(socket.AF_UNIX) as visitor:
-        visitor.connect(str(run.path))
+    run = RuntimeDirectory(tmp_path)
+    with run.listen(), socket.socket(socket.AF_UNIX) as visitor:
+        assert stat.S_IMODE(run.rpc.stat().st_mode) == 0o600
+        assert stat.S_IMODE(run.rpc.parent.stat().st_mode) == 0o700
+        visitor.connect(str(run.rpc))
     run.remove()
     assert list(tmp_path.iterdir()) == []
 
@@ -24,7 +24,7 @@ def test_what_a_killed_process_left_is_removed_and_what_others_use_is_not(tmp_pa
     (tmp_path / f"linkmend-{ended.stdout.strip()}-left").mkdir()
     (tmp_path / f"linkmend-{os.getppid()}-used").mkdir()
     (tmp_path / "linkmend-import-abc").mkdir()
-    RunDirectory(tmp_path).remove()
+    RuntimeDirectory(tmp_path).remove()
     assert {path.name for path in tmp_path.iterdir()} == {
         f"linkmend-{os.getppid()}-used",
         "linkmend-import-abc",

@@ -1,12 +1,12 @@
-"""proxy.archives.client: the archive client as the settings want it."""
+"""proxy.archives.client: the archive client built from the settings."""
 
 import pytest
 
-from proxy.archives.client import RememberedCopies, client_from, pretends
+from proxy.archives.client import RememberedCopies, client_from, is_not_the_page
 from proxy.errors import SettingsError
 from proxy.settings import load
 from repair.memento.datetimes import timestamp
-from repair.memento.model import Copy, TimeMap
+from repair.memento.model import MementoCopy, TimeMap
 from tests.archiving import LOST, a_memento
 from tests.holdings import a_document, a_link
 from tests.make import a_page
@@ -20,25 +20,25 @@ from tests.make import a_page
         ({"LINKMEND_ARCHIVES_ENABLED": "false"}, True),
     ],
 )
-async def test_offline_and_switched_off_nobody_is_asked(tmp_path, environment, offline):
+async def test_offline_or_disabled_no_archive_is_queried(tmp_path, environment, offline):
     async with client_from(load(environment=environment), tmp_path) as client:
         assert client.offline is offline
         assert set(client.archives) == {"internetarchive", "arquivo.pt", "ukwa"}
 
 
-def test_an_authority_that_cannot_be_read_is_named(tmp_path):
+def test_unreadable_ca_is_reported(tmp_path):
     settings = load(environment={"LINKMEND_PROXY_TRUSTED_CA": str(tmp_path / "absent.pem")})
     with pytest.raises(SettingsError, match="proxy.trusted_ca"):
         client_from(settings, tmp_path)
 
 
-def test_pages_that_only_say_sorry_pretend_and_others_do_not():
+def test_archived_error_pages_are_recognised():
     sorry = b"<title>Page not found</title><h1>Page not found</h1><p>Sorry, this page does not exist.</p>"
     lesson = (
         b"<title>Rivers</title><h1>Rivers</h1><p>Water flows from the mountains to the sea in rivers.</p>"
     )
-    assert pretends(a_page(body=sorry))
-    assert not pretends(a_page(body=lesson))
+    assert is_not_the_page(a_page(body=sorry))
+    assert not is_not_the_page(a_page(body=lesson))
 
 
 class ArchivesBefore:
@@ -48,14 +48,14 @@ class ArchivesBefore:
         self.mementos = tuple(a_memento(str(year)) for year in years)
         self.read = 0
 
-    async def remembered(self, url):
+    async def stored_timemap(self, url):
         return TimeMap(url=url, mementos=self.mementos)
 
     async def best_of(self, found, *, near=None, ask=True):
         assert not ask
         self.read += 1
         page, document = a_page(body=b"<p>long"), a_document(links=[a_link()])
-        return Copy(memento=found.mementos[0 if near else -1], page=page, document=document)
+        return MementoCopy(memento=found.mementos[0 if near else -1], page=page, document=document)
 
 
 async def test_a_remembered_copy_is_read_once_until_more_is_known():
@@ -78,5 +78,5 @@ async def test_only_the_latest_copies_are_kept():
     assert archives.read == 3
 
 
-async def test_of_a_page_that_no_archive_showed_there_is_no_copy():
+async def test_page_unknown_to_archives_has_no_copy():
     assert await RememberedCopies(ArchivesBefore()).best(LOST) is None

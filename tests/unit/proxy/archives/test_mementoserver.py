@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.archives import mementos
-from proxy.archives.mementos import MementoOf, TimeGateTo, TimeMapOf, question
+from proxy.archives import mementoserver
+from proxy.archives.mementoserver import MementoOf, TimeGateTo, TimeMapOf, question
 from proxy.pages.language import catalogue
+from repair.collection.versions import HeldVersions
 from repair.memento.datetimes import as_timestamp, timestamp
-from repair.memento.links import weblinks
 from repair.memento.timemaps import listing
+from repair.memento.weblinks import weblinks
 from repair.model import HeldCopy
-from repair.urls import normal
-from repair.versions import HeldVersions
+from repair.text.urls import normal
 
 BASE = "http://linkmend.internal"
 URL = "http://school.test/water?x=1,2;y=3"
@@ -71,22 +71,22 @@ def place(at, modifier=""):
         ("/timegate/http://a.test/" + "a" * 9_000, 400),
     ],
 )
-def test_paths_are_understood_or_refused(target, meant):
+def test_paths_are_parsed_or_refused(target, meant):
     assert question(target) == meant
 
 
 @given(st.text())
-def test_no_path_breaks_the_reading_and_no_address_breaks_a_link(text):
+def test_no_path_breaks_the_parser_and_no_address_breaks_a_link(text):
     for way in ("/timemap/link/", "/timegate/", "/memento/20210301123005id_/", ""):
         asked = question(way + text)
         if not isinstance(asked, int):
             held = HeldVersions(url=asked.url, moments=YEARS)
             for header in (
-                mementos.links(held, YEARS[1], BASE),
-                mementos.timemap(held, "link", base=BASE).body.decode(),
+                mementoserver.links(held, YEARS[1], BASE),
+                mementoserver.timemap(held, "link", base=BASE).body.decode(),
             ):
                 assert rels(header)["original"] == asked.url
-            assert "\n" not in mementos.links(held, YEARS[1], BASE)
+            assert "\n" not in mementoserver.links(held, YEARS[1], BASE)
 
 
 PATH = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -97,13 +97,13 @@ def test_an_address_in_a_path_is_the_one_that_was_put_there(path, query):
     url = normal(f"http://school.test/{path.replace('#', '')}?{query.replace('#', '')}")
     asked = question(f"/timemap/link/{url}")
     assert asked == TimeMapOf(url=url, form="link")
-    page = mementos.timemap(HeldVersions(url=url, moments=YEARS), "link", base=BASE)
+    page = mementoserver.timemap(HeldVersions(url=url, moments=YEARS), "link", base=BASE)
     first = listing(page.body.decode(), limit=9).captures[-1].url
     assert question(first.removeprefix(BASE)) == MementoOf(url=url, at=YEARS[0], raw=False)
 
 
 def test_the_time_map_as_link_format_names_every_version():
-    page = mementos.timemap(HELD, "link", base=BASE)
+    page = mementoserver.timemap(HELD, "link", base=BASE)
     text = page.body.decode()
     assert dict(page.headers)["Content-Type"] == "application/link-format"
     assert [(capture.at, capture.url) for capture in listing(text, limit=9).captures] == [
@@ -118,7 +118,7 @@ def test_the_time_map_as_link_format_names_every_version():
 
 
 def test_the_time_map_as_json_is_as_memgator_writes_it():
-    page = mementos.timemap(HELD, "json", base=BASE)
+    page = mementoserver.timemap(HELD, "json", base=BASE)
     told = json.loads(page.body)
     assert told["original_uri"] == URL
     assert told["mementos"]["list"][0] == {"datetime": "2021-03-01T12:30:05Z", "uri": place(YEARS[0])}
@@ -132,8 +132,8 @@ def test_the_time_map_as_json_is_as_memgator_writes_it():
     ("wanted", "found"),
     [("2001", 0), ("20220101", 0), ("20230201", 1), ("20250301123005", 2), ("9999", 2), (None, 2)],
 )
-def test_the_time_gate_leads_to_the_closest_version_or_to_the_newest(wanted, found):
-    page = mementos.timegate(HELD, timestamp(wanted) if wanted else None, base=BASE)
+def test_time_gate_redirects_to_the_closest_or_newest_version(wanted, found):
+    page = mementoserver.timegate(HELD, timestamp(wanted) if wanted else None, base=BASE)
     headers = dict(page.headers)
     assert page.status == 302
     assert headers["Location"] == place(YEARS[found])
@@ -142,13 +142,13 @@ def test_the_time_gate_leads_to_the_closest_version_or_to_the_newest(wanted, fou
     assert "Memento-Datetime" not in headers
 
 
-def test_of_two_versions_as_far_away_the_earlier_is_the_closest():
+def test_of_two_equally_distant_versions_the_earlier_is_closest():
     held = HeldVersions(url=URL, moments=(YEARS[0], YEARS[0] + timedelta(hours=2)))
-    assert mementos.closest(held, YEARS[0] + timedelta(hours=1)) == YEARS[0]
+    assert mementoserver.closest(held, YEARS[0] + timedelta(hours=1)) == YEARS[0]
 
 
 def test_a_version_says_when_it_was_and_what_is_around_it():
-    headers = dict(mementos.memento(a_version(), HELD, raw=False, base=BASE, texts=ENGLISH).headers)
+    headers = dict(mementoserver.memento(a_version(), HELD, raw=False, base=BASE, texts=ENGLISH).headers)
     assert headers["Memento-Datetime"] == "Wed, 01 Mar 2023 12:30:05 GMT"
     named = rels(headers["Link"])
     assert named["timemap"] == f"{BASE}/timemap/link/{URL}"
@@ -160,20 +160,20 @@ def test_a_version_says_when_it_was_and_what_is_around_it():
 
 def test_the_only_version_is_first_and_last_and_has_none_beside_it():
     held = HeldVersions(url=URL, moments=YEARS[:1])
-    named = rels(mementos.links(held, YEARS[0], BASE))
+    named = rels(mementoserver.links(held, YEARS[0], BASE))
     assert named["first"] == named["last"] == place(YEARS[0])
     assert not named.keys() & {"prev", "next"}
 
 
 def test_the_links_of_the_longest_address_fit_into_a_header():
     held = HeldVersions(url="http://school.test/" + "a" * 1_500, moments=YEARS)
-    header = mementos.links(held, YEARS[1], BASE)
+    header = mementoserver.links(held, YEARS[1], BASE)
     assert len(header) < 8_000
     assert rels(header)["memento"].startswith(place(YEARS[1]).removesuffix(URL))
 
 
 def test_a_version_as_a_page_may_not_run_anything():
-    page = mementos.memento(
+    page = mementoserver.memento(
         a_version(body=b"<script>alert(1)</script>"), HELD, raw=False, base=BASE, texts=ENGLISH
     )
     headers = dict(page.headers)
@@ -195,10 +195,10 @@ def test_a_version_as_a_page_may_not_run_anything():
         ("", "application/octet-stream", True),
     ],
 )
-def test_a_version_as_it_was_sent_can_do_nothing_in_a_browser(content_type, sent, saved):
+def test_raw_version_is_inert_in_a_browser(content_type, sent, saved):
     body = b"<script>alert(1)</script>\xff"
     version = a_version(body=body, content_type=content_type)
-    page = mementos.memento(version, HELD, raw=True, base=BASE, texts=ENGLISH)
+    page = mementoserver.memento(version, HELD, raw=True, base=BASE, texts=ENGLISH)
     headers = dict(page.headers)
     assert page.body == body
     assert headers["Content-Type"] == sent
@@ -209,16 +209,16 @@ def test_a_version_as_it_was_sent_can_do_nothing_in_a_browser(content_type, sent
 
 
 @pytest.mark.parametrize(("raw", "modifier"), [(False, ""), (True, "id_")])
-def test_a_version_that_is_no_longer_held_leads_to_the_closest_in_the_same_form(raw, modifier):
+def test_missing_version_redirects_to_the_closest_in_the_same_form(raw, modifier):
     asked = MementoOf(url=URL, at=YEARS[1] + timedelta(days=3), raw=raw)
-    page = mementos.elsewhen(HELD, asked, base=BASE)
+    page = mementoserver.redirect_to_closest(HELD, asked, base=BASE)
     assert page.status == 302
     assert dict(page.headers)["Location"] == place(YEARS[1], modifier)
 
 
 @pytest.mark.parametrize("status", [400, 403, 404])
-def test_a_refusal_is_a_few_words_without_power(status):
-    page = mementos.refusal(status)
+def test_refusal_is_inert_text(status):
+    page = mementoserver.refusal(status)
     assert page.status == status
     assert page.body.startswith(b"linkmend: ")
     assert dict(page.headers)["Content-Type"].startswith("text/plain")

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.archives.own import OwnArchive, is_for, may_read
+from proxy.archives.ownarchive import OwnArchive, may_read, may_read_page
 from proxy.pages.language import catalogue
+from repair.collection.versions import HeldVersions
 from repair.memento.datetimes import as_http_date, as_timestamp
 from repair.model import HeldCopy
-from repair.versions import HeldVersions
 from tests.make import A_MOMENT
 
 URL = "http://school.test/water"
@@ -17,7 +17,7 @@ INSIDE, OUTSIDE = "10.0.0.9", "8.8.8.8"
 
 
 class Shelf:
-    """Two versions, a day apart, of every page it is asked about, but those with "never" in their address."""
+    """Two versions, a day apart, of every page, except those with "never" in their address."""
 
     moments = (A_MOMENT.replace(microsecond=0), A_MOMENT.replace(microsecond=0) + timedelta(days=1))
 
@@ -30,7 +30,7 @@ class Shelf:
 
 
 class Emptied(Shelf):
-    """Its versions go between being listed and being read."""
+    """Its versions disappear between being listed and being read."""
 
     async def version(self, url, moment):
         return None
@@ -79,7 +79,7 @@ def path(number, modifier=""):
         ("nonsense", "127.0.0.1", False),
     ],
 )
-def test_who_may_read_is_for_the_admin_to_say(share, client, allowed):
+def test_share_setting_decides_who_may_read(share, client, allowed):
     assert may_read(share, client) is allowed
 
 
@@ -95,20 +95,20 @@ def test_who_may_read_is_for_the_admin_to_say(share, client, allowed):
     ],
 )
 def test_pages_of_the_network_stay_in_it_and_personal_ones_with_their_owner(url, client, allowed):
-    assert is_for(url, client) is allowed
+    assert may_read_page(url, client) is allowed
 
 
 @pytest.mark.parametrize(
     "target", ["/timemap/link/", "/timemap/json/", "/timegate/", "/memento/20210301123005id_/"]
 )
-async def test_a_stranger_gets_nothing_by_any_way(target):
+async def test_outside_client_gets_nothing_from_any_path(target):
     assert (await ask(target + URL, client=OUTSIDE)).status == 403
     assert (await ask(target + "http://nas.local/", client=OUTSIDE, share="all")).status == 404
     assert (await ask(target + "http://school.example/", client=OUTSIDE, share="all")).status in (200, 302)
     assert (await ask(target + URL, share="off")).status == 403
 
 
-async def test_a_page_that_is_not_held_has_no_time_map():
+async def test_page_not_saved_has_no_time_map():
     assert (await ask("/timemap/link/http://school.test/never")).status == 404
     assert (await ask("/timegate/http://school.test/never")).status == 404
 
@@ -120,7 +120,7 @@ async def test_the_time_gate_takes_the_date_of_the_request():
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "20200101", "Thu, 99 Foo 2020 00:00:00 GMT", "1" * 10_000])
-async def test_a_date_that_is_none_is_refused(date):
+async def test_invalid_date_is_refused(date):
     assert (await ask(f"/timegate/{URL}", accept_datetime=date)).status == 400
     assert (await ask(f"/timemap/link/{URL}", accept_datetime=date)).status == 200
 
@@ -137,5 +137,5 @@ async def test_versions_are_shown_and_given_as_they_were_sent():
     assert dict(moved.headers)["Location"] == BASE + path(0)
 
 
-async def test_a_version_that_went_a_moment_ago_leads_to_what_is_left():
+async def test_just_removed_version_redirects_to_a_remaining_one():
     assert (await ask(path(0), shelf=Emptied())).status == 302

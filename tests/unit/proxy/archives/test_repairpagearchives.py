@@ -1,12 +1,11 @@
-"""addons.archives: archived versions for the reader who missed the page, and for nobody else."""
+"""proxy.archives.repairpagearchives: archived versions for the reader who missed the page, and for nobody else."""
 
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from proxy.pages.language import catalogue
-from proxy.pages.timeview import TimeView
-from proxy.portal.helper import Mementos
+from proxy.portal.routes import MementosRoute
+from proxy.portal.timeparameters import TimeView
 from repair.memento.datetimes import as_timestamp
 from repair.model import HeldCopy
 from tests.archiving import archives_of
@@ -32,8 +31,8 @@ def archives(tmp_path, collection):
 
 
 async def ask(archives, client="ann", part=False, **view):
-    call = Mementos(miss_id=MISS, view=TimeView(**view), part=part)
-    return await archives.answer(call, catalogue("en"), client)
+    call = MementosRoute(miss_id=MISS, view=TimeView(**view), part=part)
+    return await archives.answer(call, "en", client)
 
 
 async def test_only_the_reader_who_missed_the_page_is_answered(archives):
@@ -46,7 +45,7 @@ async def test_only_the_reader_who_missed_the_page_is_answered(archives):
 async def test_when_nobody_may_be_asked_it_says_so_and_still_finds_ways_to_the_new_version(archives):
     archives.note(MISS, "ann", LINK)
     text = (await ask(archives)).body.decode()
-    assert "said earlier" in text
+    assert "while offline" in text
     assert "data-next" not in text
     assert 'value="volcanoes"' in text
     assert f'href="{SITE}/held"' in text
@@ -55,7 +54,7 @@ async def test_when_nobody_may_be_asked_it_says_so_and_still_finds_ways_to_the_n
 async def test_versions_held_here_stand_beside_those_of_archives(archives, collection):
     copy = HeldCopy(url=LINK.url, content_type="text/html", body=b"<p>lava", fetched_at=A_MOMENT)
     collection.add(a_document(LINK.url), fetched_at=A_MOMENT, copy=copy, pinned=True)
-    known = await archives.remembered(LINK)
+    known = await archives.stored_findings(LINK)
     (memento,) = known.found.mementos
     assert memento.url == f"http://linkmend.internal/memento/{as_timestamp(A_MOMENT)}/{LINK.url}"
     archives.note(MISS, "ann", LINK)
@@ -69,7 +68,7 @@ async def test_the_script_gets_a_part_of_a_page(archives):
 
 
 async def test_what_is_remembered_is_known_without_asking(archives):
-    known = await archives.remembered(LINK)
+    known = await archives.stored_findings(LINK)
     assert known.version == 0
     assert known.offline
     assert [way.kind for way in known.suggestions] == ["address"]

@@ -1,4 +1,4 @@
-"""proxy.backup.archive: a backup is read only when it is whole, of our format, and leads nowhere else."""
+"""proxy.backup.archive: a backup is read only when it is complete, of our format, and stays in its folder."""
 
 import io
 import tarfile
@@ -7,10 +7,10 @@ import msgspec
 import pytest
 import zstandard
 
-from proxy.backup.archive import FORMAT, BackupWriter, Head, unpack
+from proxy.backup.archive import FORMAT, BackupHeader, BackupWriter, unpack
 from proxy.errors import BackupError
 
-HEAD = Head(format=FORMAT, made_at="2026-11-16T20:00:00+00:00", cache=True, ca=True)
+HEAD = BackupHeader(format=FORMAT, made_at="2026-11-16T20:00:00+00:00", cache=True, ca=True)
 
 
 def a_backup(tmp_path, content=b"words", name="data/a/b"):
@@ -38,7 +38,7 @@ def packed(tmp_path, *made):
     return file
 
 
-def test_what_went_in_comes_out(tmp_path):
+def test_backup_round_trips(tmp_path):
     into = tmp_path / "into"
     assert unpack(a_backup(tmp_path), into) == HEAD
     assert (into / "data" / "a" / "b").read_bytes() == b"words"
@@ -55,22 +55,22 @@ def test_a_backup_cut_short_is_refused(tmp_path, kept):
 
 def test_a_backup_without_its_last_member_is_refused(tmp_path):
     file = packed(tmp_path, *members(a_backup(tmp_path))[:-1])
-    with pytest.raises(BackupError, match="cut short"):
+    with pytest.raises(BackupError, match="truncated"):
         unpack(file, tmp_path / "into")
 
 
 def test_a_changed_byte_is_found(tmp_path):
     head, (member, _), manifest = members(a_backup(tmp_path))
-    with pytest.raises(BackupError, match="'data/a/b' is not what it was"):
+    with pytest.raises(BackupError, match="'data/a/b' has changed since"):
         unpack(packed(tmp_path, head, (member, b"wordz"), manifest), tmp_path / "into")
 
 
 def test_a_missing_and_an_additional_file_are_found(tmp_path):
     head, one, manifest = members(a_backup(tmp_path))
-    with pytest.raises(BackupError, match="is not what it was"):
+    with pytest.raises(BackupError, match="has changed since"):
         unpack(packed(tmp_path, head, manifest), tmp_path / "into")
     more = (tarfile.TarInfo("data/more"), b"x")
-    with pytest.raises(BackupError, match="'data/more' is not what it was"):
+    with pytest.raises(BackupError, match="'data/more' has changed since"):
         unpack(packed(tmp_path, head, one, more, manifest), tmp_path / "into2")
 
 
@@ -90,9 +90,9 @@ def test_a_missing_and_an_additional_file_are_found(tmp_path):
         *("data/.restoring/journal.json", "data/before-restore-x/y", "linkmend-backup.json"),
     ],
 )
-def test_a_name_that_leads_elsewhere_is_refused(tmp_path, name):
+def test_name_outside_the_folder_is_refused(tmp_path, name):
     head, _, manifest = members(a_backup(tmp_path))
-    with pytest.raises(BackupError, match="does not belong into a backup"):
+    with pytest.raises(BackupError, match="unexpected file in the backup"):
         unpack(packed(tmp_path, head, (tarfile.TarInfo(name), b"x"), manifest), tmp_path / "in" / "to")
     assert not (tmp_path / "out").exists()
 
@@ -100,11 +100,11 @@ def test_a_name_that_leads_elsewhere_is_refused(tmp_path, name):
 @pytest.mark.parametrize(
     "kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE, tarfile.DIRTYPE]
 )
-def test_only_plain_files_are_laid_out(tmp_path, kind):
+def test_only_plain_files_are_unpacked(tmp_path, kind):
     head, _, manifest = members(a_backup(tmp_path))
     member = tarfile.TarInfo("data/link")
     member.type, member.linkname = kind, "/etc/passwd"
-    with pytest.raises(BackupError, match="does not belong into a backup"):
+    with pytest.raises(BackupError, match="unexpected file in the backup"):
         unpack(packed(tmp_path, head, (member, b""), manifest), tmp_path / "into")
 
 
@@ -115,10 +115,10 @@ def test_a_name_that_comes_twice_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("number", [FORMAT + 1, "1", None])
-def test_a_backup_of_another_format_is_refused_before_anything_is_laid_out(tmp_path, number):
+def test_backup_of_another_format_is_refused_before_unpacking(tmp_path, number):
     (head, _), *rest = members(a_backup(tmp_path))
     told = {**msgspec.to_builtins(HEAD), "format": number, "more": []}
-    with pytest.raises(BackupError, match="its format is"):
+    with pytest.raises(BackupError, match="backup format"):
         unpack(packed(tmp_path, (head, msgspec.json.encode(told)), *rest), tmp_path / "into")
     assert not (tmp_path / "into").exists()
 
@@ -132,6 +132,6 @@ def test_any_other_file_is_refused(tmp_path, content):
         unpack(tmp_path / "x", tmp_path / "into")
 
 
-def test_a_tar_of_somebody_else_is_refused(tmp_path):
-    with pytest.raises(BackupError, match="not a backup of linkmend"):
+def test_foreign_tar_is_refused(tmp_path):
+    with pytest.raises(BackupError, match="not a linkmend backup"):
         unpack(packed(tmp_path, (tarfile.TarInfo("data/a"), b"x")), tmp_path / "into")

@@ -1,8 +1,8 @@
-"""proxy.backup.contents: what of a data folder belongs into a backup."""
+"""proxy.backup.contents: which parts of a data folder belong in a backup."""
 
 import sqlite3
 
-from proxy.backup.contents import Kind, folder_parts, is_ours, parts
+from proxy.backup.contents import PartKind, folder_parts, is_ours, parts
 
 
 def a_folder(data, *names):
@@ -17,7 +17,7 @@ def named(found):
     return [part.name for part in found]
 
 
-def test_all_that_lies_there_belongs_in_also_what_nobody_thought_of(tmp_path):
+def test_unknown_files_are_included(tmp_path):
     a_folder(tmp_path, "ca/key.pem", "collection/ranking.json", "later/store.bin", "rules.d/.history/1.toml")
     assert named(parts(tmp_path)) == [
         "data/ca/key.pem",
@@ -27,7 +27,7 @@ def test_all_that_lies_there_belongs_in_also_what_nobody_thought_of(tmp_path):
     ]
 
 
-def test_what_is_of_no_use_tomorrow_stays_out(tmp_path):
+def test_temporary_files_are_excluded(tmp_path):
     passing = (
         *(
             "client-salt",
@@ -36,7 +36,7 @@ def test_what_is_of_no_use_tomorrow_stays_out(tmp_path):
             "cache/lock",
             "collection/index/1-a/meta.json",
         ),
-        *("misses/misses.jsonl.lock", "a.sqlite-wal", "a.sqlite-shm", "a.sqlite.damaged1", "office.sock"),
+        *("misses/misses.jsonl.lock", "a.sqlite-wal", "a.sqlite-shm", "a.sqlite.damaged1", "rpc.sock"),
         *(
             ".backup/rows",
             ".backup.lock",
@@ -59,21 +59,21 @@ def test_each_file_is_copied_in_its_own_way(tmp_path):
         database.execute("CREATE TABLE t (x)")
     kinds = {part.name: part.kind for part in parts(tmp_path)}
     assert kinds == {
-        "data/any.name": Kind.DATABASE,
-        "data/ca/key.pem": Kind.FILE,
-        "data/misses/misses.jsonl": Kind.LINES,
-        "data/misses/misses.jsonl.1": Kind.LINES,
+        "data/any.name": PartKind.DATABASE,
+        "data/ca/key.pem": PartKind.FILE,
+        "data/misses/misses.jsonl": PartKind.LINES,
+        "data/misses/misses.jsonl.1": PartKind.LINES,
     }
 
 
-def test_of_a_shelf_only_the_generation_in_use_belongs_in(tmp_path):
+def test_only_the_current_generation_of_a_disk_store_is_included(tmp_path):
     a_folder(tmp_path, *(f"cache/responses/{number}/cache.db" for number in (1, 9, 10)))
     a_folder(tmp_path, "cache/pinned/1/ab/c.body")
     assert named(parts(tmp_path)) == ["data/cache/responses/10", "data/cache/pinned/1"]
     assert named(parts(tmp_path, cache=False)) == ["data/cache/pinned/1"]
 
 
-def test_the_authority_can_be_left_out(tmp_path):
+def test_ca_can_be_excluded(tmp_path):
     assert named(parts(a_folder(tmp_path, "ca/key.pem", "b"), ca=False)) == ["data/b"]
 
 
@@ -84,7 +84,7 @@ def test_another_folder_has_a_name_of_its_own(tmp_path):
     assert named(folder_parts(tmp_path / "none", "x")) == []
 
 
-def test_our_own_traces_are_known():
+def test_working_files_of_backups_are_recognised():
     assert is_ours(".restoring")
     assert is_ours("before-restore-20261116T101500Z")
     assert not is_ours("cache")

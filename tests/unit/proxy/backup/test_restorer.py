@@ -1,4 +1,4 @@
-"""proxy.backup: made and put back; never half, never over something without being told."""
+"""proxy.backup: made and restored; never half, never over existing data without --force."""
 
 import fcntl
 import os
@@ -6,9 +6,9 @@ from contextlib import suppress
 
 import pytest
 
-from proxy.backup import restoring
-from proxy.backup.making import Wanted, make_backup
-from proxy.backup.restoring import finish, restore
+from proxy.backup import restorer
+from proxy.backup.create import BackupRequest, make_backup
+from proxy.backup.restorer import finish, restore
 from proxy.errors import BackupError
 
 
@@ -28,7 +28,7 @@ def data(tmp_path):
 def backup(data, tmp_path):
     file = tmp_path / "b.tar.zst"
     etc = tmp_path / "etc"
-    make_backup(data, file, Wanted(settings=etc / "linkmend.toml", rules=etc / "rules.d"))
+    make_backup(data, file, BackupRequest(settings=etc / "linkmend.toml", rules=etc / "rules.d"))
     return file
 
 
@@ -67,7 +67,9 @@ def test_rules_go_into_the_folder_that_the_admin_names(data, tmp_path):
     (tmp_path / "etc" / "rules.d").rename(tmp_path / "etc" / "ours")
     file = tmp_path / "b"
     make_backup(
-        data, file, Wanted(settings=tmp_path / "etc" / "linkmend.toml", rules=tmp_path / "etc" / "ours")
+        data,
+        file,
+        BackupRequest(settings=tmp_path / "etc" / "linkmend.toml", rules=tmp_path / "etc" / "ours"),
     )
     config = tmp_path / "there" / "linkmend.toml"
     with pytest.raises(BackupError, match=r"settings/linkmend\.toml: rules\.folder is 'ours'.*--rules"):
@@ -80,22 +82,22 @@ def test_rules_go_into_the_folder_that_the_admin_names(data, tmp_path):
 def test_a_folder_that_is_not_empty_is_left_alone(backup, tmp_path):
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "mine").write_text("mine")
-    with pytest.raises(BackupError, match="not empty; with --force"):
+    with pytest.raises(BackupError, match="not empty; --force"):
         restore(backup, tmp_path / "new")
     assert content(tmp_path / "new") == {"mine": "mine"}
 
 
 def test_a_settings_file_that_is_there_is_left_alone(backup, tmp_path):
     config = tmp_path / "etc" / "linkmend.toml"
-    with pytest.raises(BackupError, match=r"linkmend\.toml: is there already"):
+    with pytest.raises(BackupError, match=r"linkmend\.toml: already exists"):
         restore(backup, tmp_path / "new", config=config)
     config.unlink()
-    with pytest.raises(BackupError, match=r"rules\.d: is there already"):
+    with pytest.raises(BackupError, match=r"rules\.d: already exists"):
         restore(backup, tmp_path / "new", config=config)
     assert content(tmp_path / "new") == {}
 
 
-def test_with_force_the_old_goes_aside(data, backup, tmp_path):
+def test_with_force_the_old_data_is_moved_aside(data, backup, tmp_path):
     (data / "ca" / "key.pem").write_text("newer")
     config = tmp_path / "etc" / "linkmend.toml"
     config.write_text("[cache]\n")
@@ -121,9 +123,7 @@ def test_a_bad_backup_changes_nothing(data, backup):
 
 
 @pytest.mark.parametrize("step", range(30))
-def test_wherever_a_restore_is_cut_off_the_folder_is_the_old_one_or_the_new_one(
-    data, backup, step, monkeypatch
-):
+def test_interrupted_restore_leaves_the_old_or_the_new_folder(data, backup, step, monkeypatch):
     (data / "ca" / "key.pem").write_text("newer")
     (data / "misses").mkdir()
     (data / "misses" / "log").write_text("since")
@@ -139,7 +139,7 @@ def test_wherever_a_restore_is_cut_off_the_folder_is_the_old_one_or_the_new_one(
 
     with monkeypatch.context() as patched:
         for name in ("rename", "mkdir", "replace", "unlink"):
-            patched.setattr(restoring.Path, name, cut_off(getattr(restoring.Path, name)))
+            patched.setattr(restorer.Path, name, cut_off(getattr(restorer.Path, name)))
         with suppress(KeyboardInterrupt):
             restore(backup, data, force=True)
     finish(data)
@@ -158,49 +158,49 @@ def test_a_folder_in_use_is_left_alone(data, backup):
     (data / "cache").mkdir()
     with (data / "cache" / "lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_SH)
-        with pytest.raises(BackupError, match="running on it; stop it first"):
+        with pytest.raises(BackupError, match="in use by a running linkmend; stop it first"):
             restore(backup, data, force=True)
 
 
-def test_two_backups_at_once_are_one_too_many(data, tmp_path):
+def test_second_concurrent_backup_is_refused(data, tmp_path):
     with (data / ".backup.lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(BackupError, match="another backup is under way"):
-            make_backup(data, tmp_path / "x", Wanted())
+        with pytest.raises(BackupError, match="another backup is running"):
+            make_backup(data, tmp_path / "x", BackupRequest())
     assert not (tmp_path / "x").exists()
 
 
 def test_a_failed_backup_leaves_the_last_good_one(data, backup, tmp_path):
     before = backup.read_bytes()
     (data / "broken.sqlite").write_bytes(b"SQLite format 3\0" + b"\xff" * 5000)
-    with pytest.raises(BackupError, match="cannot be copied"):
-        make_backup(data, backup, Wanted())
+    with pytest.raises(BackupError, match="cannot copy"):
+        make_backup(data, backup, BackupRequest())
     assert backup.read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["b.tar.zst", "data", "etc"]
 
 
-def test_a_backup_kept_in_the_data_folder_does_not_swallow_itself(data, tmp_path):
+def test_backup_in_the_data_folder_excludes_itself(data, tmp_path):
     for _ in range(2):
-        made = make_backup(data, data / "own.tar.zst", Wanted())
+        made = make_backup(data, data / "own.tar.zst", BackupRequest())
     assert made.files == 1
 
 
 def test_rules_in_the_data_folder_are_taken_once(data, tmp_path):
     (data / "rules.d").mkdir()
     (data / "rules.d" / "1.toml").write_text("")
-    assert make_backup(data, tmp_path / "x", Wanted(rules=data / "rules.d")).files == 2
+    assert make_backup(data, tmp_path / "x", BackupRequest(rules=data / "rules.d")).files == 2
 
 
-def test_a_data_folder_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(BackupError, match="there is no such data folder"):
-        make_backup(tmp_path / "none", tmp_path / "x", Wanted())
+def test_missing_data_folder_is_reported(tmp_path):
+    with pytest.raises(BackupError, match="no such data folder"):
+        make_backup(tmp_path / "none", tmp_path / "x", BackupRequest())
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-def test_what_root_puts_back_belongs_to_the_owner_of_the_folder(backup, tmp_path):
+def test_restored_files_belong_to_the_owner_of_the_folder(backup, tmp_path):
     new = tmp_path / "new"
     new.mkdir()
     os.chown(new, 12345, 12345)
     restore(backup, new)
-    make_backup(new, tmp_path / "x", Wanted())
+    make_backup(new, tmp_path / "x", BackupRequest())
     assert {path.stat().st_uid for path in new.rglob("*")} == {12345}

@@ -1,6 +1,6 @@
 import asyncio
 
-from proxy.cache.flights import Flights
+from proxy.cache.collapsing import RequestCollapser
 
 
 async def all_waiting():
@@ -10,96 +10,96 @@ async def all_waiting():
 
 
 async def test_the_first_leads_and_thirty_others_wait_until_it_lands():
-    flights = Flights()
-    assert flights.lead("a")
-    assert not any(flights.lead("a") for _ in range(30))
-    waiting = [asyncio.create_task(flights.wait("a", 60)) for _ in range(30)]
+    collapser = RequestCollapser()
+    assert collapser.lead("a")
+    assert not any(collapser.lead("a") for _ in range(30))
+    waiting = [asyncio.create_task(collapser.wait("a", 60)) for _ in range(30)]
     await all_waiting()
     assert not any(task.done() for task in waiting)
-    flights.land("a")
+    collapser.finish("a")
     assert await asyncio.gather(*waiting) == [True] * 30
 
 
 async def test_what_has_landed_is_not_waited_for():
-    flights = Flights()
-    flights.lead("a")
-    flights.land("a")
-    assert await flights.wait("a", 60)
+    collapser = RequestCollapser()
+    collapser.lead("a")
+    collapser.finish("a")
+    assert await collapser.wait("a", 60)
 
 
 async def test_after_landing_another_may_lead():
-    flights = Flights()
-    flights.lead("a")
-    flights.land("a")
-    assert flights.lead("a")
+    collapser = RequestCollapser()
+    collapser.lead("a")
+    collapser.finish("a")
+    assert collapser.lead("a")
 
 
 def test_landing_twice_or_without_a_flight_does_no_harm():
-    flights = Flights()
-    flights.land("a")
-    flights.lead("a")
-    flights.land("a")
-    flights.land("a")
-    assert len(flights) == 0
+    collapser = RequestCollapser()
+    collapser.finish("a")
+    collapser.lead("a")
+    collapser.finish("a")
+    collapser.finish("a")
+    assert len(collapser) == 0
 
 
 def test_keys_do_not_hold_each_other_up():
-    flights = Flights()
-    assert flights.lead("a")
-    assert flights.lead("b")
+    collapser = RequestCollapser()
+    assert collapser.lead("a")
+    assert collapser.lead("b")
 
 
 async def test_who_waits_too_long_is_told_and_may_take_over():
-    flights = Flights()
-    flights.lead("a")
-    assert not await flights.wait("a", 0)
-    assert flights.lead("a")
-    assert not flights.lead("a"), "only one of them"
+    collapser = RequestCollapser()
+    collapser.lead("a")
+    assert not await collapser.wait("a", 0)
+    assert collapser.lead("a")
+    assert not collapser.lead("a"), "only one of them"
 
 
 async def test_those_still_waiting_for_a_dead_leader_are_released_by_the_one_who_took_over():
-    flights = Flights()
-    flights.lead("a")
-    patient = asyncio.create_task(flights.wait("a", 60))
+    collapser = RequestCollapser()
+    collapser.lead("a")
+    patient = asyncio.create_task(collapser.wait("a", 60))
     await all_waiting()
-    await flights.wait("a", 0)
-    flights.lead("a")
-    flights.land("a")
+    await collapser.wait("a", 0)
+    collapser.lead("a")
+    collapser.finish("a")
     assert await patient
 
 
 async def test_a_cancelled_waiter_leaves_the_flight_to_the_others():
-    flights = Flights()
-    flights.lead("a")
-    one, other = (asyncio.create_task(flights.wait("a", 60)) for _ in range(2))
+    collapser = RequestCollapser()
+    collapser.lead("a")
+    one, other = (asyncio.create_task(collapser.wait("a", 60)) for _ in range(2))
     await all_waiting()
     one.cancel()
-    flights.land("a")
+    collapser.finish("a")
     assert await other
 
 
 async def test_flights_that_nobody_lands_are_forgotten():
     now = 0.0
-    flights = Flights(lost_after_s=600, clock=lambda: now)
+    collapser = RequestCollapser(lost_after_s=600, clock=lambda: now)
     for number in range(100):
-        flights.lead(str(number))
-    waiting = asyncio.create_task(flights.wait("5", 10_000))
+        collapser.lead(str(number))
+    waiting = asyncio.create_task(collapser.wait("5", 10_000))
     await all_waiting()
     now = 601.0
-    assert flights.lead("new")
-    assert len(flights) == 1
+    assert collapser.lead("new")
+    assert len(collapser) == 1
     assert await waiting
 
 
 async def test_no_entry_is_left_after_many_requests():
-    flights = Flights()
+    collapser = RequestCollapser()
 
     async def request(key):
-        if flights.lead(key):
+        if collapser.lead(key):
             await asyncio.sleep(0)
-            flights.land(key)
+            collapser.finish(key)
         else:
-            assert await flights.wait(key, 60)
+            assert await collapser.wait(key, 60)
 
     await asyncio.gather(*(request(str(number % 7)) for number in range(500)))
-    assert len(flights) == 0
+    assert len(collapser) == 0

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.directives import response_directives
-from proxy.cache.freshness import ERRORS_FRESH_S, age_s, forbids_stale, lifetime_s, ttl_s
+from proxy.cache.freshness import ERRORS_FRESH_S, age_s, forbids_stale, lifetime_s, terms_of
+from proxy.headers.cachecontrol import response_directives
 from tests.caching import HEADERS, NOW, SETTINGS, a_stored, at, cc
 
 DAY_S = 86_400
@@ -33,7 +33,7 @@ def lifetime(*headers, status=200):
         ([], 0),
     ],
 )
-def test_the_lifetime_is_what_the_origin_says(headers, expected):
+def test_the_origin_sets_the_lifetime(headers, expected):
     assert lifetime(*headers) == expected
 
 
@@ -103,8 +103,8 @@ def test_age_is_the_larger_of_date_and_age_plus_the_time_here(headers, received_
 
 def test_ttl_goes_down_and_below_zero():
     stored = a_stored(cc("max-age=100"), received_s=-60)
-    assert ttl_s(stored, NOW, SETTINGS) == 40
-    assert ttl_s(stored, NOW + 100, SETTINGS) == -60
+    assert terms_of(stored, SETTINGS).ttl_s(NOW) == 40
+    assert terms_of(stored, SETTINGS).ttl_s(NOW + 100) == -60
 
 
 @pytest.mark.parametrize("text", ["must-revalidate", "proxy-revalidate", "s-maxage=2", "no-cache"])
@@ -125,6 +125,6 @@ def test_age_and_lifetime_are_never_negative(headers, received_s, took_s, status
 
 
 def test_after_our_clock_was_set_back_nothing_stored_before_is_fresh():
-    assert ttl_s(a_stored(cc("max-age=3600"), received_s=59), NOW, SETTINGS) == 3600
+    assert terms_of(a_stored(cc("max-age=3600"), received_s=59), SETTINGS).ttl_s(NOW) == 3600
     for said in ("max-age=3600", "max-age=99999999999"):
-        assert ttl_s(a_stored(cc(said), received_s=61), NOW, SETTINGS) <= 0
+        assert terms_of(a_stored(cc(said), received_s=61), SETTINGS).ttl_s(NOW) <= 0

@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.invalidating import invalidated, names_itself
+from proxy.cache.invalidation import invalidated_urls, names_itself
 from tests.caching import FIELD_TEXT, HEADERS, URL, a_request
 
 
 def gone(method="POST", status=200, *headers):
-    return invalidated(a_request(method=method), status, headers)
+    return invalidated_urls(a_request(method=method), status, headers)
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "M-SEARCH", "MKCOL", "NEVER-HEARD-OF"])
@@ -22,7 +22,7 @@ def test_asking_changes_nothing(method):
 
 
 @pytest.mark.parametrize("status", [100, 400, 404, 500, 503])
-def test_what_failed_changed_nothing(status):
+def test_a_failed_request_invalidates_nothing(status):
     assert gone("POST", status) == ()
 
 

@@ -6,7 +6,7 @@ from proxy.cache.pinning import pinned_response
 from tests.make import A_MOMENT, a_page
 
 
-def test_what_is_pinned_can_be_read_by_any_browser_and_belongs_to_nobody():
+def test_a_pinned_response_has_no_coding_and_nothing_personal():
     page = a_page(
         body=b"coded",
         headers=(

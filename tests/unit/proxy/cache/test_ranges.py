@@ -1,10 +1,10 @@
 import pytest
 from hypothesis import given
 
-from proxy.cache.ranges import Part, wanted_part
+from proxy.cache.ranges import ByteRange, wanted_part
 from tests.caching import FIELD_TEXT, a_request, a_stored, at
 
-NOWHERE = Part(start=0, stop=0)
+NOWHERE = ByteRange(start=0, stop=0)
 
 
 def part(text, *headers, method="GET", status=200, size=11, stored=()):
@@ -25,7 +25,7 @@ def part(text, *headers, method="GET", status=200, size=11, stored=()):
     ],
 )
 def test_one_range_is_cut_out(text, start, stop):
-    assert part(text) == Part(start=start, stop=stop)
+    assert part(text) == ByteRange(start=start, stop=stop)
 
 
 @pytest.mark.parametrize("text", ["bytes=11-", "bytes=99-100", "bytes=-0"])

@@ -17,7 +17,7 @@ from proxy.cache.status import CacheStatus, write_cache_status
         (CacheStatus(forward="stale", detail="unreachable"), "linkmend;fwd=stale;detail=unreachable"),
     ],
 )
-def test_it_says_what_was_done(status, expected):
+def test_cache_status_says_what_the_cache_did(status, expected):
     written = write_cache_status(status)
     assert written == expected
     assert http_sf.parse(written.encode(), tltype="list")

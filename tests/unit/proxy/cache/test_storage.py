@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.entry import values
-from proxy.cache.storing import changed_by, confirmed, may_store, to_stored
-from proxy.cache.validating import freshened
+from proxy.cache.storage import confirm_stored, may_store, to_stored, updated_response
+from proxy.cache.validation import freshen
+from proxy.messages import values
 from proxy.settings import CacheSettings
 from tests.caching import HEADERS, NOW, SETTINGS, URL, a_request, a_stored, at, cc, is_storable
 
@@ -27,20 +27,20 @@ def test_some_statuses_are_stored_without_a_word_if_they_changed_long_ago(status
 
 
 @pytest.mark.parametrize("status", [201, 202, 302, 502, 503, 504, 599])
-def test_others_are_not_stored_without_a_word(status):
+def test_other_statuses_are_stored_only_with_explicit_freshness(status):
     assert not is_storable(("Last-Modified", at(-86_400)), status=status)
     assert is_storable(("Last-Modified", at(-86_400)), cc("public"), status=status)
 
 
 @pytest.mark.parametrize("status", [100, 103, 304, 206, 600, 999])
-def test_what_is_not_final_not_whole_or_no_status_that_there_is_is_not_stored(status):
+def test_incomplete_or_invalid_responses_are_not_stored(status):
     assert not is_storable(FRESH, status=status)
 
 
 @pytest.mark.parametrize(
     "text", ["private", "no-store", "No-StOrE", "PRIVATE", 'private="a"', "max-age=10, no-store"]
 )
-def test_what_is_private_or_not_to_be_stored_is_not(text):
+def test_private_and_no_store_responses_are_not_stored(text):
     assert not is_storable(cc(text), FRESH, ("Expires", at(3600)))
 
 
@@ -64,7 +64,7 @@ def test_an_answer_to_a_password_is_stored_only_when_the_origin_allows():
 @pytest.mark.parametrize(
     "status", [401, 402, 403, 406, 407, 408, 409, 411, 412, 413, 415, 416, 417, 421, 422, 429, 431, 511]
 )
-def test_what_speaks_of_the_request_and_not_of_the_page_is_not_stored(status):
+def test_statuses_about_the_request_are_not_stored(status):
     assert not is_storable(cc("public, max-age=3600"), status=status)
 
 
@@ -105,13 +105,13 @@ def test_must_understand_overrides_no_store_for_statuses_we_know():
 @pytest.mark.parametrize(
     "headers", [[], [cc("max-age=0")], [cc("no-cache")], [("Expires", "0")], [cc("public")]]
 )
-def test_what_can_neither_be_fresh_nor_validated_is_not_worth_storing(headers):
+def test_a_response_neither_fresh_nor_revalidatable_is_not_stored(headers):
     assert not is_storable(*headers)
 
 
 @pytest.mark.parametrize("validator", [("ETag", '"a"'), ("Last-Modified", at(-5))])
 @pytest.mark.parametrize("text", ["no-cache", "max-age=0", "max-age=0, must-revalidate"])
-def test_what_can_be_validated_is_stored_even_when_stale(text, validator):
+def test_a_response_with_a_validator_is_stored_even_when_stale(text, validator):
     assert is_storable(cc(text), validator)
 
 
@@ -141,14 +141,14 @@ def test_an_answer_to_a_token_is_never_stored(name, kind, said):
 
 
 @pytest.mark.parametrize("name", ["Cookie", "Authorization"])
-def test_what_was_chosen_by_who_asks_is_stored_only_for_those_who_do_not_say(name):
+def test_a_response_that_varies_on_personal_fields_is_stored_only_without_them(name):
     headers = (cc("public, max-age=60"), ("Vary", name))
     assert not is_storable(*headers, request=a_request((name, "alice")))
     assert is_storable(*headers)
 
 
 @pytest.mark.parametrize("kind", ["text/html", "image/png", "text/css", "font/woff2"])
-def test_what_was_asked_for_with_a_cookie_is_stored_once_it_was_seen_without(kind):
+def test_a_response_to_a_cookie_is_stored_once_seen_without_one(kind):
     headers = (("Last-Modified", at(-86_400)), ("Content-Type", kind))
     known = {"received_at": NOW, "settings": SETTINGS}
     assert not may_store(WITH_COOKIE, 200, headers, **known)
@@ -174,7 +174,7 @@ def test_an_error_is_stored_only_when_nothing_in_the_request_can_have_caused_it(
         )
 
 
-def test_an_error_that_is_not_the_pages_may_be_due_to_where_the_reader_came_from():
+def test_a_doubtful_error_with_a_referrer_is_not_stored():
     request = a_request(("Referer", "http://other.test/"))
     assert not is_storable(cc("max-age=60"), status=503, request=request)
     assert is_storable(cc("max-age=60"), status=404, request=request)
@@ -215,7 +215,7 @@ def test_an_admin_may_call_a_field_harmless():
         ("Link", "a" * 100_000),
     ],
 )
-def test_what_would_be_slow_to_read_at_every_hit_is_not_stored(header):
+def test_oversized_headers_are_not_stored(header):
     assert not is_storable(FRESH, header)
     assert is_storable(FRESH, (header[0], header[1][:20] + '"'))
 
@@ -226,11 +226,11 @@ def test_many_fields_are_not_stored():
 
 
 def merged(stored, *headers, request):
-    after = freshened(request, stored, headers, requested_at=NOW + 9, received_at=NOW + 10)
-    return changed_by(request, stored, after, received_at=NOW + 10, settings=SETTINGS)
+    after = freshen(request, stored, headers, requested_at=NOW + 9, received_at=NOW + 10)
+    return updated_response(request, stored, after, received_at=NOW + 10, settings=SETTINGS)
 
 
-def test_what_a_304_or_a_head_says_is_merged_only_if_a_get_could_have_been_stored():
+def test_a_304_or_a_head_is_merged_only_if_a_get_could_have_been_stored():
     stored = a_stored(cc("max-age=10"), ("ETag", '"a"'))
     new = (cc("max-age=99"), ("Link", "<x>"))
     for method in ("GET", "HEAD"):
@@ -240,27 +240,27 @@ def test_what_a_304_or_a_head_says_is_merged_only_if_a_get_could_have_been_store
             assert merged(stored, *new, request=a_request(odd, method=method)) is stored
 
 
-def test_an_origin_takes_a_response_back_only_in_answer_to_a_request_that_could_be_anybodys():
+def test_only_the_response_to_an_impersonal_request_removes_a_stored_one():
     stored = a_stored(cc("max-age=10"), ("ETag", '"a"'))
     assert merged(stored, cc("no-store"), request=a_request()) is None
     assert merged(stored, cc("no-store"), request=a_request(("X-Foo", "1"))) is stored
     known = {"received_at": NOW, "settings": SETTINGS}
-    assert changed_by(a_request(method="HEAD"), stored, None, **known) is None
-    assert changed_by(a_request(("Cookie", "a"), method="HEAD"), stored, None, **known) is stored
+    assert updated_response(a_request(method="HEAD"), stored, None, **known) is None
+    assert updated_response(a_request(("Cookie", "a"), method="HEAD"), stored, None, **known) is stored
 
 
 def test_a_304_to_a_cookie_confirms_the_bytes_and_brings_no_header():
     stored = a_stored(cc("max-age=10"), ("ETag", '"a"'), ("Age", "5"), received_s=-100)
-    after = freshened(
+    after = freshen(
         WITH_COOKIE, stored, (cc("max-age=99"), ("X-User", "bob")), requested_at=NOW + 9, received_at=NOW + 10
     )
-    kept = confirmed(WITH_COOKIE, stored, after, settings=SETTINGS)
+    kept = confirm_stored(WITH_COOKIE, stored, after, settings=SETTINGS)
     assert (kept.received_at, values(kept.headers, "cache-control")) == (NOW + 10, ["max-age=10"])
     assert not values(kept.headers, "x-user")
     odd = a_request(("Cookie", "a"), ("X-Foo", "1"))
-    assert confirmed(odd, stored, after, settings=SETTINGS) is stored
-    private = freshened(WITH_COOKIE, stored, (cc("private"),), requested_at=NOW + 9, received_at=NOW + 10)
-    assert confirmed(WITH_COOKIE, stored, private, settings=SETTINGS) is stored
+    assert confirm_stored(odd, stored, after, settings=SETTINGS) is stored
+    private = freshen(WITH_COOKIE, stored, (cc("private"),), requested_at=NOW + 9, received_at=NOW + 10)
+    assert confirm_stored(WITH_COOKIE, stored, private, settings=SETTINGS) is stored
 
 
 @pytest.mark.parametrize("text", ["public, max-age=0", "s-maxage=0", "immutable, max-age=1"])
@@ -296,7 +296,7 @@ def test_a_partial_answer_is_not_stored(text):
     assert not is_storable(FRESH, ("Content-Range", text), status=206)
 
 
-def test_what_is_stored_has_a_date_and_its_true_length():
+def test_a_stored_response_has_a_date_and_its_real_length():
     headers = (FRESH, ("Transfer-Encoding", "chunked"), ("Content-Length", "99"))
     stored = a_stored(*headers, body=b"hello")
     assert dict(stored.headers) == {"Cache-Control": "max-age=3600", "Date": at(0), "Content-Length": "5"}
@@ -310,13 +310,13 @@ def test_the_date_of_the_origin_is_kept():
     assert values(a_stored(FRESH, ("Date", at(-7))).headers, "date") == [at(-7)]
 
 
-def test_what_vary_names_is_remembered_of_the_request():
+def test_the_fields_in_vary_are_stored_with_the_response():
     request = a_request(("Accept-Language", "en"), ("Foo", "1"), ("Foo", "2"))
     assert a_stored(FRESH, ("Vary", "foo, Bar"), request=request).vary == (("foo", "1,2"),)
 
 
 @given(HEADERS, HEADERS, st.integers(0, 1000), st.sampled_from(["GET", "POST", "HEAD"]))
-def test_private_things_are_never_stored_whatever_else_is_said(asked, headers, status, method):
+def test_private_responses_are_never_stored_whatever_the_other_headers(asked, headers, status, method):
     request = a_request(*asked, method=method)
     for secret in (cc("private"), cc("no-store"), ("Set-Cookie", "a=b"), ("Vary", "*")):
         if secret != cc("no-store") or not any("must-understand" in value for _, value in headers):

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from proxy.cache.vary import can_decode, nearest, select, vary_names
+from proxy.cache.vary import can_decode, select, usable_offline, vary_names
 from tests.caching import HEADERS, a_request, a_stored, cc
 
 ENGLISH_OR_GERMAN = ("Accept-Language", "en, de")
@@ -57,7 +57,7 @@ def test_every_named_field_has_to_match_in_any_order():
 
 
 @pytest.mark.parametrize("vary", ["*", "*, *", "Foo, *", ", *"])
-def test_a_star_matches_nobody(vary):
+def test_vary_star_matches_no_request(vary):
     assert not matches([], vary, [])
 
 
@@ -85,13 +85,13 @@ def test_a_stored_language_that_is_preferred_to_all_others_fits():
 
 
 @pytest.mark.parametrize("text", ["gzip, br", "br, gzip", "GZIP;q=1,BR", "gzip, deflate", "gzip"])
-def test_a_stored_coding_fits_whoever_accepts_it(text):
+def test_a_stored_coding_answers_clients_that_accept_it(text):
     coding = ("Content-Encoding", "gzip")
     assert matches([("Accept-Encoding", "gzip, br")], "Accept-Encoding", [("Accept-Encoding", text)], coding)
 
 
 @pytest.mark.parametrize("asked", [[], [("Accept-Encoding", "br")], [("Accept-Encoding", "gzip;q=0, br")]])
-def test_nobody_gets_a_coding_they_cannot_read(asked):
+def test_no_client_gets_a_coding_it_cannot_decode(asked):
     coding = ("Content-Encoding", "gzip")
     assert not matches([("Accept-Encoding", "gzip, br")], "Accept-Encoding", asked, coding)
 
@@ -120,12 +120,12 @@ def test_of_two_that_match_the_newest_is_taken():
     assert select(a_request(), (newest, older)) is newest
 
 
-def test_offline_any_variant_will_do_but_nobodys_own():
+def test_offline_any_variant_is_served_unless_personal():
     other = a_stored(("Vary", "User-Agent"), request=a_request(("User-Agent", "a")))
     personal = a_stored(("Vary", "Cookie"), request=a_request(("Cookie", "a")))
     coded = a_stored(("Content-Encoding", "br"))
-    assert nearest(a_request(), (personal, coded, other)) is other
-    assert nearest(a_request(), (personal, coded)) is None
+    assert usable_offline(a_request(), (personal, coded, other)) is other
+    assert usable_offline(a_request(), (personal, coded)) is None
 
 
 @given(HEADERS, HEADERS, HEADERS)
@@ -188,7 +188,7 @@ def test_how_much_a_coding_is_liked_makes_no_variant():
     assert first.vary == second.vary
 
 
-def test_a_vary_of_too_many_names_suits_nobody():
+def test_a_vary_with_too_many_names_matches_no_request():
     many = ("Vary", ", ".join(f"a{number}" for number in range(50)))
     assert vary_names((many,)) == ("*",)
     assert vary_names((("Vary", "a" * 5000),)) == ("*",)

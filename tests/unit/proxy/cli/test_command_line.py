@@ -12,13 +12,13 @@ from proxy.main import app
 from proxy.misses.record import MissRecord
 from proxy.misses.store import MissStore
 from proxy.settings import MissesSettings
-from repair.collection import Collection
-from repair.hints import Hints
-from repair.memento.database import Notebook
-from repair.memento.model import Answer, Outcome
-from repair.memento.remembered import Remembered
+from repair.collection.collection import Collection
+from repair.collection.pins import Pins
+from repair.evidence.hints import Hints
+from repair.memento.database import ArchiveDatabase
+from repair.memento.model import ArchiveAnswer, ArchiveOutcome
+from repair.memento.store import ArchiveStore
 from repair.model import MissKind
-from repair.pins import Pins
 from repair.settings import CollectionSettings, RepairSettings
 from tests.make import A_MOMENT
 
@@ -47,7 +47,7 @@ def held(tmp_path):
     return data
 
 
-def test_mend_lists_what_is_held_in_the_form_of_the_repair_page(held):
+def test_mend_prints_the_json_of_the_repair_page(held):
     done = linkmend("mend", "--data", held, "--json", "http://school.test/old-volcanoes.html")
     told = json.loads(done.stdout)
     assert told["alternatives"][0]["url"] == "http://school.test/volcanoes.html"
@@ -63,10 +63,10 @@ def test_mend_prints_a_list_for_people(held):
 
 def test_mend_says_so_when_nothing_comes_close(held):
     done = linkmend("mend", "--data", held, "http://elsewhere.test/qqqqq")
-    assert "Nothing held comes close." in done.stdout
+    assert "No saved page is similar enough." in done.stdout
 
 
-def test_a_link_that_is_none_is_told_in_one_line(held):
+def test_invalid_link_is_one_error_line(held):
     for asked in (("gopher://a",), ("http://a.test/", "--source", "nonsense")):
         done = linkmend("mend", "--data", held, *asked)
         assert isinstance(done.exception, LinkmendError)
@@ -100,7 +100,7 @@ def test_misses_are_listed_counted_and_exported(missed, monkeypatch):
     assert "a.test" in linkmend("misses", "top", *common, "--by", "site").stdout
 
 
-def test_an_export_can_be_narrowed_down(missed):
+def test_export_can_be_filtered(missed):
     config = missed / "linkmend.toml"
     config.write_text("[misses]\nretention_days = 100000\n")
     common = ("misses", "export", "--format", "jsonl", "--data", missed, "--config", config)
@@ -110,7 +110,7 @@ def test_an_export_can_be_narrowed_down(missed):
     assert linkmend(*common, "--outcome", "opened").stdout == ""
 
 
-def test_an_address_is_erased_from_all_that_remembers_misses(missed):
+def test_address_is_erased_from_every_store(missed):
     config = missed / "linkmend.toml"
     config.write_text("[misses]\nretention_days = 100000\n")
     with Collection.open(missed / "collection", CollectionSettings()) as collection:
@@ -118,19 +118,19 @@ def test_an_address_is_erased_from_all_that_remembers_misses(missed):
         Hints(collection, RepairSettings()).note_choice(
             "http://a.test/x", "http://b.test/y", A_MOMENT, network="one"
         )
-    with closing(Notebook(missed / "archives.sqlite")) as notebook:
-        said = Answer(archive="an-archive", outcome=Outcome.NOTHING, said_at=A_MOMENT)
-        remembered = Remembered(notebook, max_bytes=10**6, clock=lambda: A_MOMENT.timestamp())
+    with closing(ArchiveDatabase(missed / "archives.sqlite")) as notebook:
+        said = ArchiveAnswer(archive="an-archive", outcome=ArchiveOutcome.NOTHING, said_at=A_MOMENT)
+        remembered = ArchiveStore(notebook, max_bytes=10**6, clock=lambda: A_MOMENT.timestamp())
         remembered.keep_answer("http://a.test/x", "a.test", said, for_s=1e9)
     common = ("--data", missed, "--config", config)
     done = linkmend("misses", "erase", "--url", "https://a.test/x/", *common)
-    assert done.stdout == "erased, with 2 misses\n", done.exception
+    assert done.stdout == "deleted; log entries removed: 2\n", done.exception
     kept = [path for path in missed.rglob("*") if path.is_file() and b"a.test/x" in path.read_bytes()]
     assert kept == []
     assert len(linkmend("misses", "export", *common).stdout.splitlines()) == 2
 
 
-def test_a_reader_is_erased_by_the_code_in_the_log_and_one_of_both_must_be_given(missed):
+def test_user_is_erased_by_code_and_one_option_is_required(missed):
     common = ("misses", "erase", "--data", missed)
     assert linkmend(*common, "--client", "nobody", "--json").stdout == '{"misses":0}\n'
     assert linkmend(*common).exit_code == 2
@@ -148,7 +148,7 @@ def test_the_certificate_is_printed_once_there_is_one(tmp_path):
 
 def test_a_pac_file_needs_an_address_that_devices_can_reach():
     assert '"PROXY proxy.school.test:8080"' in linkmend("pac", "--proxy", "proxy.school.test:8080").stdout
-    assert "name the proxy with --proxy" in str(linkmend("pac").exception)
+    assert "set the proxy's address with --proxy" in str(linkmend("pac").exception)
 
 
 ERROR_PAGE = "<title>404</title><h1>Page not found</h1><p>The page you are looking for does not exist.</p>"

@@ -30,7 +30,7 @@ def test_evaluate_prints_the_contract_and_writes_rankings(folder, tmp_path):
     assert all(0 < len(line["ranked"]) <= 100 for line in lines)
 
 
-def test_evaluate_may_know_older_versions_of_what_is_lost(folder, tmp_path):
+def test_evaluate_may_use_older_versions_of_lost_pages(folder, tmp_path):
     asked = ("evaluate", folder, "--limit", "2", "--cache", tmp_path / "c")
     told = json.loads(run(*asked, "--copies", "--ablation", "--json").stdout)
     assert told["copies"] is True
@@ -45,7 +45,7 @@ def test_evaluate_shows_a_table_and_keeps_to_the_limit(folder, tmp_path):
     assert "2 links" in result.stdout
 
 
-def test_evaluate_tells_what_else_is_wanted(folder, tmp_path):
+def test_evaluate_reports_optional_tables(folder, tmp_path):
     wanted = ("--models", "all", "--confusion", "--ablation")
     result = run("evaluate", folder, "--limit", "2", "--cache", tmp_path / "c", "--json", *wanted)
     assert result.exit_code == 0, result.output
@@ -56,10 +56,15 @@ def test_evaluate_tells_what_else_is_wanted(folder, tmp_path):
     assert told["calibration"]["expected_error"] >= 0
 
 
-def test_all_of_it_is_shown_as_tables(folder, tmp_path):
+def test_every_report_is_shown_as_a_table(folder, tmp_path):
     result = run("evaluate", folder, "--limit", "2", "--cache", tmp_path / "c", "--confusion", "--ablation")
     assert result.exit_code == 0, result.output
-    for title in ("site moved, 2 links", "expected error", "Repairable or not", "Each evidence taken away"):
+    for title in (
+        "site moved, 2 links",
+        "expected error",
+        "Repairable or not",
+        "Without each kind of evidence",
+    ):
         assert title in result.stdout
     assert "url/lm" in result.stdout
 
@@ -86,18 +91,19 @@ def test_evaluate_measures_site_moves(tmp_path):
     assert "precision 1.000" in run(*asked).stdout
 
 
-def test_a_wrong_line_in_the_moves_is_told_by_file_and_line(tmp_path):
+def test_bad_line_of_moves_is_reported_by_file_and_line(tmp_path):
     lines(tmp_path, "pages", [{"url": f"{HOST}/a", "title": "A", "text": "a"}, {"url": f"{HOST}/b"}])
     result = run("evaluate", tmp_path, "--moves", tmp_path)
     assert "pages.jsonl.gz: line 2: expected a string 'title'" in str(result.exception)
 
 
-def test_a_folder_that_is_no_collection_is_told_in_one_line(tmp_path):
+def test_folder_without_a_collection_is_one_error_line(tmp_path):
     result = run("evaluate", tmp_path, "--cache", tmp_path / "c")
     assert result.exit_code != 0
     assert "expected" in str(result.exception)
 
 
+@pytest.mark.slow
 def test_train_saves_a_model_that_evaluate_takes(folder, tmp_path):
     pytest.importorskip("sklearn")
     model = tmp_path / "model.json"

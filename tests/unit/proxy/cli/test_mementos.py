@@ -1,4 +1,4 @@
-"""`linkmend mementos`, where no archive is asked."""
+"""`linkmend mementos`, without queries to archives."""
 
 import json
 
@@ -18,7 +18,7 @@ def mementos(tmp_path, *arguments):
     ("url", "reason"),
     [
         ("ftp://lost.test/", "expected an http or https address"),
-        ("http://lost.test/?token=1", "not told to archives"),
+        ("http://lost.test/?token=1", "does not send it to archives"),
     ],
 )
 def test_addresses_that_cannot_or_must_not_be_asked_for_are_refused(tmp_path, url, reason):
@@ -27,7 +27,7 @@ def test_addresses_that_cannot_or_must_not_be_asked_for_are_refused(tmp_path, ur
     assert reason in str(done.exception)
 
 
-def test_a_date_that_is_none_is_a_wrong_use(tmp_path):
+def test_invalid_date_is_a_usage_error(tmp_path):
     assert mementos(tmp_path, "http://lost.test/", "--near", "yesterday").exit_code == 2
 
 
@@ -38,5 +38,5 @@ def test_offline_with_nothing_remembered_there_is_nothing(tmp_path):
 
 
 def test_a_wrong_line_is_refused_with_its_key():
-    with pytest.raises(SettingsError, match="archives.list: school: nothing to ask it"):
+    with pytest.raises(SettingsError, match="archives.list: school: no query template"):
         load(environment={"LINKMEND_ARCHIVES_LIST": '["school"]'})

@@ -1,4 +1,4 @@
-"""Many links mended at once."""
+"""`linkmend mend --batch`."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from typer.testing import CliRunner
 
-from proxy.commands.batch import Asked, broken, mend_all
-from proxy.commands.lines import MAX_BYTES
+from proxy.cli.inputlines import MAX_BYTES
+from proxy.cli.mendbatch import BatchLink, broken_link_of, mend_all
 from proxy.errors import LinkmendError
 from proxy.main import app
 from repair.pipeline import Repairer
@@ -33,7 +33,7 @@ def repairer(tmp_path):
 
 
 def mended(data, text, *more):
-    """What `mend --batch` answers, line by line."""
+    """The output of `mend --batch`, line by line."""
     batch = data / "links.jsonl"
     batch.write_bytes(text if isinstance(text, bytes) else text.encode())
     done = CliRunner().invoke(app, ["mend", "--data", str(data), "--batch", str(batch), *more])
@@ -56,7 +56,7 @@ def test_every_line_is_answered_by_a_line_in_the_same_order(data):
     assert set(told[0]) == {"url", "kind", "source_page", "queries", "alternatives", "mementos", "keywords"}
 
 
-def test_who_gives_a_name_gets_it_back(data):
+def test_id_of_a_line_is_returned(data):
     told = mended(data, "\n".join((asking("rivers", id=7), asking("rivers", id="x"), '{"id": 8, "url": ""}')))
     assert [answer["id"] for answer in told] == [7, "x", 8]
 
@@ -73,7 +73,7 @@ def test_who_gives_a_name_gets_it_back(data):
         (b'{"url": "' + b"a" * MAX_BYTES + b'"}', "longer than"),
     ],
 )
-def test_a_bad_line_is_named_and_the_others_do_not_suffer(data, line, complaint):
+def test_bad_line_is_reported_and_the_others_are_answered(data, line, complaint):
     told = mended(data, b"\n".join((asking("rivers").encode(), b"", line, asking("glaciers").encode())))
     assert [first(told[0]), first(told[2])] == ["/rivers", "/glaciers"]
     assert told[1]["line"] == 3
@@ -94,11 +94,13 @@ def test_standard_input_is_read_too(data):
 
 
 def test_context_is_taken_on_either_side_or_both():
-    link = broken(Asked(url="http://a.test/", context="one", context_before="two", context_after="three"))
+    link = broken_link_of(
+        BatchLink(url="http://a.test/", context="one", context_before="two", context_after="three")
+    )
     assert (link.before, link.after) == ("one two", "three")
 
 
-async def test_no_more_than_a_few_links_are_under_way_at_once(repairer, tmp_path):
+async def test_concurrent_repairs_are_limited(repairer, tmp_path):
     batch = tmp_path / "links.jsonl"
     batch.write_text("\n".join(asking("rivers") for _ in range(30)))
     crowd = Counted(repairer)
@@ -109,7 +111,7 @@ async def test_no_more_than_a_few_links_are_under_way_at_once(repairer, tmp_path
 
 
 class Counted:
-    """A repairer that knows how many asked it at the same time."""
+    """A repairer that counts concurrent repairs."""
 
     def __init__(self, inner):
         self._inner = inner
@@ -124,7 +126,7 @@ class Counted:
             self._now -= 1
 
 
-async def test_whoever_takes_no_more_answers_ends_it(repairer, tmp_path):
+async def test_failed_write_ends_the_batch(repairer, tmp_path):
     batch = tmp_path / "links.jsonl"
     batch.write_text("\n".join(asking("rivers") for _ in range(30)))
 

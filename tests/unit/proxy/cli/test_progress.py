@@ -1,14 +1,14 @@
-"""How far long work has come."""
+"""Progress of long work."""
 
 import pytest
 
-from proxy.commands.progress import progress
+from proxy.cli.progress import progress
 
 
 @pytest.mark.parametrize(
     ("total", "told"), [(3, ["mending: 1 of 3", "mending: 2 of 3"]), (None, ["mending: 1", "mending: 2"])]
 )
-def test_where_there_is_no_terminal_progress_is_told_in_lines(capsys, total, told):
+def test_without_a_terminal_progress_is_printed_as_lines(capsys, total, told):
     with progress("mending", total, every_s=0.0) as tell:
         tell(1)
         tell(2)

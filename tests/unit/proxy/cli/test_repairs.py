@@ -7,10 +7,10 @@ from typer.testing import CliRunner
 
 from proxy.errors import LinkmendError
 from proxy.main import app
-from repair.collection import Collection
-from repair.experience import ChoiceStore
-from repair.hints import Hints
-from repair.pins import Pins
+from repair.collection.collection import Collection
+from repair.collection.pins import Pins
+from repair.evidence.choices import ChoiceStore
+from repair.evidence.hints import Hints
 from repair.settings import CollectionSettings, RepairSettings
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import A_MOMENT, a_broken_link
@@ -30,8 +30,9 @@ def done(data, *words):
 
 @pytest.fixture
 def school(tmp_path):
-    """A school by its name: a data folder where so many networks chose a page for a missing one. What three or more
-    chose is pinned; a collection has one pin for an address."""
+    """A school by its name: a data folder where so many networks chose a page for a missing one. Choices of three
+    or more are pinned; a collection has one pin for an address.
+    """
 
     def made(name, **chosen):
         data = tmp_path / name
@@ -48,7 +49,7 @@ def school(tmp_path):
     return made
 
 
-def test_what_was_chosen_and_pinned_is_told_and_nothing_of_when_but_the_day(school, tmp_path):
+def test_export_contains_choices_and_pins_with_the_day_only(school, tmp_path):
     ours, file = school("ours", rain=3, showers=2), tmp_path / "repairs.jsonl"
     assert "1 repairs" in done(ours, "export", file)
     (line,) = file.read_text().splitlines()
@@ -71,7 +72,7 @@ def test_a_school_may_give_its_name(school, tmp_path):
     assert (told["repairs"], told["own"]) == (0, 1)
 
 
-def test_schools_hear_of_each_other_and_twice_is_as_good_as_once(school, tmp_path):
+def test_import_is_idempotent(school, tmp_path):
     here = school("here")
     files = []
     for name, times in (("first", {"showers": 3}), ("second", {"showers": 4}), ("third", {"rain": 5})):
@@ -87,24 +88,24 @@ def test_schools_hear_of_each_other_and_twice_is_as_good_as_once(school, tmp_pat
     assert sorted(each["times"] for each in listed) == [3, 4, 5]
     assert len({each["school"] for each in listed}) == 3
     assert "school-" in done(here, "list")
-    assert done(here, "forget", listed[0]["school"]) == "1 repairs forgotten\n"
+    assert done(here, "forget", listed[0]["school"]) == "1 repairs deleted\n"
     assert len(done(here, "list", "--json").splitlines()) == 2
 
 
-def test_what_was_heard_is_not_told_on(school, tmp_path):
+def test_imported_repairs_are_not_exported(school, tmp_path):
     here, file = school("here"), tmp_path / "repairs.jsonl"
     done(school("there", rain=5), "export", file)
     assert "1 repairs from 1 schools" in done(here, "import", file)
     assert done(here, "export", "-") == ""
 
 
-def test_our_own_export_is_not_heard(school, tmp_path):
+def test_own_export_is_not_imported(school, tmp_path):
     ours, file = school("ours", rain=3), tmp_path / "repairs.jsonl"
     done(ours, "export", file)
-    assert "0 repairs from 0 schools; left out 1 of our own" in done(ours, "import", file)
+    assert "0 repairs from 0 schools; skipped 1 of our own" in done(ours, "import", file)
 
 
-def test_of_a_file_with_a_bad_line_nothing_is_taken(school, tmp_path):
+def test_file_with_a_bad_line_is_not_imported(school, tmp_path):
     here, file = school("here"), tmp_path / "repairs.jsonl"
     done(school("there", rain=5), "export", file)
     file.write_text(file.read_text() + "nonsense\n")
@@ -114,7 +115,7 @@ def test_of_a_file_with_a_bad_line_nothing_is_taken(school, tmp_path):
     assert done(here, "list", "--json") == ""
 
 
-def test_files_that_cannot_be_read_or_written_are_told_in_one_line(school, tmp_path):
+def test_unreadable_or_unwritable_file_is_one_error_line(school, tmp_path):
     here = school("here", rain=3)
     for words in (("import", tmp_path / "none"), ("export", tmp_path / "none" / "file")):
         error = run(here, *words).exception
@@ -122,11 +123,11 @@ def test_files_that_cannot_be_read_or_written_are_told_in_one_line(school, tmp_p
         assert "No such file" in str(error)
 
 
-def test_what_our_own_readers_taught_of_an_address_can_be_taken_back(school):
+def test_choices_of_our_own_users_can_be_forgotten(school):
     ours = school("ours", rain=3)
     with Collection.open(ours / "collection", CollectionSettings()) as collection:
         Hints(collection, RepairSettings()).note_redirect(GONE, f"{SITE}/new/showers")
-    assert done(ours, "forget", GONE) == f"{GONE}: forgotten\n"
+    assert done(ours, "forget", GONE) == f"{GONE}: deleted\n"
     assert done(ours, "list", "--json") == ""
     with Collection.open(ours / "collection", CollectionSettings()) as collection:
-        assert Hints(collection, RepairSettings()).pointers(a_broken_link(url=GONE)) == ()
+        assert Hints(collection, RepairSettings()).known_targets(a_broken_link(url=GONE)) == ()

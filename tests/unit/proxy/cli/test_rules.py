@@ -1,4 +1,4 @@
-"""`linkmend rules`: good or not, and which one fires."""
+"""`linkmend rules`: checks the rules, and shows which one applies."""
 
 import json
 
@@ -48,10 +48,10 @@ def trials_of(folder, *words):
 def test_good_rules_are_found_beside_the_settings_and_counted(folder):
     result = run(folder, "check")
     assert result.exit_code == 0
-    assert result.stdout == f"{folder}: 2 rules, all good\n"
+    assert result.stdout == f"{folder}: 2 rules, no errors\n"
 
 
-def test_every_fault_is_a_line_with_its_place_and_the_command_fails(folder):
+def test_every_error_is_a_line_with_its_place_and_the_command_fails(folder):
     (folder / "20.toml").write_text("[[rule]]\nacton = 'pass'\n[[rule]]\naction = 'no'\n")
     result = run(folder, "check")
     assert result.exit_code == 1
@@ -65,20 +65,20 @@ def test_faults_come_as_json_too(folder):
     told = json.loads(run(folder, "check", "--json").stdout)
     assert told["faults"][0]["file"] == "20.toml"
     assert told["faults"][0]["line"] == 1
-    assert told["faults"][0]["reason"].startswith("not TOML")
+    assert told["faults"][0]["reason"].startswith("not valid TOML")
 
 
-def test_the_rule_that_fires_is_told_with_what_matched(folder):
+def test_applied_rule_is_shown_with_what_matched(folder):
     result = run(folder, "test", "https://www.bank.test/login")
     assert result.exit_code == 0
     assert result.stdout.startswith("connect: bypass\n  fires  bank (10.toml:1): domain matches .bank.test\n")
 
 
-def test_client_time_and_miss_are_what_is_asked_with(folder):
+def test_client_time_and_miss_are_used_in_the_trial(folder):
     words = ("http://old.test/a", "--client", "10.1.2.3", "--time", "2026-11-16T10:30", "--miss", "not_found")
     connect, request, response = trials_of(folder, *words)
     assert connect["outcome"] is None
-    assert request["rules"][1]["why"] == "can only be decided at the response"
+    assert request["rules"][1]["why"] == "is checked later, at stage response"
     assert response["outcome"]["redirect_to"] == "https://new.test/a"
     assert response["rules"][1]["why"] == (
         "miss matches not_found; client matches 10.0.0.0/8; time matches 08:00-12:00; url matches old.test/*"
@@ -88,7 +88,7 @@ def test_client_time_and_miss_are_what_is_asked_with(folder):
 
 
 @pytest.mark.parametrize("words", [("old.test/x",), ("http://old.test/", "--time", "noon")])
-def test_what_cannot_be_tried_is_a_mistake_in_the_call(folder, words):
+def test_invalid_trial_is_a_usage_error(folder, words):
     assert run(folder, "test", *words).exit_code == 2
 
 
@@ -98,7 +98,7 @@ def test_bad_rules_cannot_be_tried(folder):
     assert isinstance(result.exception, RulesError)
 
 
-def test_more_rules_than_asked_for_are_counted_only(folder):
+def test_further_rules_are_only_counted(folder):
     (folder / "00.toml").write_text("[[rule]]\ndomain = 'a.test'\naction = 'block'\n" * 3)
     result = run(folder, "test", "https://www.bank.test/", "--limit", "1")
     assert "  not    2 more rules" in result.stdout

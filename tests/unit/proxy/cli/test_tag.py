@@ -19,7 +19,7 @@ def tags(result):
     return {(told := json.loads(line))["tag"]: told["times"] for line in result.stdout.splitlines()}
 
 
-def test_tags_are_attached_listed_and_taken_away(tmp_path):
+def test_tags_are_added_listed_and_removed(tmp_path):
     assert tags(run(PAGE, "Geology", "fire  mountains", data=tmp_path)) == {"geology": 1, "fire mountains": 1}
     assert tags(run(PAGE, "geology", data=tmp_path))["geology"] == 2
     assert tags(run(PAGE, "GEOLOGY", "--remove", data=tmp_path)) == {"fire mountains": 1}
@@ -27,7 +27,7 @@ def test_tags_are_attached_listed_and_taken_away(tmp_path):
 
 
 @pytest.mark.parametrize(("url", "tag", "said"), [("nonsense", "x", "http"), (PAGE, " ", "1 to 60")])
-def test_what_is_no_address_or_no_tag_is_refused(tmp_path, url, tag, said):
+def test_invalid_address_or_tag_is_refused(tmp_path, url, tag, said):
     result = run(url, tag, data=tmp_path)
     assert isinstance(result.exception, LinkmendError)
     assert said in str(result.exception)

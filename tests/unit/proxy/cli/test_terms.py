@@ -1,4 +1,4 @@
-"""How common words are, and which ones tell a page apart."""
+"""Document frequencies, and a page's characteristic terms."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_a_phrase_is_counted_word_by_word(data):
     assert [each["term"] for each in told(data, "df", "snow clouds")] == ["snow", "cloud"]
 
 
-def test_the_signature_of_a_page_is_what_only_it_says(data):
+def test_signature_contains_characteristic_terms(data):
     (found,) = told(data, "signature", f"{SITE}/hail", "--terms", "2")
     assert (found["title"], found["pages"]) == ("Hail", 3)
     assert found["terms"][0]["term"] == "hail"
@@ -54,7 +54,7 @@ def test_both_print_tables_for_people(data):
     assert "tf-idf" in run(data, "signature", f"{SITE}/rain").stdout
 
 
-def test_a_page_that_is_not_held_has_no_signature(data):
+def test_page_not_saved_has_no_signature(data):
     error = run(data, "signature", f"{SITE}/none").exception
     assert isinstance(error, LinkmendError)
-    assert "no such page is held" in str(error)
+    assert "no saved page with this address" in str(error)

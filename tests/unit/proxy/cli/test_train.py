@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 from typer.testing import CliRunner
 
+from proxy.cli.commands import load_command
 from proxy.main import app
-from repair import rankmodel
-from repair.records import records
+from repair.parse.jsonlines import records
+from repair.ranking import rankmodel
 from tests.folders import a_folder, a_random_folder, lines
 from tests.models import a_bad_model
 
@@ -29,13 +29,14 @@ def run(*words):
 
 @pytest.fixture(scope="module", autouse=True)
 def nice():
-    """What the tests' own process would not get rid of again."""
+    """The priority, which the tests' own process could not raise again."""
     asked = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "nice", asked.append)
         yield asked
 
 
+@pytest.mark.slow
 def test_folders_of_one_name_are_told_apart_in_the_model(tmp_path):
     folders = [a_random_folder(tmp_path / name / "site", 60, 25) for name in ("one", "two")]
     out = tmp_path / "model.json"
@@ -54,7 +55,7 @@ def test_folders_of_one_name_are_told_apart_in_the_model(tmp_path):
     [
         ((), "either folders or --from-store"),
         (("folder", "--from-store"), "either folders or --from-store"),
-        (("--from-store", "--out", "m.json"), "in the data folder"),
+        (("--from-store", "--out", "m.json"), "be combined with --out or --cache"),
         (("--from-store", "--limit", "50"), "at least 100"),
     ],
 )
@@ -73,13 +74,14 @@ def test_too_few_links_are_refused_and_nothing_is_written(tmp_path):
     assert not (tmp_path / "model.json").exists()
 
 
-def test_a_lesson_without_candidates_is_passed_over(tmp_path):
+@pytest.mark.slow
+def test_folder_without_candidates_is_skipped(tmp_path):
     folder, out = a_random_folder(tmp_path / "site", 60, 25), tmp_path / "model.json"
     moved = {"source_url": "http://a.test/1", "target_url": "http://a.test/2", "truth": "http://a.test/3"}
     (folder / "really_moved_train.jsonl").write_text(json.dumps({"id": "m", **moved}) + "\n")
     result = run("train", folder, "--out", out, "--limit", 25, "--cache", tmp_path / "c")
     assert result.exit_code == 0, result.output
-    assert "passed over: " in result.stdout
+    assert "skipped: " in result.stdout
     assert "site really-moved" not in rankmodel.load(out).about["links"]
 
 
@@ -91,7 +93,7 @@ def a_school(place, pages):
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory):
-    """A school whose own model is a bad one learns twice; what was said and what was in use after each night."""
+    """A school whose own model is bad trains twice; the output and the model in use after each night."""
     data = a_school(tmp_path_factory.mktemp("school"), 140)
     own = data / "collection" / "ranking.json"
     own.write_bytes(a_bad_model())
@@ -103,7 +105,8 @@ def nights(tmp_path_factory):
     return data, told
 
 
-def test_a_better_model_is_taken_and_both_figures_are_said(nights, nice):
+@pytest.mark.slow
+def test_better_model_is_used_and_both_scores_are_printed(nights, nice):
     _, [(said, model, _), _] = nights
     assert "the new model is better" in said
     assert said.count("moved R@1") == 2
@@ -111,12 +114,14 @@ def test_a_better_model_is_taken_and_both_figures_are_said(nights, nice):
     assert set(nice) == {19}
 
 
-def test_a_model_that_is_not_better_is_not_taken(nights):
+@pytest.mark.slow
+def test_worse_model_is_not_used(nights):
     _, [(_, before, saved_at), (said, after, later)] = nights
-    assert "not better; the one in use stays" in said
+    assert "not better; keeping the current one" in said
     assert (before, saved_at) == (after, later)
 
 
+@pytest.mark.slow
 def test_the_model_names_no_address_and_nothing_temporary_is_left(nights):
     data, [(_, model, _), _] = nights
     assert b"site.test" not in model
@@ -124,18 +129,18 @@ def test_the_model_names_no_address_and_nothing_temporary_is_left(nights):
     assert not list((data / "collection").glob(".ranking*"))
 
 
-def test_a_school_with_too_few_links_is_told_so_and_leftovers_are_cleared_away(tmp_path):
+def test_too_few_links_are_reported_and_leftovers_removed(tmp_path):
     data = a_school(tmp_path, 30)
     (data / "training").mkdir()
     (data / "training" / "pages.jsonl.gz").write_bytes(b"half")
     result = run("train", "--from-store", "--data", data)
     assert result.exit_code == 1
-    assert "expected at least 100 telling links" in str(result.exception)
+    assert "expected at least 100 usable links" in str(result.exception)
     assert not (data / "training").exists()
     assert not (data / "collection" / "ranking.json").exists()
 
 
-def test_a_data_folder_that_is_none_is_not_made_into_one(tmp_path):
+def test_missing_data_folder_is_not_created(tmp_path):
     result = run("train", "--from-store", "--data", tmp_path / "wrong")
     assert result.exit_code == 1
     assert "No such file or directory" in str(result.exception)
@@ -145,14 +150,16 @@ def test_a_data_folder_that_is_none_is_not_made_into_one(tmp_path):
 STOPPED = """
 import sys, time
 from pathlib import Path
-from proxy.commands.train import _in_the_background, _scratch
-with _in_the_background(), _scratch(Path(sys.argv[1])):
+from proxy.cli.train import _low_priority
+from proxy.cli.training import _scratch
+with _low_priority(), _scratch(Path(sys.argv[1])):
     print("ready", flush=True)
     time.sleep(60)
 """
 
 
-def test_asked_to_end_it_clears_away_what_is_temporary(tmp_path):
+@pytest.mark.slow
+def test_sigterm_removes_temporary_files(tmp_path):
     with subprocess.Popen(
         [sys.executable, "-c", STOPPED, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE
     ) as process:
@@ -170,11 +177,10 @@ def unit(name):
     return parser
 
 
-def test_the_unit_runs_a_command_that_exists_in_the_background():
+def test_unit_runs_an_existing_command_at_low_priority():
     service = unit("linkmend-train.service")["Service"]
     program, name, *options = shlex.split(service["ExecStart"])
-    command = get_command(app).commands[name]
-    known = {option for parameter in command.params for option in parameter.opts}
+    known = {option for parameter in load_command(name).params for option in parameter.opts}
     assert Path(program).name == "linkmend"
     assert set(options) <= known
     assert (service["Nice"], service["IOSchedulingClass"], service["CPUQuota"]) == ("19", "idle", "50%")

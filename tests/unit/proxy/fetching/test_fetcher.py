@@ -4,37 +4,39 @@ from email.utils import format_datetime
 
 import pytest
 
-from proxy.fetching.door import Limits
-from proxy.fetching.entries import FetchTrouble, Lasting, NoLine, Passing, Refusal
+from proxy.fetching.entries import FetchRefused, NoConnectivity, PermanentFetchError, TemporaryFetchError
 from proxy.fetching.fetcher import Fetcher
-from proxy.fetching.pace import Turns
-from proxy.fetching.robots import Robots
-from proxy.fetching.rulings import Rulings
+from proxy.fetching.politeness import HostSlots
+from proxy.fetching.rulecheck import FetchRuleCheck
+from proxy.http.errors import ForbiddenTarget, InvalidTarget, NoConnection, UntrustedCertificate
+from repair.fetch import FetchError, FetchLimits, TooLarge
 from tests.make import a_page
 
 SITE = "http://school.test"
-ALLOWED = Rulings().check
-LIMITS = Limits(max_bytes=1_000, timeout_s=1.0)
+ALLOWED = FetchRuleCheck().check
+LIMITS = FetchLimits(max_bytes=1_000, timeout_s=1.0)
 
 
 class Site:
-    """A door behind which there is one site: answers by path, everything else is a 404."""
+    """A client that knows one site: answers by path, everything else is a 404."""
 
     def __init__(self, **answers):
         self.answers = {f"{SITE}/{name}": answer for name, answer in answers.items()}
         self.asked = []
 
-    async def get(self, url, *, limits, accept, on_bytes):
+    async def get(self, url, *, limits, headers, on_bytes):
         self.asked.append(url)
         answer = self.answers.get(url, (404, ()))
-        if isinstance(answer, FetchTrouble):
+        if isinstance(answer, FetchError):
             raise answer
         status, headers = answer
         return a_page(url, status=status, headers=headers, body=b"text")
 
 
 def fetched(site, path="page", *, behind_parent=False):
-    fetcher = Fetcher(site, Turns(), check=ALLOWED, pause_s=lambda: 0.0, behind_parent=lambda: behind_parent)
+    fetcher = Fetcher(
+        site, HostSlots(), check=ALLOWED, pause_s=lambda: 0.0, behind_parent=lambda: behind_parent
+    )
     return asyncio.run(fetcher.fetch(f"{SITE}/{path}", limits=LIMITS))
 
 
@@ -52,20 +54,27 @@ def test_five_redirects_are_followed_and_no_more():
     ring = {f"p{number}": location(f"/p{number + 1}") for number in range(6)}
     assert fetched(Site(**{**ring, "p5": (200, ())}), "p0").page.url == f"{SITE}/p5"
     site = Site(**ring)
-    with pytest.raises(Lasting, match="redirects"):
+    with pytest.raises(PermanentFetchError, match="redirects"):
         fetched(site, "p0")
     assert f"{SITE}/p6" not in site.asked
 
 
 def test_a_redirect_to_a_personal_address_is_not_followed():
     site = Site(page=location("/b?token=0123456789abcdef"))
-    with pytest.raises(Refusal, match="personal"):
+    with pytest.raises(FetchRefused, match="personal"):
         fetched(site)
 
 
 @pytest.mark.parametrize(
     ("status", "kind"),
-    [(404, Lasting), (403, Lasting), (204, Lasting), (429, Passing), (408, Passing), (503, Passing)],
+    [
+        (404, PermanentFetchError),
+        (403, PermanentFetchError),
+        (204, PermanentFetchError),
+        (429, TemporaryFetchError),
+        (408, TemporaryFetchError),
+        (503, TemporaryFetchError),
+    ],
 )
 def test_a_status_says_whether_it_is_worth_another_try(status, kind):
     with pytest.raises(kind, match=str(status)):
@@ -83,14 +92,14 @@ def test_a_status_says_whether_it_is_worth_another_try(status, kind):
     ],
 )
 def test_retry_after_is_heeded_as_seconds_or_date_for_a_day_at_most(said, least, most):
-    with pytest.raises(Passing) as raised:
+    with pytest.raises(TemporaryFetchError) as raised:
         fetched(Site(page=(503, (("Retry-After", said),))))
     assert least <= raised.value.after_s <= most
 
 
 def test_a_date_in_retry_after_is_heeded():
     in_an_hour = format_datetime(datetime.now(UTC) + timedelta(seconds=3_600))
-    with pytest.raises(Passing) as raised:
+    with pytest.raises(TemporaryFetchError) as raised:
         fetched(Site(page=(503, (("Retry-After", in_an_hour),))))
     assert 3_500 <= raised.value.after_s <= 3_600
 
@@ -98,11 +107,11 @@ def test_a_date_in_retry_after_is_heeded():
 def test_an_error_of_the_parent_is_the_lines_unless_the_site_refused():
     dns = (503, (("X-Squid-Error", "ERR_DNS_FAIL 0"),))
     refused = (503, (("X-Squid-Error", "ERR_CONNECT_FAIL 111"),))
-    with pytest.raises(NoLine):
+    with pytest.raises(NoConnectivity):
         fetched(Site(page=dns), behind_parent=True)
-    with pytest.raises(Passing):
+    with pytest.raises(TemporaryFetchError):
         fetched(Site(page=refused), behind_parent=True)
-    with pytest.raises(Passing):
+    with pytest.raises(TemporaryFetchError):
         fetched(Site(page=dns))
 
 
@@ -121,13 +130,13 @@ def robots(text):
 
 def test_robots_txt_is_asked_for_once_and_obeyed():
     site = robots("User-agent: linkmend\nDisallow: /other\n\nUser-agent: *\nDisallow: /")
-    fetcher = Fetcher(site, Turns(), check=ALLOWED, pause_s=lambda: 0.0, behind_parent=lambda: False)
+    fetcher = Fetcher(site, HostSlots(), check=ALLOWED, pause_s=lambda: 0.0, behind_parent=lambda: False)
 
     async def both():
         await fetcher.fetch(f"{SITE}/page", limits=LIMITS)
         await fetcher.fetch(f"{SITE}/other", limits=LIMITS)
 
-    with pytest.raises(Refusal, match="robots.txt"):
+    with pytest.raises(FetchRefused, match="robots.txt"):
         asyncio.run(both())
     assert site.asked == [f"{SITE}/robots.txt", f"{SITE}/page"]
 
@@ -140,27 +149,23 @@ def test_a_site_without_robots_txt_allows_everything(status):
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_site_that_cannot_say_is_asked_again_later(status):
     site = Site(**{"robots.txt": (status, ()), "page": (200, ())})
-    with pytest.raises(Passing) as raised:
+    with pytest.raises(TemporaryFetchError) as raised:
         fetched(site)
     assert raised.value.after_s >= 600
     assert site.asked == [f"{SITE}/robots.txt"]
 
 
-def test_a_crawl_delay_is_kept_but_not_for_ever():
-    async def asked(url, limits):
-        return a_page(url, content_type="text/plain", body=b"User-agent: *\nCrawl-delay: 100000")
-
-    assert asyncio.run(Robots(asked).check(f"{SITE}/page")) == 30.0
-
-
-def test_rules_are_forgotten_before_they_fill_the_memory():
-    async def asked(url, limits):
-        return a_page(url, content_type="text/plain", body=b"# " + b"x" * 500_000)
-
-    async def many():
-        rules = Robots(asked)
-        for number in range(20):
-            await rules.check(f"http://{number}.test/")
-        return len(rules._known)
-
-    assert asyncio.run(many()) <= 4
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ForbiddenTarget, FetchRefused),
+        (TooLarge, PermanentFetchError),
+        (InvalidTarget, PermanentFetchError),
+        (UntrustedCertificate, PermanentFetchError),
+        (NoConnection, NoConnectivity),
+        (FetchError, TemporaryFetchError),
+    ],
+)
+def test_an_error_of_the_connection_says_whether_it_is_worth_another_try(error, kind):
+    with pytest.raises(kind, match="why"):
+        fetched(Site(page=error("why")))

@@ -3,15 +3,15 @@ import time
 
 import pytest
 
-from proxy.fetching.pace import Bandwidth, Turns
+from proxy.fetching.politeness import Bandwidth, HostSlots
 
 
-def test_bytes_are_shared_out_over_all_who_take():
+def test_bandwidth_is_shared_by_all_fetches():
     bandwidth = Bandwidth(lambda: 10_000, clock=lambda: 7.0)
     assert [round(bandwidth.take(500), 2) for _ in range(4)] == [0.05, 0.1, 0.15, 0.2]
 
 
-def test_what_was_not_used_is_not_saved_up():
+def test_unused_bandwidth_is_not_saved():
     now = [0.0]
     bandwidth = Bandwidth(lambda: 10_000, clock=lambda: now[0])
     bandwidth.take(500)
@@ -23,31 +23,31 @@ def test_without_a_limit_nobody_waits():
     assert Bandwidth(lambda: 0).take(10**9) == 0.0
 
 
-def test_a_host_is_had_alone_and_with_a_pause():
+def test_host_slot_is_exclusive_with_a_pause():
     async def visited():
-        turns, seen = Turns(), []
+        slots, seen = HostSlots(), []
 
         async def visit():
-            async with turns.at("a.test", pause_s=0.1):
+            async with slots.at("a.test", pause_s=0.1):
                 seen.append(time.monotonic())
-                assert turns.busy() == {"a.test"}
+                assert slots.busy() == {"a.test"}
 
         await asyncio.gather(visit(), visit())
-        still = turns.busy()
+        still = slots.busy()
         await asyncio.sleep(0.15)
-        return seen[1] - seen[0], still, turns.busy()
+        return seen[1] - seen[0], still, slots.busy()
 
     apart_s, still, later = asyncio.run(visited())
     assert apart_s >= 0.1
     assert (still, later) == ({"a.test"}, frozenset())
 
 
-def test_hosts_that_are_done_with_are_forgotten():
+def test_idle_hosts_are_forgotten():
     async def visited():
-        turns = Turns()
+        slots = HostSlots()
         for number in range(3_000):
-            async with turns.at(f"{number}.test", pause_s=0.0):
+            async with slots.at(f"{number}.test", pause_s=0.0):
                 pass
-        return len(turns._turns)
+        return len(slots._slots)
 
     assert asyncio.run(visited()) <= 1_001

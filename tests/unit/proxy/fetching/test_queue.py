@@ -5,11 +5,11 @@ import time
 
 import pytest
 
-from proxy.fetching.entries import NotQueued, State, When
-from proxy.fetching.queue import FetchQueue, wanted
+from proxy.fetching.entries import FetchState, FetchTime, NotQueuedError
+from proxy.fetching.queue import FetchQueue, queueable_url
 from tests.make import spoil
 
-ALL = tuple(When)
+ALL = tuple(FetchTime)
 URL = "http://school.test/lesson"
 
 
@@ -33,7 +33,7 @@ def queue(tmp_path, clock):
     made.close()
 
 
-def test_an_address_stands_in_the_queue_once_however_it_is_written(queue):
+def test_address_is_queued_once_however_it_is_spelt(queue):
     queue.add("HTTP://School.test:80/a/../lesson#top", when="night")
     queue.add(URL, when="night")
     assert [entry.url for entry in queue.list()] == [URL]
@@ -50,36 +50,36 @@ def test_an_address_stands_in_the_queue_once_however_it_is_written(queue):
         f"{URL}?token=abcdef",
     ],
 )
-def test_what_is_not_of_the_web_or_personal_is_not_queued(queue, url):
-    with pytest.raises(NotQueued):
+def test_non_web_and_personal_addresses_are_not_queued(queue, url):
+    with pytest.raises(NotQueuedError):
         queue.add(url)
-    with pytest.raises(NotQueued):
-        wanted(url)
+    with pytest.raises(NotQueuedError):
+        queueable_url(url)
     assert queue.list() == ()
 
 
-def test_the_more_urgent_wish_holds(queue):
+def test_more_urgent_request_wins(queue):
     queue.add(URL, when="night")
     queue.add(URL, when="now")
     queue.add(URL, when="line")
-    assert queue.list()[0].when is When.NOW
+    assert queue.list()[0].when is FetchTime.NOW
 
 
-def test_the_most_urgent_is_begun_first_and_only_once(queue):
+def test_most_urgent_entry_is_claimed_first_and_once(queue):
     for number, when in enumerate(("night", "line", "now")):
         queue.add(f"{URL}/{number}", when=when)
-    assert [queue.claim(ALL).when for _ in range(3)] == [When.NOW, When.LINE, When.NIGHT]
+    assert [queue.claim(ALL).when for _ in range(3)] == [FetchTime.NOW, FetchTime.LINE, FetchTime.NIGHT]
     assert queue.claim(ALL) is None
 
 
-def test_only_what_may_be_fetched_at_this_time_is_begun(queue):
+def test_only_entries_allowed_now_are_claimed(queue):
     queue.add(URL, when="night")
-    assert queue.claim((When.NOW, When.LINE)) is None
+    assert queue.claim((FetchTime.NOW, FetchTime.LINE)) is None
     assert queue.claim(()) is None
     assert queue.claim(ALL).url == URL
 
 
-def test_a_busy_host_does_not_hold_up_the_others(queue):
+def test_busy_host_does_not_delay_others(queue):
     queue.add("http://busy.test:8000/a", when="now")
     queue.add("http://free.test/a", when="night")
     assert queue.claim(ALL, busy_hosts=("busy.test:8000",)).url == "http://free.test/a"
@@ -103,44 +103,44 @@ def test_a_try_that_is_not_counted_is_taken_back(queue, clock):
     assert queue.get(number).tries == 0
 
 
-@pytest.mark.parametrize("state", [State.DONE, State.FAILED, State.REFUSED])
-def test_what_is_done_with_can_be_wanted_again(queue, state):
+@pytest.mark.parametrize("state", [FetchState.DONE, FetchState.FAILED, FetchState.REFUSED])
+def test_finished_entry_can_be_queued_again(queue, state):
     number = queue.add(URL, when="night").id
     queue.claim(ALL)
     queue.finish(number, state, error="x", received=7)
     again = queue.add(URL, when="line")
     assert (again.id, again.state, again.tries, again.error, again.when) == (
         number,
-        State.WAITING,
+        FetchState.WAITING,
         0,
         "",
-        When.LINE,
+        FetchTime.LINE,
     )
 
 
-def test_adding_what_is_under_way_does_not_begin_it_twice(queue):
+def test_adding_an_entry_in_progress_does_not_start_it_twice(queue):
     queue.add(URL, when="now")
     queue.claim(ALL)
-    assert queue.add(URL, when="now").state is State.FETCHING
+    assert queue.add(URL, when="now").state is FetchState.FETCHING
     assert queue.claim(ALL) is None
 
 
-def test_what_a_dead_process_left_is_due_again_but_not_for_ever(queue):
+def test_entries_of_a_dead_process_are_retried_a_limited_number_of_times(queue):
     number = queue.add(URL).id
     queue.claim(ALL)
     assert queue.recover(max_tries=2) == 1
     assert queue.claim(ALL).tries == 2
     assert queue.recover(max_tries=2) == 0
-    assert queue.get(number).state is State.FAILED
+    assert queue.get(number).state is FetchState.FAILED
 
 
-def test_a_full_queue_drops_what_is_done_with_and_then_refuses(queue):
+def test_full_queue_drops_finished_entries_and_then_refuses(queue):
     for number in range(5):
         queue.add(f"{URL}/{number}")
     queue.add(f"{URL}/3", when="now")  # is in it already
-    with pytest.raises(NotQueued, match="full"):
+    with pytest.raises(NotQueuedError, match="full"):
         queue.add(f"{URL}/more")
-    queue.finish(1, State.DONE)
+    queue.finish(1, FetchState.DONE)
     queue.add(f"{URL}/more")
     assert queue.get(1) is None
     assert sum(queue.counts().values()) == 5
@@ -195,6 +195,7 @@ for number in range(200):
 """
 
 
+@pytest.mark.slow
 def test_two_processes_add_at_the_same_time_and_each_page_is_begun_once(tmp_path):
     path = tmp_path / "queue.sqlite"
     adders = [subprocess.Popen([sys.executable, "-c", ADDER, str(path), name]) for name in ("a", "b")]

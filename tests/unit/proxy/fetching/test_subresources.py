@@ -1,4 +1,4 @@
-from proxy.fetching.parts import parts_of
+from proxy.fetching.subresources import parts_of
 from tests.make import a_page
 
 PAGE = b"""<html><head><base href="/deep/"><link rel="stylesheet" href="a.css"><link rel="canonical" href="/x">
@@ -11,7 +11,7 @@ def parts(body=PAGE, **more):
     return parts_of(a_page("http://school.test/page", body=body), **options)
 
 
-def test_pictures_styles_scripts_and_icons_belong_to_a_page():
+def test_pictures_styles_scripts_and_icons_are_subresources():
     assert parts() == (
         "http://school.test/deep/a.css",
         "http://school.test/i.ico",
@@ -25,10 +25,10 @@ def test_no_more_than_the_limit():
     assert parts(limit=0) == ()
 
 
-def test_what_is_no_document_has_no_parts():
+def test_non_html_has_no_subresources():
     picture = a_page(content_type="image/png", body=PAGE)
     assert parts_of(picture, limit=10, max_bytes=100_000) == ()
 
 
-def test_a_page_too_large_once_unpacked_has_none():
+def test_page_too_large_when_unpacked_has_no_subresources():
     assert parts(max_bytes=10) == ()

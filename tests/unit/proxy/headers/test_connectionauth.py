@@ -1,4 +1,4 @@
-"""proxy.cache.connectionbound: who signs in for a connection."""
+"""proxy.headers.connectionauth: who signs in for a connection."""
 
 from functools import partial
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.connectionbound import challenges_connection, signs_in_connection
+from proxy.headers.connectionauth import challenges_connection, signs_in_connection
 
 refused = partial(challenges_connection, 401, from_proxy=False)
 told = partial(challenges_connection, 200, from_proxy=False)
@@ -15,7 +15,7 @@ told = partial(challenges_connection, 200, from_proxy=False)
 @pytest.mark.parametrize(
     "value", ["Basic YTpi", "bearer abc", "Digest a=b, c=d", "Token x", "AWS4-HMAC-SHA256 C=1"]
 )
-def test_who_signs_each_request_does_not_sign_in_the_connection(value):
+def test_schemes_for_each_request_do_not_authenticate_the_connection(value):
     assert not signs_in_connection((("Authorization", value),))
     assert not refused((("WWW-Authenticate", value),))
 
@@ -48,7 +48,7 @@ def test_of_a_page_that_is_shown_only_known_schemes_tell(value):
     assert not told((("WWW-Authenticate", "Custom"),))
 
 
-def test_a_scheme_without_credentials_signs_nobody_in():
+def test_a_scheme_without_credentials_does_not_authenticate():
     assert not signs_in_connection((("Authorization", "Custom"),))
 
 
@@ -65,7 +65,7 @@ def test_a_word_in_a_parameter_is_no_scheme(value):
     assert not refused((("WWW-Authenticate", value),))
 
 
-def test_what_is_said_of_a_connection_tells_of_it():
+def test_fields_about_connection_authentication_are_recognised():
     assert told((("Persistent-Auth", "false"),))
     assert not refused((("Content-Type", "text/html"),))
     assert not signs_in_connection((("Cookie", "NTLM=1"),))

@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.entry import Fields, values
-from proxy.cache.fields import (
+from proxy.headers.fields import (
     LARGEST_DELTA_S,
     content_length,
     date_field,
@@ -16,6 +15,7 @@ from proxy.cache.fields import (
     split_list,
     write_date,
 )
+from proxy.messages import HeaderFields, values
 from tests.caching import FIELD_TEXT, HEADERS, NOW
 
 IN_2050 = 2_544_400_878.0
@@ -62,7 +62,7 @@ def test_a_day_of_one_digit_in_the_form_of_asctime_is_read():
         "Thu, ٠٨ Aug 2050 02:01:18 GMT",
     ],
 )
-def test_what_only_looks_like_a_date_is_none(text):
+def test_texts_that_only_look_like_dates_are_refused(text):
     assert parse_date(text, now=NOW) is None
 
 
@@ -159,15 +159,15 @@ NAMED = st.lists(st.tuples(st.sampled_from(["Host", "host", "X-A", "Vary"]), st.
 
 @given(lines=NAMED, name=st.sampled_from(["host", "x-a", "vary", "date"]))
 def test_sorted_fields_say_the_same_as_a_plain_list(lines, name):
-    plain, fields = tuple(lines), Fields(lines)
+    plain, fields = tuple(lines), HeaderFields(lines)
     assert fields == plain
     assert values(fields, name) == values(plain, name)
     assert has(fields, name) is has(plain, name)
     assert has_any(fields, frozenset({name, "age"})) is has_any(plain, frozenset({name, "age"}))
 
 
-def test_who_changes_what_was_found_changes_nothing_for_the_next():
-    fields = Fields([("Vary", "a")])
+def test_changing_a_result_does_not_change_the_next():
+    fields = HeaderFields([("Vary", "a")])
     values(fields, "vary").append("b")
     assert values(fields, "vary") == ["a"]
 

@@ -1,8 +1,8 @@
-"""proxy.cache.exchanges: after which exchanges a connection is used again."""
+"""proxy.headers.framing: after which exchanges a connection is used again."""
 
 import pytest
 
-from proxy.cache.exchanges import answer_leaves_doubt, asks_to_close, is_token, request_leaves_doubt
+from proxy.headers.framing import asks_to_close, is_ambiguous_request, is_ambiguous_response, is_token
 
 HOST = ("Host", "school.test")
 
@@ -19,8 +19,8 @@ HOST = ("Host", "school.test")
         ("DELETE", (HOST,), False),
     ],
 )
-def test_what_every_origin_reads_alike_leaves_no_doubt(method, headers, body_follows):
-    assert not request_leaves_doubt(method, headers, body_follows=body_follows)
+def test_plain_requests_are_not_ambiguous(method, headers, body_follows):
+    assert not is_ambiguous_request(method, headers, body_follows=body_follows)
 
 
 @pytest.mark.parametrize(
@@ -41,8 +41,8 @@ def test_what_every_origin_reads_alike_leaves_no_doubt(method, headers, body_fol
         ("GET", (HOST, ("Connection", "Cookie"), ("Cookie", "a=b")), False),
     ],
 )
-def test_what_origins_read_in_several_ways_leaves_doubt(method, headers, body_follows):
-    assert request_leaves_doubt(method, headers, body_follows=body_follows)
+def test_requests_that_origins_read_differently_are_ambiguous(method, headers, body_follows):
+    assert is_ambiguous_request(method, headers, body_follows=body_follows)
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_what_origins_read_in_several_ways_leaves_doubt(method, headers, body_fo
         (200, (("Content-Length", "3"), ("Connection", "keep-alive")), "HTTP/1.0"),
     ],
 )
-def test_an_answer_whose_end_is_plain_leaves_no_doubt(status, headers, version):
-    assert not answer_leaves_doubt(status, headers, version=version)
+def test_a_response_with_a_clear_end_is_not_ambiguous(status, headers, version):
+    assert not is_ambiguous_response(status, headers, version=version)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_an_answer_whose_end_is_plain_leaves_no_doubt(status, headers, version):
     ],
 )
 def test_an_answer_that_may_go_on_leaves_doubt(status, headers, version):
-    assert answer_leaves_doubt(status, headers, version=version)
+    assert is_ambiguous_response(status, headers, version=version)
 
 
 def test_the_end_of_a_connection_is_known_in_any_spelling():

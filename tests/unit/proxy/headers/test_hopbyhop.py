@@ -1,7 +1,7 @@
 import pytest
 
-from proxy.cache.fields import has
-from proxy.cache.hopbyhop import (
+from proxy.headers.fields import has
+from proxy.headers.hopbyhop import (
     forwarded_request,
     forwarded_response,
     names_end_to_end_fields,
@@ -28,16 +28,16 @@ from tests.caching import cc
         "Cache-Status",
     ],
 )
-def test_what_belongs_to_one_connection_is_not_stored(name):
+def test_hop_by_hop_fields_are_not_stored(name):
     assert stored_fields(((name, "x"), ("Kept", "y"))) == (("Kept", "y"),)
 
 
-def test_what_connection_lists_is_not_stored():
+def test_fields_named_in_connection_are_not_stored():
     headers = (("Connection", "a, B"), ("A", "1"), ("b", "2"), ("C", "3"))
     assert stored_fields(headers) == (("C", "3"),)
 
 
-def test_what_no_cache_lists_is_not_stored():
+def test_fields_named_in_no_cache_are_not_stored():
     headers = (cc('max-age=60, no-cache="a, b"'), ("A", "1"), ("b", "2"), ("c", "3"))
     assert stored_fields(headers) == (headers[0], ("c", "3"))
 
@@ -72,7 +72,7 @@ SENT = (
 )
 
 
-def test_a_request_goes_on_without_what_is_its_connections():
+def test_a_request_is_forwarded_without_hop_by_hop_fields():
     kept = forwarded_request("GET", SENT, closes=False, to_proxy=False)
     assert kept == (("Host", "a"), ("X-B", "2"), ("Connection", "keep-alive"))
     assert forwarded_request("GET", SENT, closes=True, to_proxy=False)[-1] == ("Connection", "close")
@@ -81,7 +81,7 @@ def test_a_request_goes_on_without_what_is_its_connections():
     )
 
 
-def test_only_a_proxy_is_told_who_asks_it():
+def test_only_a_proxy_gets_proxy_authorization():
     headers = (("Proxy-Authorization", "Basic YTpi"),)
     assert forwarded_request("GET", headers, closes=False, to_proxy=True) == headers
     assert forwarded_request("GET", headers, closes=False, to_proxy=False) == ()
@@ -101,7 +101,7 @@ def test_a_web_socket_is_asked_for_and_nothing_else():
         assert not has(forwarded_request(method, headers, closes=False, to_proxy=False), "upgrade")
 
 
-def test_a_response_goes_on_without_what_is_its_connections():
+def test_a_response_is_forwarded_without_hop_by_hop_fields():
     said = (
         *(
             ("Connection", "close, X-A, Set-Cookie"),

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.readers.navigation import (
+from proxy.headers.navigation import (
     asks_for_repair,
     expects_network_error,
     is_navigation,
     may_be_script,
-    tells_of_worker,
+    shows_service_worker,
     wants_json,
 )
 
@@ -146,7 +146,7 @@ _MARKS = (("Accept-Encoding", "gzip, deflate"), ("Accept-Language", "en"))
         ((("Accept", "text/html"), ("User-Agent", "Mozilla/5.0")), False),
     ],
 )
-def test_what_browsers_let_no_script_leave_out_tells_that_it_may_be_one(headers, may_be):
+def test_fields_that_scripts_cannot_remove_show_a_possible_script(headers, may_be):
     assert may_be_script(headers) is may_be
 
 
@@ -160,7 +160,7 @@ def test_what_browsers_let_no_script_leave_out_tells_that_it_may_be_one(headers,
         ("Sec-Something-New", "1"),
     ],
 )
-def test_what_a_service_worker_may_read_is_not_rewritten(name, value):
+def test_a_response_that_a_service_worker_may_read_is_not_rewritten(name, value):
     browser = (
         ("Sec-Fetch-Dest", "document"),
         ("Sec-Fetch-Mode", "navigate"),
@@ -171,7 +171,7 @@ def test_what_a_service_worker_may_read_is_not_rewritten(name, value):
     assert not asks_for_repair("GET", (*browser, (name, value)))
 
 
-def test_who_says_how_it_came_about_but_not_what_for_is_nobody():
+def test_fetch_metadata_without_a_destination_is_no_navigation():
     assert not is_navigation("GET", (("Sec-Fetch-Site", "same-origin"), ("Accept", "text/html")))
 
 
@@ -188,7 +188,7 @@ def test_who_says_how_it_came_about_but_not_what_for_is_nobody():
     ],
 )
 def test_a_request_that_tells_of_a_service_worker(headers, tells):
-    assert tells_of_worker(headers) is tells
+    assert shows_service_worker(headers) is tells
 
 
 @pytest.mark.parametrize(
@@ -212,5 +212,5 @@ def test_a_request_that_tells_of_a_service_worker(headers, tells):
         ((), False),
     ],
 )
-def test_who_has_a_network_error_where_a_site_has_no_answer(headers, expects):
+def test_which_requests_expect_a_network_error(headers, expects):
     assert expects_network_error(headers) is expects

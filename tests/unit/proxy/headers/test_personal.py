@@ -1,6 +1,6 @@
 import pytest
 
-from proxy.cache.personal import is_personal, personal_fields
+from proxy.headers.personal import is_personal, personal_fields
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from proxy.cache.personal import is_personal, personal_fields
         "x-authenticated-user",
     ],
 )
-def test_a_field_that_says_who_is_asking_is_known_by_its_name(name):
+def test_personal_fields_are_recognised_by_name(name):
     assert is_personal(name)
 
 
@@ -49,7 +49,7 @@ def test_a_field_that_says_who_is_asking_is_known_by_its_name(name):
         "connection",
     ],
 )
-def test_what_every_browser_sends_is_not(name):
+def test_fields_of_every_browser_are_not_personal(name):
     assert not is_personal(name)
 
 

@@ -57,7 +57,7 @@ def test_pages_under_the_address_are_other_addresses(store):
     assert store.count() == 2
 
 
-def test_what_is_no_web_address_can_be_erased_as_it_is(store):
+def test_a_text_that_is_no_web_address_can_be_erased(store):
     note(store, a_miss(1, "nonsense' OR 1=1 --"), a_miss(2))
     assert store.erase(url="nonsense' OR 1=1 --") == 1
     assert spellings("nonsense") == {"nonsense"}

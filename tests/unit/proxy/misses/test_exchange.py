@@ -1,4 +1,4 @@
-"""What schools tell each other."""
+"""Repairs exchanged between schools."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.errors import SettingsError
-from proxy.sharing import Tally, heard, is_shareable, named, told
-from repair.experience import Choice
+from proxy.misses.exchange import ExchangeReport, export_repairs, import_repairs, is_shareable, school_name
+from repair.evidence.choices import Choice
 from tests.holdings import SITE
 from tests.make import A_MOMENT
 
@@ -31,15 +31,15 @@ def a_choice(**known):
 
 def listened(*lines, own=frozenset(), tally=None):
     numbered = ((number, line) for number, line in enumerate(lines, start=1))
-    return list(heard(numbered, own=own, today=TODAY, tally=tally or Tally(schools=set())))
+    return list(import_repairs(numbered, own=own, today=TODAY, tally=tally or ExchangeReport(schools=set())))
 
 
 def written(**known):
     return json.dumps(LINE | known).encode()
 
 
-def test_what_one_school_tells_another_hears():
-    (line,) = told([a_choice(refused=1)], "Riverbend")
+def test_exported_repairs_can_be_imported():
+    (line,) = export_repairs([a_choice(refused=1)], "Riverbend")
     assert json.loads(line) == LINE
     day = datetime(2026, 5, 3, tzinfo=UTC)
     assert listened(line) == [a_choice(refused=1, school="Riverbend", at=day)]
@@ -63,17 +63,17 @@ def test_what_one_school_tells_another_hears():
         "nonsense",
     ],
 )
-def test_addresses_that_are_not_for_others_are_neither_told_nor_taken(address):
+def test_unshareable_addresses_are_neither_exported_nor_imported(address):
     assert not is_shareable(address)
-    assert list(told([a_choice(url=address), a_choice(chosen=address)], "Riverbend")) == []
+    assert list(export_repairs([a_choice(url=address), a_choice(chosen=address)], "Riverbend")) == []
     if address != "nonsense":
-        tally = Tally(schools=set())
+        tally = ExchangeReport(schools=set())
         assert listened(written(url=address), written(chosen=address), tally=tally) == []
         assert (tally.unfit, tally.schools) == (2, set())
 
 
-def test_our_own_words_come_back_unheard():
-    tally = Tally(schools=set())
+def test_own_repairs_are_not_imported():
+    tally = ExchangeReport(schools=set())
     own = frozenset(("Riverbend", "school-12"))
     lines = [written(), written(school="school-12"), written(school="Hilltop")]
     assert [choice.school for choice in listened(*lines, own=own, tally=tally)] == ["Hilltop"]
@@ -108,16 +108,18 @@ def test_a_bad_line_is_named(line):
         listened(written(), line)
 
 
-def test_one_school_s_word_has_its_bounds():
+def test_count_of_one_school_is_limited():
     (choice,) = listened(written(times=999_999, refused=999_999, last=str(TODAY + timedelta(days=400))))
     assert (choice.times, choice.refused, choice.at.date()) == (100, 100, TODAY)
 
 
-def test_a_file_may_not_be_endless():
+def test_number_of_lines_is_limited():
     line = written()
     lines = ((number, line) for number in range(10**9))
     with pytest.raises(ValueError, match="more than 200000 repairs"):
-        for _ in heard(lines, own=frozenset(("Riverbend",)), today=TODAY, tally=Tally(schools=set())):
+        for _ in import_repairs(
+            lines, own=frozenset(("Riverbend",)), today=TODAY, tally=ExchangeReport(schools=set())
+        ):
             pass
 
 
@@ -127,12 +129,12 @@ def test_other_bytes_are_a_value_error(line):
         listened(line)
 
 
-def test_a_school_has_the_name_it_gave_itself_or_one_made_up():
-    assert named("Riverbend", "school-12") == "Riverbend"
-    assert named("", "school-12") == "school-12"
+def test_school_name_is_configured_or_generated():
+    assert school_name("Riverbend", "school-12") == "Riverbend"
+    assert school_name("", "school-12") == "school-12"
     with pytest.raises(SettingsError, match="repair.school"):
-        named("a\nb", "school-12")
+        school_name("a\nb", "school-12")
 
 
-def test_the_oldest_day_can_be_told():
+def test_oldest_day_can_be_exported():
     assert listened(written(last=str(date.min)))[0].at.year == 1

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from proxy.misses.export import export
+from proxy.misses.filters import MissFilter
 from proxy.misses.store import MissStore
-from proxy.review.export import export
-from proxy.review.wanted import Wanted
 from proxy.settings import MissesSettings
 from repair.model import MissKind
 from tests.make import A_MOMENT
@@ -23,14 +23,14 @@ def store(tmp_path):
 
 
 def rows(store, wanted=None):
-    text = "".join(export(store, wanted or Wanted(), "csv"))
+    text = "".join(export(store, wanted or MissFilter(), "csv"))
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
 def test_misses_come_oldest_first_as_csv_and_as_json(store):
     note(store, a_miss(2, at=A_MOMENT + HOUR), a_miss(1, copy=True))
     assert [(row["id"][-1], row["copy"]) for row in rows(store)] == [("1", "True"), ("2", "False")]
-    lines = "".join(export(store, Wanted(), "jsonl")).splitlines()
+    lines = "".join(export(store, MissFilter(), "jsonl")).splitlines()
     assert [json.loads(line)["copy"] for line in lines] == [True, False]
 
 
@@ -50,12 +50,12 @@ def test_more_than_a_portion_is_exported_once_each_even_at_the_same_moment(store
 
 def test_only_what_is_wanted_is_exported(store):
     note(store, a_miss(1), a_miss(2, kind=MissKind.GONE))
-    assert [row["kind"] for row in rows(store, Wanted(kind=MissKind.GONE))] == ["gone"]
+    assert [row["kind"] for row in rows(store, MissFilter(kind=MissKind.GONE))] == ["gone"]
 
 
-def test_what_is_noted_meanwhile_does_not_disturb(store):
+def test_new_misses_do_not_disturb_an_export(store):
     note(store, *(a_miss(number, at=A_MOMENT + number * HOUR) for number in range(600)))
-    lines = export(store, Wanted(), "jsonl")
+    lines = export(store, MissFilter(), "jsonl")
     first = next(lines)
     note(store, a_miss(9_999, at=A_MOMENT - HOUR))
     store.erase(url="http://nobody.test/")

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from proxy.errors import StoreError
+from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
+from proxy.misses.lists import ChosenPage, MissLists, MissTally
+from proxy.misses.marks import AddressMarks
 from proxy.misses.store import MissStore
-from proxy.review.lists import Chosen, Lists, Tally
-from proxy.review.marks import Marks
-from proxy.review.wanted import Outcome, Shown, Wanted
 from proxy.settings import MissesSettings
 from repair.model import MissKind
-from repair.soft404.sites import Sites
+from repair.soft404.sitestore import SiteStore
 from tests.make import A_MOMENT
 from tests.missed import HOUR, a_miss, note
 
@@ -37,13 +37,13 @@ def store(tmp_path):
 
 @pytest.fixture
 def lists(store):
-    return Lists(store)
+    return MissLists(store)
 
 
 @pytest.fixture
 def marks(store, tmp_path):
-    sites = Sites(tmp_path / "sites.sqlite")
-    yield Marks(store, sites)
+    sites = SiteStore(tmp_path / "sites.sqlite")
+    yield AddressMarks(store, sites)
     sites.close()
 
 
@@ -52,40 +52,40 @@ def urls(rows):
 
 
 def test_the_most_missed_address_comes_first_with_what_became_of_it(lists):
-    first, second, third = lists.addresses(Wanted())
+    first, second, third = lists.addresses(MissFilter())
     assert (first.url, first.site, first.tally, first.sources) == (
         WATER,
         "a.test",
-        Tally(times=3, offered=1, opened=2),
+        MissTally(times=3, offered=1, opened=2),
         2,
     )
-    assert (second.url, second.tally) == (RIVERS, Tally(times=2, nothing=1, offered=1))
+    assert (second.url, second.tally) == (RIVERS, MissTally(times=2, nothing=1, offered=1))
     assert (second.kind, second.last_at, second.sources) == (MissKind.GONE, A_MOMENT + 4 * HOUR, 1)
     assert third.url == RAIN
 
 
 def test_the_latest_may_come_first_and_lists_have_pages(lists):
-    assert urls(lists.addresses(Wanted(), latest=True)) == [RAIN, RIVERS, WATER]
-    assert urls(lists.addresses(Wanted(), 1, offset=1)) == [RIVERS]
+    assert urls(lists.addresses(MissFilter(), latest=True)) == [RAIN, RIVERS, WATER]
+    assert urls(lists.addresses(MissFilter(), 1, offset=1)) == [RIVERS]
 
 
 @pytest.mark.parametrize(
     ("wanted", "expected"),
     [
-        (Wanted(kind=MissKind.SOFT_404), {RIVERS: 1}),
-        (Wanted(outcome=Outcome.NOTHING), {RIVERS: 1}),
-        (Wanted(outcome=Outcome.OFFERED), {WATER: 1, RIVERS: 1}),
-        (Wanted(outcome=Outcome.OPENED), {WATER: 2, RAIN: 1}),
-        (Wanted(site="b.test"), {RAIN: 1}),
-        (Wanted(source=UNIT), {WATER: 2, RIVERS: 1, RAIN: 1}),
-        (Wanted(url=WATER), {WATER: 3}),
-        (Wanted(text="RIV"), {RIVERS: 2}),
-        (Wanted(text="%"), {RAIN: 1}),
-        (Wanted(text="n_1"), {RAIN: 1}),
-        (Wanted(text="'; DROP TABLE misses; --"), {}),
-        (Wanted(since=A_MOMENT + 4 * HOUR), {RIVERS: 1, RAIN: 1}),
-        (Wanted(until=A_MOMENT + HOUR), {WATER: 1}),
-        (Wanted(since=A_MOMENT + HOUR, until=A_MOMENT + 2 * HOUR, kind=MissKind.NOT_FOUND), {WATER: 1}),
+        (MissFilter(kind=MissKind.SOFT_404), {RIVERS: 1}),
+        (MissFilter(outcome=MissOutcome.NOTHING), {RIVERS: 1}),
+        (MissFilter(outcome=MissOutcome.OFFERED), {WATER: 1, RIVERS: 1}),
+        (MissFilter(outcome=MissOutcome.OPENED), {WATER: 2, RAIN: 1}),
+        (MissFilter(site="b.test"), {RAIN: 1}),
+        (MissFilter(source=UNIT), {WATER: 2, RIVERS: 1, RAIN: 1}),
+        (MissFilter(url=WATER), {WATER: 3}),
+        (MissFilter(text="RIV"), {RIVERS: 2}),
+        (MissFilter(text="%"), {RAIN: 1}),
+        (MissFilter(text="n_1"), {RAIN: 1}),
+        (MissFilter(text="'; DROP TABLE misses; --"), {}),
+        (MissFilter(since=A_MOMENT + 4 * HOUR), {RIVERS: 1, RAIN: 1}),
+        (MissFilter(until=A_MOMENT + HOUR), {WATER: 1}),
+        (MissFilter(since=A_MOMENT + HOUR, until=A_MOMENT + 2 * HOUR, kind=MissKind.NOT_FOUND), {WATER: 1}),
     ],
 )
 def test_tallies_and_records_are_narrowed_down_alike(lists, wanted, expected):
@@ -100,28 +100,30 @@ def test_tallies_and_records_are_narrowed_down_alike(lists, wanted, expected):
 
 
 def test_a_page_with_many_dead_links_comes_first(lists):
-    assert [(group.name, group.addresses, group.tally.times) for group in lists.sources(Wanted())] == [
+    assert [(group.name, group.addresses, group.tally.times) for group in lists.sources(MissFilter())] == [
         (UNIT, 3, 4),
         (HOME, 1, 1),
     ]
-    assert urls(lists.addresses(Wanted(source=UNIT))) == [WATER, RAIN, RIVERS]
+    assert urls(lists.addresses(MissFilter(source=UNIT))) == [WATER, RAIN, RIVERS]
 
 
 def test_sites_are_counted_with_all_their_addresses(lists):
-    assert [(group.name, group.addresses, group.tally.times) for group in lists.sites(Wanted())] == [
+    assert [(group.name, group.addresses, group.tally.times) for group in lists.sites(MissFilter())] == [
         ("a.test", 2, 5),
         ("b.test", 1, 1),
     ]
 
 
-def test_what_readers_chose_is_counted(lists):
-    assert lists.choices(Wanted()) == (
-        Chosen(url=WATER, chosen="http://b.test/", times=2),
-        Chosen(url=RAIN, chosen=RAIN, times=1),
+def test_choices_of_users_are_counted(lists):
+    assert lists.choices(MissFilter()) == (
+        ChosenPage(url=WATER, chosen="http://b.test/", times=2),
+        ChosenPage(url=RAIN, chosen=RAIN, times=1),
     )
-    assert lists.choices(Wanted(source=HOME)) == (Chosen(url=WATER, chosen="http://b.test/", times=1),)
-    assert lists.choices(Wanted(outcome=Outcome.OPENED)) == lists.choices(Wanted())
-    assert lists.choices(Wanted(outcome=Outcome.NOTHING)) == ()
+    assert lists.choices(MissFilter(source=HOME)) == (
+        ChosenPage(url=WATER, chosen="http://b.test/", times=1),
+    )
+    assert lists.choices(MissFilter(outcome=MissOutcome.OPENED)) == lists.choices(MissFilter())
+    assert lists.choices(MissFilter(outcome=MissOutcome.NOTHING)) == ()
 
 
 def test_moments_are_quarters_of_an_hour(store, lists):
@@ -130,7 +132,7 @@ def test_moments_are_quarters_of_an_hour(store, lists):
         a_miss(7, WATER, A_MOMENT + timedelta(minutes=14)),
         a_miss(8, WATER, A_MOMENT + timedelta(minutes=16)),
     )
-    moments = lists.moments(Wanted(until=A_MOMENT + HOUR))
+    moments = lists.moments(MissFilter(until=A_MOMENT + HOUR))
     assert [(at, tally.times) for at, tally in moments] == [
         (A_MOMENT, 2),
         (A_MOMENT + timedelta(minutes=15), 1),
@@ -139,20 +141,20 @@ def test_moments_are_quarters_of_an_hour(store, lists):
 
 def test_ignored_addresses_are_left_out_until_they_are_heeded_again(lists, marks):
     marks.put(WATER, "ignored", "admin", A_MOMENT)
-    assert urls(lists.addresses(Wanted())) == [RIVERS, RAIN]
-    assert WATER not in urls(lists.records(Wanted()))
-    assert urls(lists.addresses(Wanted(shown=Shown.IGNORED))) == [WATER]
-    assert set(urls(lists.records(Wanted(shown=Shown.IGNORED)))) == {WATER}
-    assert lists.totals(Wanted(shown=Shown.ALL)).addresses == 3
+    assert urls(lists.addresses(MissFilter())) == [RIVERS, RAIN]
+    assert WATER not in urls(lists.records(MissFilter()))
+    assert urls(lists.addresses(MissFilter(shown=IgnoredFilter.IGNORED))) == [WATER]
+    assert set(urls(lists.records(MissFilter(shown=IgnoredFilter.IGNORED)))) == {WATER}
+    assert lists.totals(MissFilter(shown=IgnoredFilter.ALL)).addresses == 3
     marks.take(WATER, "ignored")
-    assert lists.totals(Wanted()).addresses == 3
+    assert lists.totals(MissFilter()).addresses == 3
 
 
 def test_an_empty_log_has_empty_lists(tmp_path):
     store = MissStore(tmp_path / "empty", MissesSettings())
-    lists = Lists(store)
-    assert lists.totals(Wanted()).tally == Tally()
-    assert lists.addresses(Wanted()) == lists.sources(Wanted()) == lists.moments(Wanted()) == ()
+    lists = MissLists(store)
+    assert lists.totals(MissFilter()).tally == MissTally()
+    assert lists.addresses(MissFilter()) == lists.sources(MissFilter()) == lists.moments(MissFilter()) == ()
     store.close()
 
 
@@ -181,4 +183,4 @@ def test_long_lists_are_read_by_their_indexes(store, query, by):
 
 
 def test_times_of_any_zone_may_be_given(lists):
-    assert lists.totals(Wanted(since=datetime(2000, 1, 1, tzinfo=UTC))).addresses == 3
+    assert lists.totals(MissFilter(since=datetime(2000, 1, 1, tzinfo=UTC))).addresses == 3

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from proxy.misses.marks import AddressMarks
 from proxy.misses.store import MissStore
-from proxy.review.marks import Marks
 from proxy.settings import MissesSettings
-from repair.soft404.sites import Sites
+from repair.soft404.sitestore import SiteStore
 from tests.make import A_MOMENT
 from tests.missed import a_miss, note
 
@@ -16,7 +16,7 @@ URL = "http://a.test/looks-like-an-error"
 
 @pytest.fixture
 def sites(tmp_path):
-    opened = Sites(tmp_path / "sites.sqlite")
+    opened = SiteStore(tmp_path / "sites.sqlite")
     yield opened
     opened.close()
 
@@ -30,7 +30,7 @@ def store(tmp_path):
 
 @pytest.fixture
 def marks(store, sites):
-    return Marks(store, sites)
+    return AddressMarks(store, sites)
 
 
 def test_marks_are_listed_the_latest_first_and_taken_off_again(marks):
@@ -71,10 +71,10 @@ def test_marks_outlive_a_restart_but_not_what_they_are_about(tmp_path, sites):
     settings = MissesSettings(retention_days=90)
     store = MissStore(tmp_path / "log", settings, clock=lambda: now[0])
     note(store, a_miss(1, URL))
-    Marks(store, sites).put(URL, "ignored", "admin", A_MOMENT)
+    AddressMarks(store, sites).put(URL, "ignored", "admin", A_MOMENT)
     store.close()
     for days, kept in ((80, 1), (20, 0)):
         now[0] += timedelta(days=days)
         store = MissStore(tmp_path / "log", settings, clock=lambda: now[0])
-        assert len(Marks(store, sites).list("ignored")) == kept
+        assert len(AddressMarks(store, sites).list("ignored")) == kept
         store.close()

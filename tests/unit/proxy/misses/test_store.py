@@ -93,12 +93,12 @@ def test_only_what_was_offered_can_be_chosen(store, choice, url):
     assert store.recent()[0].chosen == url
 
 
-def test_nobody_else_can_choose_for_the_user_who_missed_a_page(store):
+def test_only_the_client_that_missed_a_page_can_choose(store):
     store.record(a_miss(client="me"))
     store.record(a_miss(2, client=""))
     for client in ("you", ""):
-        store.chosen(a_miss().id, 1, client=client, network="network")
-        store.chosen(a_miss(2).id, 1, client=client, network="network")
+        store.record_choice(a_miss().id, 1, client=client, network="network")
+        store.record_choice(a_miss(2).id, 1, client=client, network="network")
     store.flush()
     assert [miss.chosen for miss in store.recent()] == [None, None]
 
@@ -113,7 +113,7 @@ def test_choosing_twice_changes_nothing_and_the_last_choice_counts(store, tmp_pa
 
 
 def test_a_choice_for_an_unknown_miss_is_ignored(store):
-    store.chosen("nobody-knows-this-id", 1, client="me", network="network")
+    store.record_choice("nobody-knows-this-id", 1, client="me", network="network")
     store.flush()
     assert store.count() == 0
 
@@ -130,7 +130,7 @@ def test_the_newest_come_first_and_can_be_narrowed_down(store):
     assert [miss.id[-1] for miss in store.recent(since=A_MOMENT + timedelta(minutes=90))] == ["3"]
 
 
-def test_what_is_missed_most_comes_first(store):
+def test_the_most_missed_pages_come_first(store):
     for number, url in enumerate(["http://a.test/1", "http://a.test/2", "http://a.test/2", "http://b.test/"]):
         store.record(a_miss(number, url=url, source_url=None if number else "http://s.test/"))
     store.flush()
@@ -141,7 +141,7 @@ def test_what_is_missed_most_comes_first(store):
 
 
 @pytest.mark.parametrize("whose", [{"client": "me"}, {"url": "http://mine.test/"}])
-def test_what_is_erased_is_gone_everywhere(store, tmp_path, whose):
+def test_an_erased_miss_is_gone_everywhere(store, tmp_path, whose):
     store.record(a_miss(1, client="me", url="http://mine.test/"))
     store.record(a_miss(2))
     choose(store, a_miss(1, client="me"), 1)
@@ -230,7 +230,8 @@ for number in range(100_000):
 """
 
 
-def test_what_was_committed_survives_kill_9(tmp_path):
+@pytest.mark.slow
+def test_committed_records_survive_kill_9(tmp_path):
     victim = subprocess.Popen(
         [sys.executable, "-c", _VICTIM, str(tmp_path)],
         stdout=subprocess.PIPE,
@@ -264,7 +265,7 @@ def test_a_log_that_is_damaged_further_down_is_set_aside_too(tmp_path):
     store.close()
 
 
-def test_a_choice_is_told_once_with_the_page_that_was_missing(tmp_path, clock):
+def test_a_choice_is_reported_once_with_the_missing_page(tmp_path, clock):
     told = []
     store = MissStore(tmp_path, MissesSettings(), clock=clock, on_choice=told.append)
     store.record(a_miss())
@@ -275,7 +276,7 @@ def test_a_choice_is_told_once_with_the_page_that_was_missing(tmp_path, clock):
     assert told == [OfferClick(chosen=page, **missed) for page in ("http://b.test/", "http://c.test/")]
 
 
-def test_a_reader_who_goes_to_and_fro_or_asks_again_counts_once_for_each_page(tmp_path, clock):
+def test_repeated_choices_count_once_for_each_page(tmp_path, clock):
     told = []
     store = MissStore(
         tmp_path, MissesSettings(), clock=clock, on_choice=lambda click: told.append(click.chosen)
@@ -293,7 +294,7 @@ def test_a_reader_who_goes_to_and_fro_or_asks_again_counts_once_for_each_page(tm
 @pytest.mark.parametrize(
     ("after_s", "unfit"), [(60, "http://b.test/"), (2, None), (3 * 3600, None)], ids=["read", "tabs", "later"]
 )
-def test_who_reads_a_page_and_comes_back_for_another_did_not_want_the_first(tmp_path, clock, after_s, unfit):
+def test_a_choice_is_unfit_if_the_user_comes_back_for_another(tmp_path, clock, after_s, unfit):
     told = []
     store = MissStore(
         tmp_path,
@@ -307,3 +308,47 @@ def test_who_reads_a_page_and_comes_back_for_another_did_not_want_the_first(tmp_
     choose(store, a_miss(), 2)
     store.close()
     assert told == [("http://b.test/", None), ("http://c.test/", unfit)]
+
+
+def test_a_network_has_its_share_of_a_day_also_after_a_restart(tmp_path, clock):
+    settings = MissesSettings(log_bytes=18_000)
+    first = MissStore(tmp_path, settings, clock=clock)
+    for number in range(10):
+        first.record(a_miss(number, client=f"bbbbbb{number:010}"))
+    first.record(a_miss(20, client="aaaaaa0000000001"))
+    first.close()
+    assert (first.count(), first.lost) == (7, 4)
+    again = MissStore(tmp_path, settings, clock=clock)
+    for number in (30, 31):
+        again.record(a_miss(number, client="bbbbbb0000000001"))
+    again.record(a_miss(40, client="aaaaaa0000000001"))
+    again.flush()
+    assert again.count() == 8
+    clock.now += timedelta(days=1)
+    again.record(a_miss(50, at=clock.now, client="bbbbbb0000000001"))
+    again.flush()
+    assert again.count() == 9
+    again.close()
+
+
+def test_choices_have_their_share_too(tmp_path, clock):
+    settings = MissesSettings(log_bytes=18_000)
+    store = MissStore(tmp_path, settings, clock=clock)
+    store.record(a_miss())
+    for number in range(30):
+        choose(store, a_miss(), 1 + number % 2)
+    store.close()
+    assert len((tmp_path / "misses.jsonl").read_text().splitlines()) == 6
+
+
+def test_a_log_that_is_too_large_loses_its_oldest_records(tmp_path, clock):
+    store = MissStore(tmp_path, MissesSettings(log_bytes=100_000), clock=clock)
+    for number in range(200):
+        long, client = f"http://school.test/{number}/" + "x" * 3_000, f"{number:06}0000000000"
+        store.record(a_miss(number, url=long, at=A_MOMENT + timedelta(seconds=number), client=client))
+        store.flush()
+    kept = [record.url.split("/")[3] for record in store.recent(limit=1_000)]
+    assert kept[0] == "199"
+    assert len(kept) < 190
+    assert kept == [str(number) for number in range(199, 199 - len(kept), -1)]
+    store.close()

@@ -6,12 +6,13 @@ from contextlib import closing
 from datetime import timedelta
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from proxy.misses.store import MissStore
 from proxy.misses.tallies import AT_ONCE, SLOT_S, catch_up, outcome, prepare
 from proxy.settings import MissesSettings
+from tests.examples import examples
 from tests.make import A_MOMENT
 from tests.missed import HOUR, a_miss, choose, note
 
@@ -62,7 +63,7 @@ deeds = st.one_of(
 
 
 @given(st.lists(deeds, max_size=25))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_tallies_count_what_is_recorded_whatever_is_done(tmp_path_factory, done):
     folder = tmp_path_factory.mktemp("misses")
     store = MissStore(folder, ALL_TIME)
@@ -77,7 +78,7 @@ def test_tallies_count_what_is_recorded_whatever_is_done(tmp_path_factory, done)
     in_step(folder)
 
 
-def test_what_grows_old_leaves_the_tallies_too(tmp_path):
+def test_purged_records_leave_the_tallies_too(tmp_path):
     now = [A_MOMENT]
     store = MissStore(tmp_path, MissesSettings(retention_days=90), clock=lambda: now[0])
     note(store, a_miss(1), a_miss(2, at=A_MOMENT + 24 * HOUR, url="http://a.test/", source_url=None))
@@ -187,7 +188,7 @@ def test_a_step_that_is_cut_off_leaves_nothing_behind(a_long_log):
     assert in_step(a_long_log) == LONG
 
 
-def test_the_same_miss_told_twice_counts_once(tmp_path):
+def test_the_same_miss_recorded_twice_counts_once(tmp_path):
     store = MissStore(tmp_path, ALL_TIME)
     note(store, a_miss(1), a_miss(1))
     store.close()
@@ -197,7 +198,7 @@ def test_the_same_miss_told_twice_counts_once(tmp_path):
 @pytest.mark.parametrize(
     ("known", "expected"), [({"offered": ()}, 0), ({"offered": (), "copy": True}, 1), ({}, 1)]
 )
-def test_a_held_copy_is_something_to_offer(tmp_path, known, expected):
+def test_a_saved_copy_counts_as_an_offer(tmp_path, known, expected):
     store = MissStore(tmp_path, ALL_TIME)
     note(store, a_miss(1, **known))
     assert store.read("SELECT outcome FROM tallies", ())[0]["outcome"] == expected

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from proxy.review.lists import Tally
-from proxy.review.trend import step_for, trend
+from proxy.misses.lists import MissTally
+from proxy.misses.trend import step_for, trend
 
-ONE = Tally(times=1, opened=1)
+ONE = MissTally(times=1, opened=1)
 KATHMANDU = timezone(timedelta(hours=5, minutes=45))
 
 
@@ -27,7 +27,7 @@ def test_every_day_has_its_bar_also_an_empty_one():
         [(at(5, 2, 9), ONE), (at(5, 2, 10), ONE), (at(5, 4), ONE)], since=at(5, 1), until=at(5, 6), zone=UTC
     )
     assert [(bar.at.day, bar.tally.times) for bar in bars] == [(1, 0), (2, 2), (3, 0), (4, 1), (5, 0)]
-    assert bars[1].tally == Tally(times=2, opened=2)
+    assert bars[1].tally == MissTally(times=2, opened=2)
 
 
 def test_days_begin_at_midnight_of_the_school():

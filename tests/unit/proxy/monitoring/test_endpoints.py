@@ -1,14 +1,14 @@
-"""The port for machines that watch."""
+"""The port for monitoring systems."""
 
 from aiohttp.test_utils import TestClient, TestServer
 
-from proxy.watching.metrics import Snapshot
-from proxy.watching.probes import create_app
+from proxy.monitoring.endpoints import create_app
+from proxy.monitoring.metrics import MetricsSnapshot
 
 
-async def test_figures_life_and_readiness_are_told():
+async def test_endpoints_serve_metrics_liveness_and_readiness():
     reasons = ["not listening yet", ""]
-    app = create_app(lambda: Snapshot(requests={"hit": 3}), lambda: reasons[0])
+    app = create_app(lambda: MetricsSnapshot(requests={"hit": 3}), lambda: reasons[0])
     async with TestClient(TestServer(app)) as client:
         figures = await client.get("/metrics")
         assert 'linkmend_requests_total{outcome="hit"} 3.0' in await figures.text()

@@ -1,28 +1,32 @@
-"""How linkmend fares, told in one value, on one page."""
+"""The state of linkmend, in one value and on one page."""
 
 import logging
+import re
+import time
 from datetime import UTC, datetime
 
 import pytest
 
-from proxy.desk.health import HealthSources, Worker, model_beside
-from proxy.fetching.line import Line
+from proxy.fetching.connectivity import Connectivity
+from proxy.monitoring.health import HealthSources, WorkerHealth, model_beside
+from proxy.monitoring.metrics import MetricsSnapshot
+from proxy.monitoring.recentproblems import RecentProblems
 from proxy.settings import ProxySettings, Settings
-from proxy.store.ballast import FULL_BYTES
-from proxy.watching.metrics import Snapshot
-from proxy.watching.recent import RecentProblems
+from proxy.store.reserve import FULL_BYTES
 from tests.desks import a_desk, an_admin
 
 
 @pytest.fixture
 def known(tmp_path):
-    """What is known, to be changed by a test before it asks."""
+    """The health sources, to be changed by a test."""
     return {
-        "snapshot": lambda: Snapshot(requests={"hit": 3, "miss": 1}, cache_bytes=2048, queues={"harvest": 4}),
-        "line": Line(),
+        "snapshot": lambda: MetricsSnapshot(
+            requests={"hit": 3, "miss": 1}, cache_bytes=2048, queues={"harvest": 4}
+        ),
+        "connectivity": Connectivity(),
         "problems": RecentProblems(),
         "model": model_beside(tmp_path / "collection"),
-        "workers": lambda: [Worker(name="proxy", pid=7, resident_bytes=1024)],
+        "workers": lambda: [WorkerHealth(name="proxy", pid=7, resident_bytes=1024)],
         "started_at": datetime(2026, 5, 3, 12, tzinfo=UTC),
         "data": tmp_path,
     }
@@ -33,52 +37,59 @@ async def told(tmp_path, known, **further):
         return await (await browser.get("/admin/api/health")).json()
 
 
-async def test_the_cache_the_queues_and_the_processes_are_told(tmp_path, known):
+async def test_report_contains_cache_queues_and_processes(tmp_path, known):
     health = await told(tmp_path, known)
     assert (health["cache"]["hit_ratio"], health["cache"]["saved_bytes"]) == (0.75, 2048)
     assert health["queues"] == {"harvest": 4}
     assert health["workers"][0]["pid"] == 7
 
 
-async def test_the_room_on_the_disk_is_told(tmp_path, known):
+async def test_report_contains_free_disk_space(tmp_path, known):
     disk = (await told(tmp_path, known))["disk"]
     assert disk["free_bytes"] > 0
     assert disk["full"] is (disk["free_bytes"] < FULL_BYTES)
 
 
-async def test_a_line_on_which_nobody_answers_is_down(tmp_path, known):
+async def test_connectivity_is_down_when_no_site_answers(tmp_path, known):
     assert (await told(tmp_path / "a", known))["line"] == "up"
-    known["line"].silent(0.0)
+    known["connectivity"].note_silence(0.0)
     assert (await told(tmp_path / "b", known))["line"] == "down"
     switched_off = Settings(proxy=ProxySettings(offline=True))
     assert (await told(tmp_path / "c", known, settings=switched_off))["line"] == "offline"
 
 
-async def test_an_archive_that_failed_is_left_alone_for_a_while(tmp_path, known):
+async def test_the_page_says_when_a_site_last_replied(tmp_path, known):
+    assert (await told(tmp_path / "a", known))["last_reply_s"] is None
+    known["connectivity"].note_answer(time.monotonic() - 5)
+    async with a_desk(tmp_path / "b", health=HealthSources(**known)) as desk, an_admin(desk) as browser:
+        assert re.search(r"connected</span>.*last reply [5-9] s ago", await browser.text("/admin/health"))
+
+
+async def test_failed_archive_is_paused(tmp_path, known):
     async with a_desk(tmp_path, health=HealthSources(**known)) as desk, an_admin(desk) as browser:
         for _ in range(3):
-            desk.mementos._memory.turns.failed("arquivo.pt")
+            desk.mementos._memory.admission.note_failure("arquivo.pt")
         health = await (await browser.get("/admin/api/health")).json()
         states = {each["name"]: (each["state"], each["failures"]) for each in health["archives"]}
         assert states["arquivo.pt"] == ("resting", 3)
         assert states["internetarchive"] == ("asked", 0)
 
 
-async def test_the_model_in_use_comes_with_its_figures(tmp_path, known):
+async def test_report_contains_the_model_and_its_scores(tmp_path, known):
     model = (await told(tmp_path, known))["model"]
     assert model["ranking"] == "learned"
     assert all(0 <= figure <= 1 for figure in model["figures"].values())
     assert model["figures"]
 
 
-async def test_the_fault_of_the_rules_is_told(tmp_path, known):
+async def test_report_contains_the_rules_error(tmp_path, known):
     class Rules:
         fault = "rules.d/10.toml:3: unknown action"
 
     assert (await told(tmp_path, known, rules=Rules()))["rules_fault"] == Rules.fault
 
 
-async def test_the_page_shows_it_all_and_escapes_what_the_log_says(tmp_path, known):
+async def test_health_page_escapes_log_messages(tmp_path, known):
     record = logging.makeLogRecord(
         {"name": "proxy", "levelno": 40, "levelname": "ERROR", "msg": "<script>x</script>"}
     )

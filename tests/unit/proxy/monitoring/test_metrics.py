@@ -1,13 +1,13 @@
-"""Counting, adding up, and what Prometheus reads."""
+"""Counting, adding up, and the Prometheus format."""
 
 import msgspec
 from prometheus_client.parser import text_string_to_metric_families
 
-from proxy.watching.metrics import Metrics, Snapshot, exposition, merged
+from proxy.monitoring.metrics import Metrics, MetricsSnapshot, exposition, merge_snapshots
 
 
 def samples(snapshot):
-    """What Prometheus would take out of it: by name and labels."""
+    """The samples that Prometheus reads: by name and labels."""
     text = exposition(snapshot).decode()
     return {
         (sample.name, *sample.labels.values()): sample.value
@@ -16,7 +16,7 @@ def samples(snapshot):
     }
 
 
-def test_what_was_counted_is_in_the_snapshot():
+def test_snapshot_contains_the_counts():
     metrics = Metrics()
     metrics.hit += 3
     metrics.cache_bytes += 1000
@@ -38,7 +38,7 @@ def test_a_snapshot_does_not_change_afterwards():
     assert snapshot.repaired == {}
 
 
-def test_what_is_watched_is_asked_when_somebody_looks():
+def test_gauges_are_read_at_snapshot_time():
     waiting = [5]
     metrics = Metrics()
     metrics.watch(queues={"harvest": lambda: waiting[0]}, lost_records=lambda: 7, open_connections=lambda: 9)
@@ -48,29 +48,31 @@ def test_what_is_watched_is_asked_when_somebody_looks():
 
 
 def test_processes_are_added_up():
-    one = Snapshot(requests={"hit": 1}, repaired={"gone": 1}, repair_counts=[1] * 11, repair_ms=10.0)
-    other = Snapshot(requests={"hit": 2, "miss": 3}, repair_counts=[2] * 11, queues={"fetch": 4})
-    total = merged([one, other])
+    one = MetricsSnapshot(requests={"hit": 1}, repaired={"gone": 1}, repair_counts=[1] * 11, repair_ms=10.0)
+    other = MetricsSnapshot(requests={"hit": 2, "miss": 3}, repair_counts=[2] * 11, queues={"fetch": 4})
+    total = merge_snapshots([one, other])
     assert total.requests == {"hit": 3, "miss": 3}
     assert (total.repaired, total.queues, total.repair_ms) == ({"gone": 1}, {"fetch": 4}, 10.0)
     assert total.repair_counts == [3] * 11
-    assert merged([]) == Snapshot()
+    assert merge_snapshots([]) == MetricsSnapshot()
 
 
 def test_a_snapshot_can_be_sent_to_another_process():
     metrics = Metrics()
     metrics.hit += 1
     snapshot = metrics.snapshot()
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(snapshot), type=Snapshot) == snapshot
+    assert msgspec.msgpack.decode(msgspec.msgpack.encode(snapshot), type=MetricsSnapshot) == snapshot
 
 
-def test_the_hit_ratio_is_of_what_could_have_been_hits():
-    assert Snapshot().hit_ratio is None
-    assert Snapshot(requests={"hit": 3, "miss": 1, "passed": 96}).hit_ratio == 0.75
+def test_hit_ratio_counts_cacheable_requests_only():
+    assert MetricsSnapshot().hit_ratio is None
+    assert MetricsSnapshot(requests={"hit": 3, "miss": 1, "passed": 96}).hit_ratio == 0.75
 
 
 def test_prometheus_reads_the_counters():
-    read = samples(Snapshot(requests={"hit": 3}, repaired={"gone": 2}, cache_bytes=10, queues={"fetch": 4}))
+    read = samples(
+        MetricsSnapshot(requests={"hit": 3}, repaired={"gone": 2}, cache_bytes=10, queues={"fetch": 4})
+    )
     assert read["linkmend_requests_total", "hit"] == 3
     assert read["linkmend_repaired_total", "gone"] == 2
     assert read["linkmend_bytes_total", "cache"] == 10

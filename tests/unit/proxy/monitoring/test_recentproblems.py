@@ -1,10 +1,10 @@
-"""The last warnings and errors, kept for the desk."""
+"""The last warnings and errors, kept for the admin pages."""
 
 import logging
 
 import pytest
 
-from proxy.watching.recent import RecentProblems
+from proxy.monitoring.recentproblems import RecentProblems
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def problems():
     log.removeHandler(problems)
 
 
-def test_the_newest_stand_first_and_only_problems_are_kept(problems):
+def test_newest_problems_come_first_and_only_problems_are_kept(problems):
     kept, log = problems
     log.warning("first")
     log.info("all is well")
@@ -35,14 +35,14 @@ def test_they_are_bounded_in_number_and_length(problems):
     assert all(len(each.text) <= 500 for each in kept.latest())
 
 
-def test_nobody_writes_lines_of_their_own(problems):
+def test_message_cannot_inject_lines(problems):
     kept, log = problems
     log.warning("no answer from %s", "http://evil.test/\r\n2026 error proxy: all is lost\x1b[2J")
     assert len(kept.latest()) == 1
     assert kept.latest()[0].text.isprintable()
 
 
-def test_an_exception_is_told_in_a_word(problems):
+def test_exception_is_named(problems):
     kept, log = problems
     try:
         raise KeyError("gone")

@@ -1,4 +1,4 @@
-"""proxy.pages.banner: the note on a page for a reader whom a rule has led there."""
+"""proxy.pages.banner: the note on a page to which a rule has redirected the user."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ NOTE = b"<div>note</div>"
 HTML = "text/html; charset=utf-8"
 
 
-def test_the_note_stands_right_after_the_body_tag():
+def test_note_is_inserted_right_after_the_body_tag():
     page = b"<html><body class=\"a > b\" onload='x>y'><h1>Lava</h1></body></html>"
     assert with_banner(page, HTML, NOTE) == page.replace(b"<h1>", NOTE + b"<h1>")
 
@@ -39,7 +39,7 @@ def test_a_page_without_a_body_tag_gets_the_note_at_its_end():
     ("body", "kind"),
     [("<body>".encode("utf-16"), "text/html"), (b"<body>", "text/html; charset=UTF-16LE"), (b"<\0b\0", HTML)],
 )
-def test_a_page_in_which_plain_bytes_cannot_stand_gets_none(body, kind):
+def test_wide_encoding_gets_no_note(body, kind):
     assert with_banner(body, kind, NOTE) is None
 
 

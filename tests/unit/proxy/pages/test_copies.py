@@ -19,12 +19,12 @@ def a_copy(
     return HeldCopy(url=url, content_type=content_type, body=body, fetched_at=SAVED_AT)
 
 
-def shown(body, **known):
+def template_values(body, **known):
     return copy_page(a_copy(body, **known), ENGLISH).body
 
 
-def test_links_of_a_copy_lead_where_they_led():
-    body = shown(b"<!doctype html><html><head class=x><title>t</title></head><body>")
+def test_links_of_a_copy_keep_their_targets():
+    body = template_values(b"<!doctype html><html><head class=x><title>t</title></head><body>")
     assert body.startswith(
         b'<!doctype html><html><head class=x><base href="http://a.test/b/c"/><title>t</title>'
     )
@@ -43,7 +43,7 @@ def test_links_of_a_copy_lead_where_they_led():
     ],
 )
 def test_the_base_goes_as_early_as_the_markup_allows(body, begins):
-    assert shown(body).startswith(begins)
+    assert template_values(body).startswith(begins)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_the_base_goes_as_early_as_the_markup_allows(body, begins):
     ],
 )
 def test_a_base_of_its_own_still_counts(own, base):
-    tree = LexborHTMLParser(shown(f"<head><base href='{own}'></head>".encode()).decode())
+    tree = LexborHTMLParser(template_values(f"<head><base href='{own}'></head>".encode()).decode())
     assert tree.css_first("base[href]").attributes["href"] == base
 
 
 def test_an_address_cannot_break_out_of_the_base():
-    body = shown(b"<head></head>", url='http://a.test/"><script>alert(1)</script>')
+    body = template_values(b"<head></head>", url='http://a.test/"><script>alert(1)</script>')
     assert b"<script" not in body
 
 
@@ -91,11 +91,11 @@ def test_utf_16_becomes_utf_8():
 
 
 def test_a_copy_says_that_it_is_one():
-    assert b"Saved copy from 3 May 2026" in shown(b"<p>x")
+    assert b"Saved copy from 3 May 2026" in template_values(b"<p>x")
 
 
 def test_xhtml_gets_a_base_and_stays_well_formed():
-    body = shown(b"<html><head/></html>", content_type="application/xhtml+xml")
+    body = template_values(b"<html><head/></html>", content_type="application/xhtml+xml")
     assert body.endswith(b"</html>")
 
 
@@ -116,7 +116,7 @@ def test_a_content_type_cannot_write_headers():
 )
 def test_hostile_markup_takes_no_time(piece):
     begun = time.thread_time()
-    shown(piece * (1_000_000 // len(piece)))
+    template_values(piece * (1_000_000 // len(piece)))
     assert time.thread_time() - begun < 1
 
 

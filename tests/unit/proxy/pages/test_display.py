@@ -24,16 +24,18 @@ def test_long_text_is_cut_with_an_ellipsis():
     assert clean("word " * 30_000, 20) == "word word word word…"
 
 
-def test_towers_of_marks_are_cut_down():
+def test_stacked_combining_marks_are_limited():
     assert len(clean("z" + "\u0301" * 5_000, 5_000)) <= 5
 
 
 @given(st.text(), st.integers(min_value=2, max_value=50))
 def test_clean_text_is_short_and_has_no_controls(text, limit):
-    shown = clean(text, limit)
-    assert len(shown) <= limit
-    assert not {unicodedata.category(char) for char in shown} & {"Cc", "Cs", "Zl", "Zp"}
-    assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f")
+    template_values = clean(text, limit)
+    assert len(template_values) <= limit
+    assert not {unicodedata.category(char) for char in template_values} & {"Cc", "Cs", "Zl", "Zp"}
+    assert not set(template_values) & set(
+        "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f"
+    )
 
 
 def test_a_snippet_keeps_its_marks_and_its_spaces():
@@ -92,17 +94,17 @@ def test_a_link_target_is_always_http(text):
 
 @given(st.text())
 def test_any_text_has_an_address_to_show(text):
-    shown = address(text)
-    assert len(shown.host) <= 90
-    assert len(shown.path) <= 90
+    template_values = address(text)
+    assert len(template_values.host) <= 90
+    assert len(template_values.path) <= 90
 
 
 def test_a_path_is_shown_in_the_letters_it_is_written_in():
-    shown = address("http://maktaba.test/%D8%B9%D9%84%D9%88%D9%85")
-    assert (shown.host, shown.path) == ("maktaba.test", "/علوم")
+    template_values = address("http://maktaba.test/%D8%B9%D9%84%D9%88%D9%85")
+    assert (template_values.host, template_values.path) == ("maktaba.test", "/علوم")
 
 
-def test_a_path_that_is_no_text_is_shown_as_sent():
+def test_undecodable_path_is_shown_as_sent():
     assert address("http://school.test/%ff%fe").path == "/%ff%fe"
 
 
@@ -121,11 +123,11 @@ def test_the_bare_start_page_is_shown_as_its_host():
         ("http://xn--zzzzzzzz9.test/", "xn--zzzzzzzz9.test", ""),
     ],
 )
-def test_a_host_that_could_mislead_is_shown_with_its_true_name(url, host, ascii_host):
-    shown = address(url)
-    assert shown.host == host
-    assert bool(shown.ascii_host) == bool(ascii_host)
-    assert shown.ascii_host.startswith("xn--") or not ascii_host
+def test_misleading_host_is_shown_with_its_ascii_name(url, host, ascii_host):
+    template_values = address(url)
+    assert template_values.host == host
+    assert bool(template_values.ascii_host) == bool(ascii_host)
+    assert template_values.ascii_host.startswith("xn--") or not ascii_host
 
 
 def test_a_long_address_keeps_its_beginning_and_its_end():

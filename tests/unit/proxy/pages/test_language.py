@@ -39,7 +39,7 @@ def placeholders(text):
         ("es, fr", "es"),
     ],
 )
-def test_the_reader_gets_the_language_they_like_best(header, code):
+def test_user_gets_the_preferred_language(header, code):
     assert choose(header).code == code
 
 

@@ -1,7 +1,7 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from proxy.pages import simple as pages
+from proxy.pages import otherpages as pages
 from proxy.pages.language import LANGUAGES, catalogue
 from repair.model import HeldPage, MissKind
 from tests.offers import SAVED_AT, an_alternative, the_library
@@ -41,7 +41,7 @@ def test_a_search_lists_what_was_found_with_its_copy():
 
 
 def test_a_search_without_results_says_so():
-    assert "No saved page has these words" in parsed(pages.search_page("xyz", (), ENGLISH)).body.text()
+    assert "No saved page contains these words" in parsed(pages.search_page("xyz", (), ENGLISH)).body.text()
 
 
 def test_an_empty_search_shows_the_form():
@@ -130,7 +130,7 @@ def test_a_plain_error_is_bounded_whatever_the_url():
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_what_is_out_of_reach_is_told_to_people_in_their_language(code):
+def test_refusal_for_people_is_in_their_language(code):
     page = pages.out_of_reach_page("http://127.0.0.1/<img src=x>", catalogue(code), person=True)
     assert page.status == 403
     assert parsed(page).css_first("h1").text() == str(catalogue(code)("helper.out_of_reach"))
@@ -138,7 +138,7 @@ def test_what_is_out_of_reach_is_told_to_people_in_their_language(code):
     assert "Linkmend-Miss" not in dict(page.headers)
 
 
-def test_what_is_out_of_reach_is_told_to_programs_in_a_line():
+def test_refusal_for_programs_is_one_line():
     page = pages.out_of_reach_page("http://127.0.0.1/\r\nx: \x1b[31m", ENGLISH, person=False)
     assert header(page, "Content-Type").startswith("text/plain")
     assert b"\x1b" not in page.body

@@ -33,7 +33,7 @@ def test_the_policy_names_exactly_the_style_and_script_of_the_page():
         assert f"{directive} 'sha256-{base64.b64encode(digest).decode()}'" in policy(page)
 
 
-def test_a_page_may_be_framed_only_where_that_was_asked_for():
+def test_page_may_be_framed_only_if_declared():
     assert "frame-ancestors 'none'" in policy(a_note())
     assert "frame-ancestors" not in policy(a_note(framable=True))
 

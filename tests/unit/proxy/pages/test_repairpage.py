@@ -2,13 +2,14 @@ import json
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from proxy.pages.language import LANGUAGES, catalogue
-from proxy.pages.repairpage import MAX_BYTES, numbered, render
+from proxy.pages.repairpage import MAX_BYTES, number_offers, render
 from repair.model import MissKind, Span
+from tests.examples import examples
 from tests.offers import MISS_ID, SAVED_AT, a_context, a_snippet, an_alternative, found, the_library
 
 HOSTILE = (
@@ -52,7 +53,7 @@ def test_alternatives_are_an_ordered_list_whose_first_links_are_the_targets():
     assert {item.attributes["data-source"] for item in listed} == {"local"}
 
 
-def test_the_held_copy_comes_first_with_the_day_it_was_saved():
+def test_saved_copy_comes_first_with_its_date():
     page = render(found(copy_at=SAVED_AT), a_context())
     first = items(page)[0]
     assert first.attributes["data-source"] == "copy"
@@ -63,7 +64,7 @@ def test_the_held_copy_comes_first_with_the_day_it_was_saved():
     assert "3 May 2026" in first.text()
 
 
-def test_a_pinned_page_comes_even_before_the_held_copy_and_says_why():
+def test_pinned_page_comes_before_the_saved_copy_and_says_why():
     pinned = an_alternative(url="http://b.test/", confidence=1.0, reasons=("pinned",), held=False)
     page = render(found([pinned, *the_library(2)], copy_at=SAVED_AT), a_context())
     first, second, third = items(page)[:3]
@@ -85,7 +86,7 @@ def test_a_copy_among_the_alternatives_is_not_listed_twice():
     assert [item.attributes["data-source"] for item in listed] == ["copy", "local"]
 
 
-def test_a_choice_is_told_by_the_number_of_what_was_offered():
+def test_choice_is_reported_by_number():
     unsafe = an_alternative(url="javascript:alert(1)")
     offered = (an_alternative(url="http://a.test/"), unsafe, an_alternative(url="http://b.test/"))
     listed = items(render(found(offered, copy_at=SAVED_AT), a_context()))
@@ -93,7 +94,7 @@ def test_a_choice_is_told_by_the_number_of_what_was_offered():
     assert pings == [f"/.well-known/linkmend/chose?miss={MISS_ID}&n={number}" for number in (0, 1, 3)]
 
 
-def test_without_a_miss_id_nothing_is_told():
+def test_without_a_miss_id_no_choice_is_reported():
     assert not parsed(render(found(), a_context(miss_id=""))).css("[ping]")
 
 
@@ -109,13 +110,13 @@ def test_only_three_are_shown_at_first():
     assert "More pages (5)" in parsed(page).css_first("#more").text()
 
 
-def test_few_alternatives_need_no_more():
+def test_few_alternatives_have_no_more_button():
     assert parsed(render(found(the_library(3)), a_context())).css_first("#more") is None
 
 
 def test_when_nothing_is_worth_offering_the_page_says_so():
     page = render(found(()), a_context())
-    assert "We found no similar page" in parsed(page).body.text()
+    assert "No similar page found" in parsed(page).body.text()
     assert items(page) == []
     assert parsed(page).css_first("ol#alternatives") is not None
 
@@ -221,7 +222,7 @@ def test_json_has_exactly_the_fields_of_the_contract():
     }
 
 
-def test_json_lists_the_held_copy_too():
+def test_json_lists_the_saved_copy_too():
     page = render(found((), copy_at=SAVED_AT), a_context(as_json=True))
     (copy,) = json.loads(page.body)["alternatives"]
     assert (copy["source"], copy["url"]) == ("copy", "http://www.school.test/biology/photosynthesis.html")
@@ -230,7 +231,7 @@ def test_json_lists_the_held_copy_too():
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
-def test_hostile_texts_change_nothing_but_texts(hostile):
+def test_hostile_texts_stay_text(hostile):
     def offered(title, text):
         return [
             an_alternative(title=title, snippet=(Span(text=text, marked=marked),)) for marked in (True, False)
@@ -243,7 +244,7 @@ def test_hostile_texts_change_nothing_but_texts(hostile):
     assert len(attacked.body) < MAX_BYTES
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(
     title=st.text(min_size=1), snippet=st.text(min_size=1), query=st.text(), host=st.text(), path=st.text()
 )
@@ -259,7 +260,7 @@ def test_no_text_from_outside_makes_an_element(title, snippet, query, host, path
     assert wild == [tag for tag in made("t", "s", "q", "http://a.test/") if tag[0] != "wbr"]
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.lists(st.text(), max_size=4))
 def test_links_lead_only_to_the_web_or_to_us(urls):
     page = render(found([an_alternative(url=url) for url in urls], shortened=tuple(urls)), a_context())
@@ -298,7 +299,7 @@ def test_numbers_of_choices_follow_the_alternatives():
     asked = found(
         [an_alternative(url="http://a.test/"), an_alternative(url="http://b.test/")], copy_at=SAVED_AT
     )
-    assert [(number, each.source) for number, each in numbered(asked)] == [
+    assert [(number, each.source) for number, each in number_offers(asked)] == [
         (0, "copy"),
         (1, "local"),
         (2, "local"),
@@ -318,10 +319,10 @@ def test_every_reason_of_the_ranking_has_words(code, language):
     assert items(page)[0].css_first(".why").text().strip() not in ("", code)
 
 
-def test_a_page_that_earlier_readers_chose_says_so():
+def test_page_chosen_by_earlier_users_says_so():
     page = render(found([an_alternative(source="shared", reasons=("shared",))]), a_context())
     assert items(page)[0].attributes["data-source"] == "shared"
-    assert items(page)[0].css_first(".why").text().strip() == "Other readers chose this page"
+    assert items(page)[0].css_first(".why").text().strip() == "Other people chose this page"
 
 
 @pytest.mark.parametrize("code", LANGUAGES)

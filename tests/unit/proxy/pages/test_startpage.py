@@ -1,17 +1,17 @@
-"""proxy.portal.start: setting up a device, and what the proxy sees and keeps."""
+"""proxy.pages.startpage: setting up a device, and what the proxy sees and stores."""
 
 from dataclasses import replace
 
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
+from proxy.pages import startpage as portal
 from proxy.pages.language import LANGUAGES, catalogue
-from proxy.portal import start as portal
 from proxy.portal.devices import PLATFORMS, CertificateForm
 from proxy.settings import Settings
 
 ENGLISH = catalogue("en")
-TOLD = portal.told_of(Settings(), frozenset({".bank.test", "login.test"}))
+TOLD = portal.portal_info_of(Settings(), frozenset({".bank.test", "login.test"}))
 
 
 def parsed(page):
@@ -26,10 +26,10 @@ def the_portal(texts=ENGLISH, told=TOLD, **about):
     return portal.portal_page(texts, told, **{"held_pages": 23_456, **about})
 
 
-def test_the_portal_says_what_is_held_and_what_is_kept():
+def test_portal_shows_collection_size_and_retention():
     tree = parsed(the_portal())
     assert tree.css_first("#held").text() == "23\u202f456"
-    assert "erased after 90 days" in tree.body.text()
+    assert "deleted after 90 days" in tree.body.text()
     assert tree.css_first("form[role=search]") is not None
 
 
@@ -69,23 +69,23 @@ def test_the_fingerprint_and_the_proxy_settings_are_shown():
     assert tree.css_first("#pac").text() == "http://10.0.0.5:8080/proxy.pac"
 
 
-def test_the_privacy_page_tells_what_the_settings_say():
+def test_privacy_page_follows_the_settings():
     tree = parsed(portal.privacy_page(ENGLISH, replace(TOLD, retention_days=30, contact="Ms <b>Achieng</b>")))
     text = tree.body.text()
-    assert "erased after 30 days" in text
+    assert "deleted after 30 days" in text
     assert "Ask Ms <b>Achieng</b> if" in text
     assert "asks web archives" in text
     assert "saves public pages" in text
     assert [site.text() for site in tree.css("#sites li")] == ["bank.test", "login.test"]
-    assert "There are 2 such entries" in text
+    assert "The list has 2 entries" in text
 
 
-def test_the_privacy_page_tells_what_is_switched_off():
+def test_privacy_page_shows_disabled_features():
     off = replace(TOLD, harvest=False, archives=False, passed_through=())
     text = parsed(portal.privacy_page(ENGLISH, off)).body.text()
-    assert "asks no web archives" in text
+    assert "does not contact web archives" in text
     assert "saves public pages" not in text
-    assert "looks into all secure connections" in text
+    assert "decrypts all secure connections" in text
     assert "or a teacher" in text
 
 
@@ -122,7 +122,7 @@ def test_the_certificate_is_a_download_of_the_right_type():
     assert types[CertificateForm.PROFILE] == "application/x-apple-aspen-config"
 
 
-def test_the_proxy_settings_have_their_type_and_the_address():
+def test_pac_file_has_its_content_type_and_address():
     page = portal.pac_page("fd00::1", 3128)
     assert header(page, "Content-Type") == "application/x-ns-proxy-autoconfig"
     assert b'"PROXY [fd00::1]:3128"' in page.body

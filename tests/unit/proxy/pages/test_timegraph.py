@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from proxy.pages.timegraph import HEIGHT, WIDTH, graph, within
-from proxy.pages.timeview import TimeView
+from proxy.portal.timeparameters import TimeView
 from tests.archiving import a_memento
 
 NOW = datetime(2026, 5, 1, tzinfo=UTC)
@@ -35,12 +35,12 @@ def test_a_year_has_twelve_months_and_a_month_its_days():
     assert counts(month) == {1: {"school": 1}, 19: {"school": 1}}
 
 
-def test_one_archive_alone():
+def test_graph_can_show_one_archive():
     assert counts(graph(MEMENTOS, TimeView(archive="other"), NOW)) == {2013: {"other": 1}}
     assert within(MEMENTOS, TimeView(archive="other", year=2010)) == ()
 
 
-def test_an_archive_keeps_its_tone_whatever_is_looked_at():
+def test_archive_keeps_its_tone_in_every_view():
     alone = graph(MEMENTOS, TimeView(archive="other"), NOW)
     assert {piece.tone for bar in alone.bars for piece in bar.pieces} == {1}
 
@@ -53,7 +53,7 @@ def test_everything_is_drawn_inside_and_the_highest_bar_is_as_high_as_it_goes():
     assert min(piece.y for piece in last.pieces) == 0
 
 
-def test_years_that_cannot_be_are_left_out():
+def test_impossible_years_are_ignored():
     strange = [a_memento("0001"), a_memento("9999"), a_memento("2013")]
     assert [bar.number for bar in graph(strange, TimeView(), NOW).bars] == [2013]
     assert graph(strange[:2], TimeView(), NOW) is None

@@ -1,4 +1,4 @@
-"""proxy.portal.certificate: the certificate in every form, the key in none."""
+"""proxy.portal.certificate: the certificate in every format, the key in none."""
 
 import hashlib
 import plistlib
@@ -29,7 +29,7 @@ def test_every_form_holds_the_same_certificate(pem):
         assert x509.load_pem_x509_certificate(certificate(pem, form)).public_bytes(Encoding.DER) == der
 
 
-def test_a_profile_is_one_that_phones_take(pem):
+def test_profile_is_valid_for_phones(pem):
     told = plistlib.loads(certificate(pem, CertificateForm.PROFILE, note="Why <b>"))
     (payload,) = told["PayloadContent"]
     assert (told["PayloadType"], told["PayloadDescription"]) == ("Configuration", "Why <b>")
@@ -38,7 +38,7 @@ def test_a_profile_is_one_that_phones_take(pem):
     assert certificate(pem, CertificateForm.PROFILE) == certificate(pem, CertificateForm.PROFILE)
 
 
-def test_a_key_beside_the_certificate_never_comes_along(pem):
+def test_private_key_is_never_included(pem):
     pem.write_bytes(pem.read_bytes() + b"-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n")
     for form in CertificateForm:
         assert b"PRIVATE" not in certificate(pem, form)

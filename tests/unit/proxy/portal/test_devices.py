@@ -49,5 +49,5 @@ def test_behind_firefox_its_own_system_is_next():
 
 
 @given(st.text())
-def test_whatever_is_told_all_are_there_once(agent):
+def test_every_user_agent_gets_each_platform_once(agent):
     assert sorted(platforms_for(agent), key=lambda p: p.code) == sorted(PLATFORMS, key=lambda p: p.code)

@@ -1,4 +1,4 @@
-"""proxy.portal.pac: the file that tells browsers of the proxy."""
+"""proxy.portal.pac: the proxy auto-configuration file."""
 
 from proxy.portal.pac import pac_file
 
@@ -10,6 +10,6 @@ def test_the_file_names_the_proxy_and_the_portal():
     assert "function FindProxyForURL(url, host)" in text
 
 
-def test_an_ipv6_proxy_stands_in_brackets_and_a_hostile_name_stays_a_string():
+def test_ipv6_proxy_is_bracketed_and_a_hostile_name_stays_a_string():
     assert "PROXY [fd00::1]:3128" in pac_file("fd00::1", 3128)
     assert pac_file('"; alert(1); "', 1).count('\\"') == 2

@@ -1,16 +1,16 @@
-"""proxy.pages.timeview: what an address says a reader wants to see."""
+"""proxy.portal.timeparameters: the view that an address describes."""
 
 import pytest
 
-from proxy.pages.timeview import TimeView, parameters, view_of
+from proxy.portal.timeparameters import TimeView, parameters, view_of
 
 
-def test_what_is_asked_for_is_what_is_seen():
+def test_parameters_round_trip():
     view = TimeView(archive="a", year=2013, month=3, take="x", titles=True, terms=5, radius=-1, levels=2)
     assert view_of(parameters(view)) == view
 
 
-def test_what_is_usual_is_not_said():
+def test_default_parameters_are_left_out():
     assert parameters(TimeView()) == {}
     assert parameters(TimeView(year=2013, month=3), month=0) == {"year": "2013"}
 
@@ -27,5 +27,5 @@ def test_what_is_usual_is_not_said():
         {"titles": "yes"},
     ],
 )
-def test_what_makes_no_sense_counts_as_not_given(fields):
+def test_invalid_parameters_are_ignored(fields):
     assert view_of(fields) == TimeView()

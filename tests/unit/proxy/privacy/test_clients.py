@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from proxy.readers.clients import ClientHasher, network_of
+from proxy.privacy.clients import ClientHasher, network_code, network_of
 from tests.make import A_MOMENT
 
 
@@ -94,3 +94,11 @@ def test_workers_that_could_not_write_one_day_agree_again_the_next(tmp_path):
 )
 def test_a_network_is_one_voice(address, network):
     assert network_of(address) == network
+
+
+def test_the_codes_of_a_network_begin_alike_and_those_of_others_do_not():
+    hasher = ClientHasher(clock=Clock())
+    one, other, elsewhere = map(hasher.hash, ("fd00::1", "fd00::2", "fd00:0:0:1::1"))
+    assert network_code(one) == network_code(other) != network_code(elsewhere)
+    assert one != other
+    assert network_code(hasher.hash("10.0.0.7")) == network_code(hasher.hash("::ffff:10.0.0.8"))

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.entry import CacheRequest
-from proxy.readers.privacy import SeenContent, directives, is_personal_url, may_harvest, shareable_url
+from proxy.messages import CacheRequest
+from proxy.privacy.harvestpolicy import SeenContent, directives, is_personal_url, may_harvest, shareable_url
 
 COOKIE = ("Cookie", "session=abc")
 
@@ -176,7 +176,7 @@ def test_garbage_never_raises(url, value):
 
 
 @given(st.text(alphabet='abc-=", \t', max_size=60))
-def test_private_is_heard_wherever_it_stands_alone(noise):
+def test_private_counts_wherever_it_is_a_directive(noise):
     assert "private" in directives((("Cache-Control", noise), ("Cache-Control", "private")))
 
 
@@ -187,7 +187,7 @@ def test_private_is_heard_wherever_it_stands_alone(noise):
         *("password_reset_key", "pass", "passcode", "login", "invite_code", "api-key", "csrf", "user.email"),
     ],
 )
-def test_an_address_with_such_a_parameter_is_somebodys(name):
+def test_an_address_with_a_secret_parameter_is_personal(name):
     assert is_personal_url(f"http://school.test/page?{name}=abc123")
 
 

@@ -1,11 +1,11 @@
-"""proxy.trust.identity: one name for a request, and what contradicts it."""
+"""proxy.reach.identity: one name for a request, and what contradicts it."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.trust.identity import (
-    Identity,
+from proxy.reach.identity import (
+    RequestIdentity,
     find_fault,
     identify,
     name_to_verify,
@@ -20,7 +20,7 @@ def at_school(**known):
 
 
 def test_an_identity_is_written_in_one_way():
-    assert at_school() == Identity(scheme="https", host="school.test", port=443)
+    assert at_school() == RequestIdentity(scheme="https", host="school.test", port=443)
     assert at_school().base == "https://school.test"
     assert at_school(port=8443).authority == "school.test:8443"
     assert at_school(host="[::0:1]", port=80).base == "https://[::1]:80"
@@ -40,7 +40,7 @@ def test_another_spelling_agrees_unless_it_is_passed_on_as_it_is(claim):
         *("[school.test]", "school.test:", "school.test:x", "school.test:4 43", "ſchool.test", ""),
     ],
 )
-def test_what_names_another_site_or_none_contradicts(claim):
+def test_a_claim_of_another_site_or_none_contradicts(claim):
     assert at_school(claims=("school.test", claim)).contradicted
     assert not at_school(claims=("school.test", claim)).is_certain
 
@@ -56,7 +56,7 @@ def test_another_tls_name_contradicts(sni):
     assert at_school(sni=sni).contradicted
 
 
-def test_a_name_that_nobody_vouches_for_is_not_certain():
+def test_a_name_without_proof_is_not_certain():
     assert not at_school(vouched=False).is_certain
 
 
@@ -104,7 +104,7 @@ def test_any_text_is_an_authority_or_is_not(text):
     st.integers(1, 65535),
     st.sampled_from(["http", "https"]),
 )
-def test_what_we_write_we_read_as_the_same(host, port, scheme):
+def test_a_written_authority_is_read_as_the_same(host, port, scheme):
     assert identify(
         scheme=scheme, host=host, port=port, claims=(write_authority(scheme, host, port),)
     ).is_certain

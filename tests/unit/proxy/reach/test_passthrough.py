@@ -1,11 +1,11 @@
-"""proxy.trust.passthrough: which sites are passed through unseen."""
+"""proxy.reach.passthrough: which sites are passed through unseen."""
 
 import pytest
 
 from proxy.errors import SettingsError
+from proxy.reach.passthrough import passthrough_domains
 from proxy.rules.domains import DomainList
 from proxy.settings import ProxySettings
-from proxy.trust.passthrough import passthrough_domains
 
 
 def the_list(*names):

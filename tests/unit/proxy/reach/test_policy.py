@@ -1,4 +1,4 @@
-"""proxy.trust.reach: which addresses and ports may be reached, however they are written."""
+"""proxy.reach.policy: which addresses and ports may be reached, however they are written."""
 
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.settings import DeskSettings, ProxySettings, Settings
-from proxy.trust.reach import Reach, is_own, literal, reach_of
+from proxy.reach.policy import ReachPolicy, is_own, literal, reach_of
+from proxy.settings import AdminSettings, ProxySettings, Settings
 
 REFUSED = (
     "127.0.0.1",
@@ -46,12 +46,12 @@ REACHED = (
 
 @pytest.mark.parametrize("address", REFUSED)
 def test_this_machine_and_the_addresses_of_machines_are_refused(address):
-    assert not Reach().may_reach(address)
+    assert not ReachPolicy().may_reach(address)
 
 
 @pytest.mark.parametrize("address", REACHED)
 def test_the_internet_and_private_networks_are_reached(address):
-    assert Reach().may_reach(address)
+    assert ReachPolicy().may_reach(address)
 
 
 @pytest.mark.parametrize("address", [each for each in REFUSED if "." in each])
@@ -66,12 +66,12 @@ def test_ipv6_forms_of_a_refused_address_are_refused(address):
         IPv6Address((0x2002 << 112) | (number << 80) | 1),
         IPv6Address((0x20010DB8 << 96) | (0x00005EFE << 32) | number),
     ):
-        assert not Reach().may_reach(str(carrying)), carrying
+        assert not ReachPolicy().may_reach(str(carrying)), carrying
 
 
 def test_ipv6_forms_of_a_public_address_are_reached():
     for carrying in ("::ffff:93.184.216.34", "64:ff9b::93.184.216.34", "2002:5db8:d822::1"):
-        assert Reach().may_reach(carrying)
+        assert ReachPolicy().may_reach(carrying)
 
 
 @pytest.mark.parametrize(
@@ -99,18 +99,18 @@ def test_ipv6_forms_of_a_public_address_are_reached():
     ],
 )
 def test_a_refused_host_is_refused_however_it_is_written(host):
-    assert not Reach().may_name(host)
+    assert not ReachPolicy().may_name(host)
 
 
 @pytest.mark.parametrize(
     "host", ["school.test", "dead.beef", "localhost.test", "10.0.0.1", "3232235777", "7f.org"]
 )
 def test_other_hosts_may_be_named(host):
-    assert Reach().may_name(host)
+    assert ReachPolicy().may_name(host)
 
 
 def test_networks_may_be_added():
-    reach = Reach(allowed=("127.0.0.0/8", "::1/128"))
+    reach = ReachPolicy(allowed=("127.0.0.0/8", "::1/128"))
     assert reach.may_reach("127.0.0.1")
     assert reach.may_reach("::1")
     assert reach.may_name("localhost")
@@ -119,7 +119,7 @@ def test_networks_may_be_added():
 
 
 def test_a_port_of_ours_at_an_address_of_ours_is_refused_whatever_is_allowed():
-    reach = Reach(allowed=("127.0.0.0/8",), own_ports=(8081,))
+    reach = ReachPolicy(allowed=("127.0.0.0/8",), own_ports=(8081,))
     assert not reach.may_reach("127.0.0.1", 8081)
     assert reach.may_reach("127.0.0.1", 8082)
     assert reach.may_reach("192.0.2.7", 8081)  # somebody else's port of that number
@@ -142,7 +142,7 @@ OWN = [
 
 @pytest.mark.parametrize("address", OWN)
 def test_a_port_of_ours_is_refused_at_all_addresses_that_lead_to_this_machine(address):
-    reach = Reach(allowed=("0.0.0.0/0", "::/0"), own_ports=(8081,), parent_ports=(3128,))
+    reach = ReachPolicy(allowed=("0.0.0.0/0", "::/0"), own_ports=(8081,), parent_ports=(3128,))
     assert is_own(address)
     assert not reach.may_reach(address, 8081)
     assert not reach.may_reach(address, 3128)
@@ -156,7 +156,7 @@ def test_only_this_machines_addresses_are_its_own():
 
 @pytest.mark.parametrize("host", ["127.0.0.2", "0x7f.1", "LOCALHOST.", "a.localhost", "[::1]"])
 def test_this_machine_is_known_by_its_spelling_where_another_would_connect(host):
-    reach = Reach(allowed=("127.0.0.0/8", "::1/128"), own_ports=(8081,))
+    reach = ReachPolicy(allowed=("127.0.0.0/8", "::1/128"), own_ports=(8081,))
     assert reach.is_reserved(host, 8081)
     assert not reach.is_reserved(host, 8082)
     assert not reach.is_reserved("school.test", 8081)
@@ -179,7 +179,7 @@ def test_where_a_mode_itself_says_that_it_listens_is_a_port_of_ours():
 def test_every_section_that_listens_keeps_its_port():
     settings = Settings(
         proxy=ProxySettings(listen="0.0.0.0:8080", reach=("127.0.0.0/8",)),
-        desk=replace(DeskSettings(), listen="127.0.0.1:8081"),
+        desk=replace(AdminSettings(), listen="127.0.0.1:8081"),
     )
     reach = reach_of(settings)
     assert not reach.may_reach("127.0.0.1", 8080)
@@ -199,11 +199,11 @@ def test_ports_of_other_protocols_are_refused_by_default():
 def test_any_text_is_a_literal_or_is_not(host):
     found = literal(host)
     assert found is None or isinstance(found, IPv4Address | IPv6Address)
-    assert isinstance(Reach().may_name(host), bool)
-    assert isinstance(Reach().may_reach(host), bool)
+    assert isinstance(ReachPolicy().may_name(host), bool)
+    assert isinstance(ReachPolicy().may_reach(host), bool)
 
 
 @given(st.ip_addresses(v=6))
 def test_no_ipv6_address_is_reached_whose_every_part_is_refused(address):
-    if address.ipv4_mapped and not Reach().may_reach(str(address.ipv4_mapped)):
-        assert not Reach().may_reach(str(address))
+    if address.ipv4_mapped and not ReachPolicy().may_reach(str(address.ipv4_mapped)):
+        assert not ReachPolicy().may_reach(str(address))

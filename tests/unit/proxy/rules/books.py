@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from proxy.rules.book import RuleBook
-from proxy.rules.model import Asked
+from proxy.rules.model import RuleQuery
 from proxy.rules.parse import rules_of
-from repair import urls
+from proxy.rules.ruleset import RuleSet
+from repair.text import urls
 
 MONDAY_NOON = datetime(2026, 11, 16, 12, 0, tzinfo=UTC)
 
@@ -17,7 +17,7 @@ def no_list(name, form):
 def a_book(text):
     rules, faults = rules_of(text, "10.toml", no_list)
     assert faults == []
-    return RuleBook(rules)
+    return RuleSet(rules)
 
 
 def faults_of(text, read_list=no_list):
@@ -25,4 +25,4 @@ def faults_of(text, read_list=no_list):
 
 
 def asked(url="http://school.test/page", client="10.0.0.7", at=MONDAY_NOON):
-    return Asked(url=url, host=urls.parse(url).host, client=client, at=at)
+    return RuleQuery(url=url, host=urls.parse(url).host, client=client, at=at)

@@ -1,12 +1,12 @@
-"""proxy.rules.described: rules in words."""
+"""proxy.rules.describe: rules in words."""
 
-from proxy.rules.described import described
+from proxy.rules.describe import describe_rule
 from proxy.rules.domains import DomainList
 from proxy.rules.model import Matchers, Rule
 from tests.unit.proxy.rules.books import a_book
 
 
-def test_a_rule_is_told_in_full():
+def test_a_rule_is_described_in_full():
     rule = a_book(
         """
         [[rule]]
@@ -23,7 +23,7 @@ def test_a_rule_is_told_in_full():
         reason = "why"
         """
     ).rules[0]
-    told = described(7, rule)
+    told = describe_rule(7, rule)
     assert (told.number, told.name, told.file, told.line) == (7, "x", "10.toml", 2)
     assert told.when == (
         "domain .b.test, a.test",
@@ -31,21 +31,21 @@ def test_a_rule_is_told_in_full():
         "client 10.0.0.0/8",
         "time 08:00-12:00",
         "on mon, tue",
-        "miss gone, not_found",
+        "dead link gone, not_found",
         "content type text/*",
     )
     assert told.does == ("archive off", "auto_follow 0.5")
     assert told.reason == "why"
 
 
-def test_a_long_list_is_told_by_its_first_entries():
+def test_a_long_list_is_described_by_its_first_entries():
     entries = DomainList(frozenset(f"d{number:05}.test" for number in range(10_000)))
     rule = Rule(name="x", file="10.toml", line=1, when=Matchers(domains=entries))
-    (condition,) = described(1, rule).when
+    (condition,) = describe_rule(1, rule).when
     assert condition == "domain d00000.test, d00001.test, d00002.test, d00003.test and 9,996 more"
 
 
-def test_an_empty_list_and_no_matcher_are_told_too():
+def test_an_empty_list_and_no_condition_are_described_too():
     rule = Rule(name="x", file="10.toml", line=1, when=Matchers(domains=DomainList(frozenset())))
-    assert described(1, rule).when == ("domain (an empty list)",)
-    assert described(1, Rule(name="x", file="10.toml", line=1)).when == ()
+    assert describe_rule(1, rule).when == ("domain (empty list)",)
+    assert describe_rule(1, Rule(name="x", file="10.toml", line=1)).when == ()

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from proxy.rules.keys import KEYS
-from proxy.rules.model import Action
+from proxy.rules.model import RuleAction
 from repair.model import MissKind
 from tests.unit.proxy.rules.books import a_book
 
@@ -21,7 +21,7 @@ def test_the_examples_are_good_rules():
 
 def test_every_key_action_and_kind_is_explained():
     text = PAGE.read_text(encoding="utf-8")
-    for word in (*KEYS, *Action):
+    for word in (*KEYS, *RuleAction):
         assert f"`{word}`" in text, word
     for kind in MissKind:
         assert kind in text, kind

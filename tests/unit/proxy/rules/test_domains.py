@@ -56,7 +56,7 @@ def test_names_are_brought_into_one_form(written, meant):
 @pytest.mark.parametrize(
     "wrong", ["", ".", "http://a.test", "a.test/x", "a b", "a..b", "-a.test", "a.test:80", "*", "x" * 300]
 )
-def test_what_is_no_domain_is_refused(wrong):
+def test_an_invalid_domain_is_refused(wrong):
     with pytest.raises(ValueError, match="domain|address"):
         entry_of(wrong)
 
@@ -74,12 +74,12 @@ def test_a_list_in_e2guardians_form_means_everything_below():
     assert faults == []
 
 
-def test_what_is_wrong_in_a_list_is_told_with_its_line():
+def test_faults_in_a_list_have_their_lines():
     _, faults = entries_of(
         "good.test\nbad test\n.Include</etc/e2guardian/more>\n**\na.test/x\n", "e2guardian"
     )
     assert [line for line, _ in faults] == [2, 3, 4, 5]
-    assert "included" in faults[1][1]
+    assert "include is not supported" in faults[1][1]
     assert "every site" in faults[2][1]
 
 

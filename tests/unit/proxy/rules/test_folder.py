@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from proxy.rules.folder import all_files, folder_beside, load, rules_folder
+from proxy.paths import folder_beside
+from proxy.rules.folder import all_files, load, rules_folder
 from proxy.rules.model import RulesError
 
 BLOCK = '[[rule]]\ndomain = ".a.test"\naction = "block"\n'
@@ -51,7 +52,7 @@ def test_no_list_is_read_from_elsewhere(tmp_path, name):
     assert "s3cret" not in fault
 
 
-def test_faults_of_files_and_lists_are_told_with_their_places(tmp_path):
+def test_faults_of_files_and_lists_have_their_places(tmp_path):
     (tmp_path / "list.txt").write_text("a.test\nb c\n")
     (tmp_path / "10.toml").write_text(
         '[[rule]]\ndomain_list = "list.txt"\naction = "block"\n[[rule]]\nx = 1\n'
@@ -71,7 +72,7 @@ def test_a_long_list_of_faults_is_cut_short(tmp_path):
 def test_two_rules_of_one_name_are_a_fault(tmp_path):
     (tmp_path / "10.toml").write_text('[[rule]]\nname = "x"\naction = "pass"\n')
     (tmp_path / "20.toml").write_text('[[rule]]\nname = "x"\naction = "pass"\n')
-    assert faults_of(tmp_path) == ["20.toml:1: the name 'x' is taken by the rule at 10.toml:1"]
+    assert faults_of(tmp_path) == ["20.toml:1: the name 'x' is already used by the rule at 10.toml:1"]
 
 
 def test_a_text_may_stand_in_for_a_file(tmp_path):

@@ -25,7 +25,7 @@ def edits(tmp_path):
 
 
 def names(edits):
-    return [rule.name for rule in edits.live.book.rules]
+    return [rule.name for rule in edits.live.ruleset.rules]
 
 
 def test_a_saved_file_is_in_force_at_once_and_kept_as_a_version(edits):
@@ -46,9 +46,9 @@ def test_a_text_that_is_not_good_changes_nothing(edits):
 
 def test_the_whole_folder_is_checked_with_the_new_text(edits):
     edits.save("10.toml", BLOCK.format("a"), by="admin")
-    with pytest.raises(RulesError, match="taken by the rule at 10.toml:1"):
+    with pytest.raises(RulesError, match="already used by the rule at 10.toml:1"):
         edits.save("20.toml", BLOCK.format("a"), by="admin")
-    with pytest.raises(RulesError, match="10.toml:1: the name 'a' is taken by the rule at 05.toml:1"):
+    with pytest.raises(RulesError, match="10.toml:1: the name 'a' is already used by the rule at 05.toml:1"):
         edits.save("05.toml", BLOCK.format("a"), by="admin")
 
 
@@ -67,11 +67,11 @@ def test_two_files_that_were_spoilt_by_hand_can_be_mended_one_after_the_other(ed
     assert names(edits) == ["b"]
 
 
-def test_what_was_changed_in_the_meantime_is_not_overwritten(edits):
+def test_a_file_changed_meanwhile_is_not_overwritten(edits):
     edits.save("10.toml", BLOCK.format("a"), by="admin", seen=mark(None))
     seen = mark(edits.text("10.toml"))
     edits.save("10.toml", BLOCK.format("b"), by="other", seen=seen)
-    with pytest.raises(RulesConflict, match="somebody else"):
+    with pytest.raises(RulesConflict, match="someone else"):
         edits.save("10.toml", BLOCK.format("c"), by="admin", seen=seen)
     assert names(edits) == ["b"]
 
@@ -94,7 +94,7 @@ def test_an_undo_can_be_undone(edits):
     assert names(edits) == ["a"]
 
 
-def test_what_was_written_by_hand_since_is_not_undone_away(edits):
+def test_undo_does_not_overwrite_later_edits_by_hand(edits):
     edits.save("10.toml", BLOCK.format("a"), by="admin")
     (edits.live.folder / "10.toml").write_text(BLOCK.format("by hand"))
     with pytest.raises(RulesConflict, match="changed since"):
@@ -146,9 +146,9 @@ def test_a_new_file_is_private_and_an_old_one_keeps_its_permissions(edits):
     assert [each.name for each in edits.live.folder.iterdir()] == ["10.toml"]
 
 
-def test_a_folder_that_cannot_be_written_is_told_in_one_line(edits):
+def test_an_unwritable_folder_is_reported_in_one_line(edits):
     edits.live.folder.parent.joinpath("rules.d").write_text("a file, not a folder")
-    with pytest.raises(LinkmendError, match="10.toml: cannot be written"):
+    with pytest.raises(LinkmendError, match="10.toml: cannot write the file"):
         edits.save("10.toml", BLOCK.format("a"), by="admin")
     assert edits.versions() == ()
 
@@ -156,12 +156,12 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(edits):
 def test_a_redirect_is_added_for_one_address_and_the_later_one_counts(edits):
     edits.add_redirect("http://a.test/x?y=1", "https://b.test/first", by="admin", reason='it "moved"')
     edits.add_redirect("http://a.test/x?y=1", "https://b.test/{braces}", by="admin")
-    book = edits.live.book
-    assert book.on_request(asked("http://a.test/x?y=1")).redirect_to == "https://b.test/%7Bbraces%7D"
-    assert book.on_request(asked("http://a.test/x?y=2")).rule == ""
+    ruleset = edits.live.ruleset
+    assert ruleset.on_request(asked("http://a.test/x?y=1")).redirect_to == "https://b.test/%7Bbraces%7D"
+    assert ruleset.on_request(asked("http://a.test/x?y=2")).rule == ""
     assert edits.files() == (DESK_FILE,)
     edits.undo(by="admin")
-    assert edits.live.book.on_request(asked("http://a.test/x?y=1")).reason == 'it "moved"'
+    assert edits.live.ruleset.on_request(asked("http://a.test/x?y=1")).reason == 'it "moved"'
 
 
 @pytest.mark.parametrize(

@@ -55,11 +55,11 @@ def test_a_day_may_last_until_its_end():
     "wrong", ["", "8-12", "08:00", "25:00-26:00", "08:60-09:00", "24:00-06:00", "08:00-08:00", "a:b-c:d"]
 )
 def test_what_are_no_hours_is_refused(wrong):
-    with pytest.raises(ValueError, match="hours|time of day|begins"):
+    with pytest.raises(ValueError, match="hours|time of day|starts"):
         hours_of(wrong)
 
 
 @pytest.mark.parametrize("wrong", ["", "mo", "monda", "day", "funday"])
-def test_what_is_no_day_is_refused(wrong):
+def test_an_invalid_day_is_refused(wrong):
     with pytest.raises(ValueError, match="day"):
         day_of(wrong)

@@ -24,9 +24,9 @@ def test_rules_that_are_edited_while_they_are_taken_over_are_kept_as_they_were(
     file, loaded = folder / "10.toml", live.load
 
     def load_and_edit(*asked, **options):
-        book = loaded(*asked, **options)
+        ruleset = loaded(*asked, **options)
         file.unlink() if edit is None else file.write_bytes(edit)
-        return book
+        return ruleset
 
     monkeypatch.setattr(live, "load", load_and_edit)
     LiveRules(folder, kept=tmp_path / "kept")
@@ -34,4 +34,4 @@ def test_rules_that_are_edited_while_they_are_taken_over_are_kept_as_they_were(
     file.write_bytes(b"[[rule")
     again = LiveRules(folder, kept=tmp_path / "kept")
     assert again.fault
-    assert [rule.name for rule in again.book.rules] == ["exam"]
+    assert [rule.name for rule in again.ruleset.rules] == ["exam"]

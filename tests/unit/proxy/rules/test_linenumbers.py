@@ -1,11 +1,11 @@
-"""proxy.rules.places: the lines of keys, whatever stands between them."""
+"""proxy.rules.linenumbers: the lines of keys, whatever stands between them."""
 
 import tomllib
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.rules.places import tables
+from proxy.rules.linenumbers import tables
 
 TEXT = '''# [[rule]] in a comment
 top = 1

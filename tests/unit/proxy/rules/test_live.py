@@ -34,14 +34,14 @@ async def watched(live):
 
 async def becomes(live, names, fault=None, within_s=2.0):
     begun = time.monotonic()
-    while [rule.name for rule in live.book.rules] != names or (fault or "") not in (live.fault or ""):
-        assert time.monotonic() - begun < within_s, (live.book.rules, live.fault)
+    while [rule.name for rule in live.ruleset.rules] != names or (fault or "") not in (live.fault or ""):
+        assert time.monotonic() - begun < within_s, (live.ruleset.rules, live.fault)
         await asyncio.sleep(0.02)
 
 
 def test_the_rules_of_the_folder_are_in_force_from_the_start(folder):
     live = LiveRules(folder)
-    assert [rule.name for rule in live.book.rules] == ["first"]
+    assert [rule.name for rule in live.ruleset.rules] == ["first"]
     assert live.fault is None
 
 
@@ -63,11 +63,11 @@ async def test_an_edit_of_a_list_takes_effect_too(folder):
     async with watched(live):
         (folder / "list.txt").write_text("b.test\n")
         async with asyncio.timeout(2):
-            while live.book.rules[0].when.domains.entries != {"b.test"}:
+            while live.ruleset.rules[0].when.domains.entries != {"b.test"}:
                 await asyncio.sleep(0.02)
 
 
-async def test_a_bad_edit_keeps_the_last_good_rules_and_is_told_once(folder, caplog):
+async def test_a_bad_edit_keeps_the_last_valid_rules_and_is_logged_once(folder, caplog):
     live = LiveRules(folder, look_every_s=0.02)
     with caplog.at_level(logging.ERROR):
         async with watched(live):
@@ -83,7 +83,7 @@ async def test_a_bad_edit_keeps_the_last_good_rules_and_is_told_once(folder, cap
 async def test_a_mended_edit_comes_into_force(folder):
     (folder / "10.toml").write_text("[[rule")
     live = LiveRules(folder, look_every_s=0.02)
-    assert not live.book
+    assert not live.ruleset
     assert live.fault
     async with watched(live):
         (folder / "10.toml").write_text(BLOCK.format("good"))
@@ -124,8 +124,8 @@ def test_a_start_with_bad_rules_goes_on_with_the_last_good_ones(folder, tmp_path
     (folder / "10.toml").write_text("[[rule")
     (folder / "list.txt").unlink()
     live = LiveRules(folder, kept=kept)
-    assert [rule.name for rule in live.book.rules] == ["first", "list"]
-    assert live.book.rules[1].when.domains.entries == {"b.test"}
+    assert [rule.name for rule in live.ruleset.rules] == ["first", "list"]
+    assert live.ruleset.rules[1].when.domains.entries == {"b.test"}
     assert "10.toml:1" in live.fault
 
 
@@ -136,5 +136,5 @@ def test_without_a_usable_copy_a_start_with_bad_rules_has_none(folder, tmp_path,
     if content is not None:
         kept.write_bytes(content)
     live = LiveRules(folder, kept=kept)
-    assert not live.book
+    assert not live.ruleset
     assert live.fault

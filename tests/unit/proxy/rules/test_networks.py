@@ -25,6 +25,6 @@ def test_a_client_is_found_in_its_network(client, network):
 
 
 @pytest.mark.parametrize("wrong", ["10.0.0.0/33", "10.0.3.5/24", "room 3", "10.0.0"])
-def test_what_is_no_network_is_refused_with_the_reason(wrong):
+def test_an_invalid_network_is_refused_with_the_reason(wrong):
     with pytest.raises(ValueError, match="10.0.3.0/24: "):
         networks_of([wrong])

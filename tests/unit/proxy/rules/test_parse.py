@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.rules.keys import KEYS
-from proxy.rules.model import Action, Rule
+from proxy.rules.model import Rule, RuleAction
 from proxy.rules.parse import rules_of
 from repair.model import MissKind
 from tests.unit.proxy.rules.books import a_book, faults_of, no_list
@@ -25,7 +25,7 @@ def test_a_rule_knows_where_it_stands_and_is_named_after_it():
         ("10.toml:1", "10.toml", 1),
         ("two", "10.toml", 4),
     ]
-    assert rules[1].action is Action.REPAIR
+    assert rules[1].action is RuleAction.REPAIR
     assert rules[1].auto_follow == 0.5
 
 
@@ -63,8 +63,8 @@ def test_lists_are_joined_with_the_domains_beside_them():
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("[[rule]]\naction = ", 2, "not TOML"),
-        ('[[rule]]\nreason = """', 2, "not TOML"),
+        ("[[rule]]\naction = ", 2, "not valid TOML"),
+        ('[[rule]]\nreason = """', 2, "not valid TOML"),
         ('x = 1\n[[rule]]\naction = "pass"', 1, "did you mean 'rule'"),
         ('[[rules]]\naction = "pass"', 1, "did you mean 'rule'"),
         ('\n[rule]\naction = "pass"', 2, "two brackets"),
@@ -72,7 +72,7 @@ def test_lists_are_joined_with_the_domains_beside_them():
         ('[[rule]]\naction = "bypas"', 2, "did you mean bypass"),
         ("[[rule]]\naction = 3", 2, "expected one of repair"),
         ('[[rule]]\naction = "pass"\ndomain = [\n"a.test", "b c"]', 3, "'b c' is not a domain"),
-        ('[[rule]]\naction = "pass"\ndomain = []', 3, "expected a text or a list"),
+        ('[[rule]]\naction = "pass"\ndomain = []', 3, "expected text or a list"),
         ('[[rule]]\naction = "pass"\nmiss = "lost"', 3, "expected one of not_found"),
         ('[[rule]]\naction = "pass"\nclient = "10.0.0.1/8"', 3, "host bits"),
         ('[[rule]]\naction = "pass"\nurl_regex = "(?=x)"', 3, "regular expression"),
@@ -81,9 +81,9 @@ def test_lists_are_joined_with_the_domains_beside_them():
         ("[[rule]]\nauto_follow = 1.5", 2, "from 0 to 1"),
         ("[[rule]]\nauto_follow = true", 2, "from 0 to 1"),
         ("[[rule]]\nauto_follow = nan", 2, "from 0 to 1"),
-        ("[[rule]]\nbudget_s = 0", 2, "more than no time"),
+        ("[[rule]]\nbudget_s = 0", 2, "more than 0 seconds"),
         ("[[rule]]\nauto_follow = 0.5\nauto-follow = 0.6", 3, "twice"),
-        ('[[rule]]\ndomain = "a.test"', 1, "says nothing to do"),
+        ('[[rule]]\ndomain = "a.test"', 1, "has no effect"),
         ('[[rule]]\naction = "redirect"', 2, "needs to ="),
         ('[[rule]]\naction = "redirect"\nto = "ftp://a.test"', 3, "http:// or https://"),
         ('[[rule]]\naction = "block"\nto = "http://a.test"', 3, "only with redirect"),
@@ -91,20 +91,20 @@ def test_lists_are_joined_with_the_domains_beside_them():
         ('[[rule]]\naction = "bypass"\nurl = "a.test/*"', 3, "at CONNECT"),
         ('[[rule]]\naction = "bypass"\nmiss = "gone"', 3, "at CONNECT"),
         ('[[rule]]\naction = "offline-only"\ncontent_type = "a/b"', 3, "before anything is fetched"),
-        ('[[rule]]\naction = "block"\nmiss = "gone"', 3, "need not be blocked"),
+        ('[[rule]]\naction = "block"\nmiss = "gone"', 3, "no need to block"),
         ('[[rule]]\naction = "pass"\nlist_form = "dstdomain"', 3, "needs domain_list"),
         ('[[rule]]\naction = "pass"\ndomain_list = "x"', 3, "cannot be read"),
         ('rule = [{action = "pass"}, {actoin = "pass"}]', 1, "did you mean 'action'"),
         ('[[rule]]\naction = "pass"\n[rule.when]\nx = 1', 1, "unknown key 'when'"),
     ],
 )
-def test_a_fault_is_told_with_its_line_and_reason(text, line, reason):
+def test_a_fault_has_its_line_and_reason(text, line, reason):
     faults = faults_of(text)
     assert faults[0][0] == line
     assert reason in faults[0][1]
 
 
-def test_all_faults_are_told_at_once():
+def test_all_faults_are_reported_at_once():
     text = '[[rule]]\naction = "x"\n[[rule]]\ndomain = "a b"\ntime = "8"\naction = "pass"'
     assert [line for line, _ in faults_of(text)] == [2, 4, 5]
 

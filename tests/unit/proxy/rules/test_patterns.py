@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.rules.patterns import Glob, any_of, content_types, glob, regular
-from repair import urls
+from repair.text import urls
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_no_address_makes_an_expression_slow(pattern):
 
 
 @pytest.mark.parametrize("pattern", [r"(a)\1", "(?=a)b", "(?<!a)b", "(", "a{2000}", "x" * 1001])
-def test_what_cannot_be_run_in_linear_time_or_at_all_is_refused(pattern):
+def test_expressions_that_re2_cannot_run_are_refused(pattern):
     with pytest.raises(ValueError, match="expression|characters"):
         regular(pattern)
 
@@ -96,7 +96,7 @@ def test_content_types_have_wildcards_and_ignore_parameters():
     assert types.entry_for("text/plain") == types.entry_for("") == ""
 
 
-def test_what_is_no_content_type_is_refused():
+def test_an_invalid_content_type_is_refused():
     with pytest.raises(ValueError, match="content type"):
         content_types(["html"])
 

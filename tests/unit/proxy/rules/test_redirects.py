@@ -36,7 +36,7 @@ def test_parts_are_encoded_for_where_they_stand(template, url, leads_to):
     assert target(template, url) == leads_to
 
 
-def test_a_redirect_to_where_the_reader_is_leads_nowhere():
+def test_a_redirect_to_the_same_address_has_no_target():
     assert target("https://www.a.test{path}", "https://www.a.test/x") == ""
     assert target("https://www.a.test{path}", "http://www.a.test/x") == "https://www.a.test/x"
 
@@ -85,7 +85,7 @@ templates = st.sampled_from(
 
 
 @given(templates, st.text(max_size=60), st.text(max_size=60))
-def test_whatever_is_asked_for_the_reader_stays_with_the_host_of_the_template(template, path, query):
+def test_no_address_leads_to_another_host_than_the_template(template, path, query):
     found = target(template, f"http://old.test/{path}?{query}")
     assert found == "" or urlsplit(found).netloc == "new.test"
     assert found.isascii()

@@ -1,4 +1,4 @@
-"""proxy.rules.book: first match wins, at each moment by what is known then."""
+"""proxy.rules.ruleset: first match wins, at each moment by what is known then."""
 
 from datetime import timedelta
 
@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.rules.book import RuleBook
-from proxy.rules.model import NO_RULE, Action, Stage
+from proxy.rules.model import NO_RULE, RuleAction, RuleStage
+from proxy.rules.ruleset import RuleSet
 from repair.model import MissKind
 from tests.unit.proxy.rules.books import MONDAY_NOON, a_book, asked
 
 
 def test_without_rules_there_is_no_verdict():
-    book = RuleBook()
-    assert not book
-    assert book.on_request(asked()) is NO_RULE
-    assert book.on_connect("a.test", "10.0.0.1", MONDAY_NOON) is NO_RULE
-    assert book.on_response(asked(), miss=None, content_type="") is NO_RULE
+    ruleset = RuleSet()
+    assert not ruleset
+    assert ruleset.on_request(asked()) is NO_RULE
+    assert ruleset.on_connect("a.test", "10.0.0.1", MONDAY_NOON) is NO_RULE
+    assert ruleset.on_response(asked(), miss=None, content_type="") is NO_RULE
 
 
 def test_the_first_rule_that_matches_decides_alone():
-    book = a_book(
+    ruleset = a_book(
         """
         [[rule]]
         domain = "other.test"
@@ -35,14 +35,14 @@ def test_the_first_rule_that_matches_decides_alone():
         auto_follow = 0.5
         """
     )
-    verdict = book.on_request(asked("http://www.school.test/"))
+    verdict = ruleset.on_request(asked("http://www.school.test/"))
     assert (verdict.rule, verdict.action, verdict.archive, verdict.auto_follow) == (
         "here",
-        Action.NO_INDEX,
+        RuleAction.NO_INDEX,
         "off",
         None,
     )
-    assert book.on_request(asked("http://elsewhere.test/")).auto_follow == 0.5
+    assert ruleset.on_request(asked("http://elsewhere.test/")).auto_follow == 0.5
 
 
 @pytest.mark.parametrize(
@@ -82,13 +82,13 @@ def test_a_verdict_says_what_may_be_kept(action, cache, index, offline_only):
     ],
 )
 def test_all_matchers_of_a_rule_must_hold(matcher, url, client, hours_later, fires):
-    book = a_book(f'[[rule]]\n{matcher}\naction = "block"')
+    ruleset = a_book(f'[[rule]]\n{matcher}\naction = "block"')
     at = MONDAY_NOON + timedelta(hours=hours_later)
-    assert (book.on_request(asked(url, client, at)) is not NO_RULE) == fires
+    assert (ruleset.on_request(asked(url, client, at)) is not NO_RULE) == fires
 
 
-def test_what_is_not_known_yet_is_passed_over():
-    book = a_book(
+def test_rules_that_need_later_data_are_skipped():
+    ruleset = a_book(
         """
         [[rule]]
         name = "answer"
@@ -109,41 +109,43 @@ def test_what_is_not_known_yet_is_passed_over():
         """
     )
     here = asked("https://a.test/x")
-    assert book.on_connect("a.test", "10.0.0.1", MONDAY_NOON).rule == "host"
-    assert book.on_request(here).rule == "address"
-    assert book.on_response(here, miss=None, content_type="text/html").rule == "address"
-    assert book.on_response(here, miss=None, content_type="video/mp4").rule == "kind"
-    assert book.on_response(here, miss=MissKind.GONE, content_type="video/mp4").rule == "answer"
+    assert ruleset.on_connect("a.test", "10.0.0.1", MONDAY_NOON).rule == "host"
+    assert ruleset.on_request(here).rule == "address"
+    assert ruleset.on_response(here, miss=None, content_type="text/html").rule == "address"
+    assert ruleset.on_response(here, miss=None, content_type="video/mp4").rule == "kind"
+    assert ruleset.on_response(here, miss=MissKind.GONE, content_type="video/mp4").rule == "answer"
 
 
 def test_what_stands_before_a_bypass_keeps_it_from_passing_through():
-    book = a_book(
+    ruleset = a_book(
         '[[rule]]\ndomain = "a.test"\naction = "redirect"\nto = "https://b.test{path}"\n'
         '[[rule]]\naction = "bypass"'
     )
-    assert book.on_connect("a.test", "10.0.0.1", MONDAY_NOON).action is Action.REDIRECT
-    assert book.on_connect("c.test", "10.0.0.1", MONDAY_NOON).action is Action.BYPASS
+    assert ruleset.on_connect("a.test", "10.0.0.1", MONDAY_NOON).action is RuleAction.REDIRECT
+    assert ruleset.on_connect("c.test", "10.0.0.1", MONDAY_NOON).action is RuleAction.BYPASS
 
 
 def test_a_redirect_leads_to_its_template_and_not_in_circles():
-    book = a_book(
+    ruleset = a_book(
         '[[rule]]\nname = "www"\ndomain = ".a.test"\naction = "redirect"\nto = "https://www.a.test{path}"\n'
         '[[rule]]\nname = "rest"\naction = "pass"'
     )
-    assert book.on_request(asked("http://a.test/x")).redirect_to == "https://www.a.test/x"
-    assert book.on_request(asked("https://www.a.test/x")).rule == "rest"
+    assert ruleset.on_request(asked("http://a.test/x")).redirect_to == "https://www.a.test/x"
+    assert ruleset.on_request(asked("https://www.a.test/x")).rule == "rest"
 
 
 def test_an_address_that_is_none_matches_no_pattern_and_raises_nothing():
-    book = a_book('[[rule]]\nurl = "a.test/*"\naction = "pass"\n[[rule]]\nurl = "a.test/x"\naction = "pass"')
+    ruleset = a_book(
+        '[[rule]]\nurl = "a.test/*"\naction = "pass"\n[[rule]]\nurl = "a.test/x"\naction = "pass"'
+    )
     odd = asked()
     for url in ("", "a.test:443", "http://[", "http://a.test/" + "x" * 9000):
         odd = type(odd)(url=url, host="a.test", client="?", at=MONDAY_NOON)
-        book.on_request(odd)
+        ruleset.on_request(odd)
 
 
 def test_why_a_rule_fired_and_why_those_before_it_did_not():
-    book = a_book(
+    ruleset = a_book(
         """
         [[rule]]
         domain = "b.test"
@@ -164,14 +166,14 @@ def test_why_a_rule_fired_and_why_those_before_it_did_not():
         action = "pass"
         """
     )
-    steps = list(book.explained(Stage.REQUEST, asked("http://a.test/")))
+    steps = list(ruleset.explain(RuleStage.REQUEST, asked("http://a.test/")))
     assert [(step.fired, step.why) for step in steps] == [
         (False, "domain does not match"),
-        (False, "can only be decided at the response"),
-        (False, "its redirect leads nowhere else"),
+        (False, "is checked later, at stage response"),
+        (False, "its redirect does not lead to another address"),
         (True, "domain matches .test; client matches 10.0.0.0/8"),
     ]
-    (step,) = a_book('[[rule]]\naction = "pass"').explained(Stage.CONNECT, asked())
+    (step,) = a_book('[[rule]]\naction = "pass"').explain(RuleStage.CONNECT, asked())
     assert step.why == "matches everything"
 
 
@@ -217,15 +219,15 @@ def a_rule(parts):
     st.sampled_from([None, MissKind.GONE]),
 )
 def test_the_index_gives_the_verdict_of_trying_every_rule_in_order(rules, places, miss):
-    book = a_book("\n".join(rules))
+    ruleset = a_book("\n".join(rules))
     for host, path in places:
         here = asked(f"http://{host}/{path}")
         given_verdicts = {
-            Stage.CONNECT: book.on_connect(host, here.client, here.at),
-            Stage.REQUEST: book.on_request(here),
-            Stage.RESPONSE: book.on_response(here, miss=miss, content_type="text/html"),
+            RuleStage.CONNECT: ruleset.on_connect(host, here.client, here.at),
+            RuleStage.REQUEST: ruleset.on_request(here),
+            RuleStage.RESPONSE: ruleset.on_response(here, miss=miss, content_type="text/html"),
         }
         for stage, verdict in given_verdicts.items():
-            known = {"miss": miss, "content_type": "text/html"} if stage is Stage.RESPONSE else {}
-            fired = [step.rule.name for step in book.explained(stage, here, **known) if step.fired]
+            known = {"miss": miss, "content_type": "text/html"} if stage is RuleStage.RESPONSE else {}
+            fired = [step.rule.name for step in ruleset.explain(stage, here, **known) if step.fired]
             assert verdict.rule == (fired[0] if fired else "")

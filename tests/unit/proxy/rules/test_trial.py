@@ -34,7 +34,7 @@ def test_each_moment_is_tried():
     assert [trial.more for trial in found] == [2, 1, 1]
 
 
-def test_what_is_no_address_is_refused():
+def test_an_invalid_address_is_refused():
     with pytest.raises(ValueError, match="web address"):
         trials(a_book(BOOK), url="a.test", client="10.0.0.1", at=MONDAY_NOON, shown=1)
 

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import pytest
 
-from proxy.cache.entry import FileBody
+from proxy.messages import FileBody
 from proxy.store.bodyserver import BodyServer
 
 CONTENT = os.urandom(3_000_000)
@@ -162,7 +162,7 @@ async def test_an_unused_offer_expires_and_closes_its_file(body):
     await server.stop()
 
 
-async def test_a_reader_that_leaves_in_the_middle_harms_nobody(server, body):
+async def test_a_client_that_leaves_in_the_middle_harms_no_other(server, body):
     offer = await server.offer(body, status=200, headers=())
     connection = await connected(server)
     await asked(connection, offer.path)
@@ -187,7 +187,7 @@ async def test_an_endless_head_is_cut_off(server):
     writer.close()
 
 
-async def test_twenty_readers_at_once(server, body):
+async def test_twenty_clients_at_once(server, body):
     offers = [await server.offer(body, status=200, headers=()) for _ in range(20)]
     answers = await asyncio.gather(*(fetched(server, offer.path) for offer in offers))
     assert all(content == CONTENT for _, _, content in answers)

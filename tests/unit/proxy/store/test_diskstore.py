@@ -1,14 +1,14 @@
 import pytest
 
-from proxy.cache.entry import FileBody, StoredResponse
-from proxy.store.rows import Rows
-from proxy.store.shelf import Shelf
+from proxy.messages import FileBody, StoredResponse
+from proxy.store.diskstore import DiskStore
+from proxy.store.rows import DiskRows
 
 
 @pytest.fixture
 def shelf(tmp_path):
     (tmp_path / "spool").mkdir()
-    shelf = Shelf(tmp_path / "responses", root=tmp_path, spool=tmp_path / "spool", max_bytes=10**9)
+    shelf = DiskStore(tmp_path / "responses", root=tmp_path, spool=tmp_path / "spool", max_bytes=10**9)
     yield shelf
     shelf.close()
 
@@ -22,7 +22,7 @@ def a_response(body):
 def test_a_reader_overtaken_by_a_replacement_finds_the_new_response(shelf, monkeypatch):
     old, new = a_response(b"o" * 100_000), a_response(b"n" * 100_000)
     shelf.put("a", old)
-    within = Rows.within
+    within = DiskRows.within
 
     def overtaken(*args):
         found = within(*args)
@@ -30,7 +30,7 @@ def test_a_reader_overtaken_by_a_replacement_finds_the_new_response(shelf, monke
         shelf.put("a", new)
         return found
 
-    monkeypatch.setattr(Rows, "within", overtaken)
+    monkeypatch.setattr(DiskRows, "within", overtaken)
     assert shelf.get("a") == (new,)
 
 
@@ -40,7 +40,7 @@ def test_a_failed_write_leaves_neither_a_file_nor_an_open_transaction(shelf, mon
 
     shelf.put("a", a_response(b"old"))
     with monkeypatch.context() as patched:
-        patched.setattr(Rows, "_row_update", fails)
+        patched.setattr(DiskRows, "_row_update", fails)
         with pytest.raises(OSError, match="disk error"):
             shelf.put("a", a_response(b"x" * 100_000))
     assert list(shelf.directory.glob("*/*.body")) == []

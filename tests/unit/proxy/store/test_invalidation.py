@@ -1,19 +1,19 @@
 import os
 
-from proxy.store.changes import OwnChanges, SharedChanges
+from proxy.store.invalidation import LocalInvalidation, SharedInvalidation
 
 KEY = "http://school.test/page"
 
 
 def test_a_change_changes_the_stamp():
-    changes = SharedChanges()
+    changes = SharedInvalidation()
     before = changes.stamp(KEY)
     changes.note(KEY)
     assert changes.stamp(KEY) != before
 
 
-def test_what_a_forked_process_changes_is_seen_in_the_other():
-    changes = SharedChanges()
+def test_a_change_in_a_forked_process_is_seen_in_the_other():
+    changes = SharedInvalidation()
     before = changes.stamp(KEY)
     pid = os.fork()
     if pid == 0:
@@ -24,7 +24,7 @@ def test_what_a_forked_process_changes_is_seen_in_the_other():
 
 
 def test_most_other_keys_are_not_touched():
-    changes = SharedChanges()
+    changes = SharedInvalidation()
     others = [f"http://school.test/{number}" for number in range(100)]
     before = [changes.stamp(key) for key in others]
     changes.note(KEY)
@@ -32,6 +32,6 @@ def test_most_other_keys_are_not_touched():
 
 
 def test_a_process_alone_has_nothing_to_compare():
-    changes = OwnChanges()
+    changes = LocalInvalidation()
     changes.note(KEY)
     assert changes.stamp(KEY) == 0

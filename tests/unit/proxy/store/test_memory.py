@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from proxy.cache.entry import FileBody, StoredResponse
-from proxy.store.memory import Memory
+from proxy.messages import FileBody, StoredResponse
+from proxy.store.memory import MemoryStore
 
 
 def responses(body=b"x" * 100):
@@ -12,14 +12,14 @@ def responses(body=b"x" * 100):
     )
 
 
-def test_what_was_put_is_found():
-    memory = Memory(1_000_000)
+def test_a_stored_response_is_found():
+    memory = MemoryStore(1_000_000)
     memory.put("a", responses(b"hello"))
     assert memory.get("a").responses == responses(b"hello")
 
 
 def test_the_least_recently_used_goes_first():
-    memory = Memory(100_000)
+    memory = MemoryStore(100_000)
     memory.put("a", responses(b"x" * 4000))
     for number in range(30):
         memory.put(str(number), responses(b"x" * 4000))
@@ -29,7 +29,7 @@ def test_the_least_recently_used_goes_first():
 
 
 def test_the_limit_is_kept_and_the_count_of_bytes_returns_to_nothing():
-    memory = Memory(100_000)
+    memory = MemoryStore(100_000)
     for number in range(100):
         memory.put(str(number % 40), responses(b"x" * (number * 37)))
         assert memory.used_bytes <= 100_000
@@ -39,7 +39,7 @@ def test_the_limit_is_kept_and_the_count_of_bytes_returns_to_nothing():
 
 
 def test_one_large_response_does_not_push_out_the_others():
-    memory = Memory(100_000)
+    memory = MemoryStore(100_000)
     memory.put("a", responses())
     memory.put("large", responses(b"x" * 50_000))
     assert memory.get("large") is None
@@ -47,19 +47,19 @@ def test_one_large_response_does_not_push_out_the_others():
 
 
 def test_a_large_replacement_removes_what_it_replaces():
-    memory = Memory(100_000)
+    memory = MemoryStore(100_000)
     memory.put("a", responses())
     memory.put("a", responses(b"x" * 50_000))
     assert memory.get("a") is None
 
 
 def test_bodies_on_disk_are_left_to_the_disk():
-    memory = Memory(100_000)
+    memory = MemoryStore(100_000)
     memory.put("a", responses(FileBody(path=Path("large"), size=3)))
     assert memory.get("a") is None
 
 
 def test_no_memory_holds_nothing():
-    memory = Memory(0)
+    memory = MemoryStore(0)
     memory.put("a", responses())
     assert memory.get("a") is None

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.entry import StoredResponse
-from proxy.store.records import Damaged, decode, encode, record_of, response_of, variant_name
+from proxy.messages import StoredResponse
+from proxy.store.records import DamagedRecord, decode, encode, record_of, response_of, variant_name
 
 TEXT = st.text(st.characters(max_codepoint=255))
 HEADERS = st.lists(st.tuples(TEXT, TEXT), max_size=4).map(tuple)
@@ -29,7 +29,7 @@ def test_a_response_comes_back_as_it_went(response):
 @given(st.binary(max_size=200))
 def test_no_bytes_at_all_break_the_reading(data):
     for attempt in (data, b"\x01" + data, None, "text", 5):
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedRecord):
             decode(attempt)
 
 
@@ -40,7 +40,7 @@ def test_a_record_with_any_byte_changed_or_lost_is_damaged(response, data):
     changed = bytearray(whole)
     changed[place] ^= data.draw(st.integers(1, 255))
     for attempt in (bytes(changed), whole[:place]):
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedRecord):
             decode(attempt)
 
 

@@ -1,17 +1,17 @@
-"""proxy.store.ballast: room is set aside while there is plenty, and never more than a part of it."""
+"""proxy.store.reserve: room is set aside while there is plenty, and never more than a part of it."""
 
 import os
 
 import pytest
 
-from proxy.store import ballast
-from proxy.store.ballast import NAME, Ballast, free_bytes
+from proxy.store import reserve
+from proxy.store.reserve import NAME, DiskReserve, free_bytes
 
 MEGABYTE = 1024 * 1024
 
 
-def test_room_is_set_aside_once_and_is_nobody_elses_to_read(tmp_path):
-    kept = Ballast(tmp_path, size=3 * MEGABYTE)
+def test_space_is_reserved_once_in_a_private_file(tmp_path):
+    kept = DiskReserve(tmp_path, size=3 * MEGABYTE)
     kept.hold()
     kept.hold()
     assert (tmp_path / NAME).stat().st_size == 3 * MEGABYTE
@@ -19,7 +19,7 @@ def test_room_is_set_aside_once_and_is_nobody_elses_to_read(tmp_path):
 
 
 def test_with_room_to_spare_nothing_is_let_go(tmp_path):
-    kept = Ballast(tmp_path, size=2 * MEGABYTE)
+    kept = DiskReserve(tmp_path, size=2 * MEGABYTE)
     kept.hold()
     kept.release()
     assert (tmp_path / NAME).exists()
@@ -37,35 +37,35 @@ def disk(tmp_path, monkeypatch):
             return max(0, self.size - used)
 
     disk = Disk()
-    monkeypatch.setattr(ballast, "free_bytes", disk.free)
+    monkeypatch.setattr(reserve, "free_bytes", disk.free)
     return disk
 
 
 def test_on_a_full_disk_it_is_let_go_and_taken_again(tmp_path, disk):
-    kept = Ballast(tmp_path, size=2 * MEGABYTE)
+    kept = DiskReserve(tmp_path, size=2 * MEGABYTE)
     disk.size = 100 * MEGABYTE
     kept.hold()
     disk.size = 2 * MEGABYTE
     kept.release()
     assert (tmp_path / NAME).stat().st_size == 0
-    Ballast(tmp_path, size=2 * MEGABYTE).hold()  # another process knows what was let go
+    DiskReserve(tmp_path, size=2 * MEGABYTE).hold()  # another process knows what was let go
     assert (tmp_path / NAME).stat().st_size == 2 * MEGABYTE
 
 
 def test_of_little_room_only_a_part_is_set_aside(tmp_path, disk):
     disk.size = 8 * MEGABYTE
-    Ballast(tmp_path, size=20 * MEGABYTE).hold()
+    DiskReserve(tmp_path, size=20 * MEGABYTE).hold()
     assert (tmp_path / NAME).stat().st_size == 2 * MEGABYTE
 
 
-def test_who_has_nothing_to_let_go_gives_up_the_oldest_of_the_cache(tmp_path, disk):
+def test_without_a_reserve_the_oldest_bodies_are_removed(tmp_path, disk):
     folder = tmp_path / "cache" / "responses" / "1" / "ab"
     folder.mkdir(parents=True)
     for age, name in enumerate(("new", "old", "older")):
         (folder / f"{name}.body").write_bytes(bytes(MEGABYTE))
         os.utime(folder / f"{name}.body", (1000 - age, 1000 - age))
     disk.size = 3 * MEGABYTE
-    Ballast(tmp_path, size=2 * MEGABYTE).release()
+    DiskReserve(tmp_path, size=2 * MEGABYTE).release()
     assert [path.name for path in folder.iterdir()] == ["new.body"]
 
 

@@ -4,16 +4,16 @@ import threading
 
 import pytest
 
-from proxy.cache.entry import FileBody
+from proxy.messages import FileBody
 from proxy.store import spool as spool_module
-from proxy.store.spool import BACKLOG_BYTES, IN_MEMORY_BYTES, SpoolRoom
+from proxy.store.spool import BACKLOG_BYTES, IN_MEMORY_BYTES, SpoolPool
 
 CHUNK = bytes(range(256)) * 256  # 64 KB
 
 
 @pytest.fixture
 def room(tmp_path):
-    room = SpoolRoom(tmp_path, max_body_bytes=100 * 1024**2)
+    room = SpoolPool(tmp_path, max_body_bytes=100 * 1024**2)
     yield room
     room.pool.shutdown(wait=True)
 
@@ -97,7 +97,7 @@ async def test_all_backlogs_together_are_bounded(room, monkeypatch):
 
 
 async def test_a_body_longer_than_may_be_stored_is_given_up_and_its_file_removed(tmp_path):
-    room = SpoolRoom(tmp_path, max_body_bytes=1024**2)
+    room = SpoolPool(tmp_path, max_body_bytes=1024**2)
     spool = room.spool()
     for _ in range(16):
         spool.write(CHUNK)
@@ -125,7 +125,7 @@ async def test_a_full_disk_gives_up_and_says_so_once(room, monkeypatch, caplog):
 
 
 async def test_a_directory_that_vanished_gives_up(tmp_path):
-    room = SpoolRoom(tmp_path / "gone", max_body_bytes=10**9)
+    room = SpoolPool(tmp_path / "gone", max_body_bytes=10**9)
     spool = room.spool()
     for _ in range(10):
         spool.write(CHUNK)
@@ -145,7 +145,7 @@ async def test_an_abandoned_body_leaves_nothing(room, chunks):
     assert room.waiting_bytes == 0
 
 
-async def test_a_finished_body_that_nobody_wants_can_still_be_abandoned(room):
+async def test_a_finished_body_can_still_be_abandoned(room):
     spool = room.spool()
     for _ in range(10):
         spool.write(CHUNK)

@@ -1,4 +1,4 @@
-"""proxy.trust.authority: keys and certificates of the proxy's own authority."""
+"""proxy.tls.authority: keys and certificates of the proxy's own authority."""
 
 import stat
 
@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from mitmproxy import certs
 
-from proxy.trust.authority import Site, ensure_authority, leaf_certificate, leaf_key, place_private
+from proxy.tls.authority import CertificateSite, ensure_authority, leaf_certificate, leaf_key, place_private
 
 
 def mode(path):
@@ -46,7 +46,7 @@ def test_public_files_that_are_missing_come_back(tmp_path):
     assert (tmp_path / "mitmproxy-ca-cert.pem").read_bytes() == before
 
 
-def test_a_damaged_one_is_left_for_others_to_complain_of(tmp_path):
+def test_a_damaged_authority_is_left_as_it_is(tmp_path):
     (tmp_path / "mitmproxy-ca.pem").write_bytes(b"nothing")
     ensure_authority(tmp_path)
     assert (tmp_path / "mitmproxy-ca.pem").read_bytes() == b"nothing"
@@ -75,7 +75,7 @@ def test_a_site_gets_a_certificate_that_its_authority_signed(tmp_path, name):
     ensure_authority(tmp_path)
     store = certs.CertStore.from_store(tmp_path, "mitmproxy", 2048)
     key = ec.generate_private_key(ec.SECP256R1())
-    site = Site(common_name=name, names=(x509.DNSName(name),), organization="School")
+    site = CertificateSite(common_name=name, names=(x509.DNSName(name),), organization="School")
     authority = store.default_ca._cert
     made = leaf_certificate(
         site, public_key=key.public_key(), authority=authority, key=store.default_privatekey

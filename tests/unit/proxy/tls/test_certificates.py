@@ -1,4 +1,4 @@
-"""proxy.trust.certificates: an authority that the admin adds joins the public ones."""
+"""proxy.tls.certificates: an authority that the admin adds joins the public ones."""
 
 import os
 import ssl
@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from proxy.errors import SettingsError
-from proxy.trust.certificates import keep_key_private, trusted_file
+from proxy.tls.certificates import keep_key_private, trusted_file
 from tests.integration.origin import certificate
 
 
@@ -31,7 +31,7 @@ def test_all_workers_may_join_them_at_once(tmp_path):
     assert [path.name for path in (tmp_path / "ca").iterdir()] == ["trusted.pem"]
 
 
-def test_what_is_joined_already_is_not_written_again(tmp_path):
+def test_an_equal_trust_file_is_not_written_again(tmp_path):
     pem, _ = certificate(tmp_path, "filter.school.test")
     joined = trusted_file(str(pem), tmp_path / "ca")
     written = os.stat(joined)

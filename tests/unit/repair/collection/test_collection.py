@@ -3,7 +3,7 @@ from datetime import timedelta
 
 import pytest
 
-from repair.collection import Addition, Collection
+from repair.collection.collection import Collection, PageAddition
 from repair.errors import CollectionError
 from repair.model import HeldCopy
 from repair.settings import CollectionSettings
@@ -15,7 +15,7 @@ def a_copy(url=f"{SITE}/page", body=b"<p>hello"):
     return HeldCopy(url=url, content_type="text/html", body=body, fetched_at=A_MOMENT.replace(hour=0))
 
 
-def test_a_page_is_held_under_the_normal_form_of_its_url(tmp_path):
+def test_a_page_is_saved_under_its_normal_url(tmp_path):
     with a_collection(tmp_path, a_document("HTTP://School.test:80/a/../page#top")) as collection:
         assert collection.holds(f"{SITE}/page")
         assert collection.get("http://SCHOOL.test/page").url == f"{SITE}/page"
@@ -24,7 +24,7 @@ def test_a_page_is_held_under_the_normal_form_of_its_url(tmp_path):
 @pytest.mark.parametrize(
     "url", ["", "ftp://school.test/x", "about:blank", "http://", "http://[bad", "javascript:alert(1)"]
 )
-def test_what_has_no_url_of_the_web_is_neither_held_nor_an_error(tmp_path, url):
+def test_a_page_without_a_web_url_is_skipped_without_an_error(tmp_path, url):
     with a_collection(tmp_path) as collection:
         assert not collection.add(a_document(f"{url}", title="x"), fetched_at=A_MOMENT) or url == ""
         assert not collection.holds(url)
@@ -47,7 +47,7 @@ def test_a_removed_page_is_gone_from_pages_links_and_index_at_once(tmp_path):
         assert collection.stats().indexed == 0
 
 
-def test_what_others_say_of_a_removed_page_stays(tmp_path):
+def test_links_to_a_removed_page_stay(tmp_path):
     with a_collection(
         tmp_path, a_document("/x"), a_document("/a", links=[a_link("/x", "the x")])
     ) as collection:
@@ -62,7 +62,7 @@ def test_copies_are_kept_unless_the_settings_say_otherwise(tmp_path):
             assert collection.copy(f"{SITE}/page") == (a_copy() if keep else None)
 
 
-def test_beyond_the_limit_the_pages_seen_longest_ago_go_but_never_pinned_ones(tmp_path):
+def test_beyond_the_limit_least_recently_seen_pages_are_dropped_but_never_pinned_ones(tmp_path):
     with a_collection(tmp_path, max_pages=3) as collection:
         for day in range(6):
             moment = A_MOMENT + timedelta(days=day)
@@ -79,7 +79,7 @@ def test_links_beyond_the_limit_are_ignored(tmp_path):
         assert len(collection.outlinks(f"{SITE}/a")) == 4
 
 
-def test_links_that_lead_nowhere_on_the_web_are_dropped(tmp_path):
+def test_links_without_a_web_url_are_dropped(tmp_path):
     links = [a_link("mailto://x"), a_link("http://school.test:99999/"), a_link("/b")]
     with a_collection(tmp_path, a_document("/a", links=links)) as collection:
         assert [link.target_url for link in collection.outlinks(f"{SITE}/a")] == [f"{SITE}/b"]
@@ -95,9 +95,9 @@ def test_broken_characters_do_not_keep_a_page_out(tmp_path):
         assert "\ud800" not in collection.get(f"{SITE}/odd").text
 
 
-def test_many_are_added_all_or_none(tmp_path):
+def test_add_many_is_all_or_nothing(tmp_path):
     def additions():
-        yield Addition(document=a_document("/a"), fetched_at=A_MOMENT)
+        yield PageAddition(document=a_document("/a"), fetched_at=A_MOMENT)
         raise ZeroDivisionError
 
     with a_collection(tmp_path) as collection:
@@ -137,14 +137,14 @@ def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(tmp_path):
         Collection.open(tmp_path / "file" / "collection", CollectionSettings())
 
 
-def test_a_page_seen_again_with_the_same_bytes_is_known(tmp_path):
+def test_a_page_seen_again_with_the_same_bytes_is_recognised(tmp_path):
     with a_collection(tmp_path) as collection:
         collection.add(a_document(), fetched_at=A_MOMENT, raw_digest=b"bytes")
         assert collection.seen_again(f"{SITE}/page", b"bytes", seen_at=A_MOMENT)
         assert not collection.seen_again(f"{SITE}/page", b"other", seen_at=A_MOMENT)
 
 
-def test_a_damaged_database_is_set_aside_and_an_empty_collection_begun(tmp_path):
+def test_a_damaged_database_is_set_aside_and_replaced_by_an_empty_one(tmp_path):
     a_collection(tmp_path, a_document("/page")).close()
     (tmp_path / "collection.sqlite3").write_bytes(b"garbage" * 1000)
     collection = a_collection(tmp_path, a_document("/new"))

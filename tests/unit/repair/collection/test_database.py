@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from repair.database import VERSION, Database
+from repair.collection.database import VERSION, Database
 from repair.errors import CollectionError
 
 
@@ -33,14 +33,14 @@ def test_what_was_written_is_there_after_reopening(tmp_path):
     assert _urls(Database(tmp_path / "db")) == ["a"]
 
 
-def test_a_block_that_raises_leaves_nothing(tmp_path):
+def test_a_transaction_that_raises_is_rolled_back(tmp_path):
     database = Database(tmp_path / "db")
     with pytest.raises(CollectionError), database.write() as connection:
         connection.executemany("INSERT INTO urls (url) VALUES (?)", [("a",), (None,)])
     assert _urls(database) == []
 
 
-def test_a_write_inside_a_write_belongs_to_it(tmp_path):
+def test_a_nested_write_joins_the_outer_transaction(tmp_path):
     database = Database(tmp_path / "db")
     with pytest.raises(CollectionError), database.write():
         _insert_twice(database, "inner")
@@ -68,7 +68,7 @@ def test_a_database_of_another_version_is_refused_with_both_versions(tmp_path):
     connection = sqlite3.connect(tmp_path / "db")
     connection.execute(f"PRAGMA user_version = {VERSION + 7}")
     connection.close()
-    with pytest.raises(CollectionError, match=f"expected collection version {VERSION}, found {VERSION + 7}"):
+    with pytest.raises(CollectionError, match=f"expected version {VERSION}, found {VERSION + 7}"):
         Database(tmp_path / "db")
 
 
@@ -79,7 +79,7 @@ def test_a_closed_database_says_so(tmp_path):
         _urls(database)
 
 
-def test_an_error_of_sqlite_becomes_one_of_ours(tmp_path):
+def test_an_sqlite_error_becomes_a_collection_error(tmp_path):
     database = Database(tmp_path / "db")
     with pytest.raises(CollectionError, match="no such table"), database.read() as connection:
         connection.execute("SELECT * FROM nonsense")
@@ -98,7 +98,7 @@ def a_first_collection(path):
     connection.close()
 
 
-def test_an_earlier_collection_is_brought_up_to_date_with_all_it_holds(tmp_path):
+def test_a_collection_of_an_earlier_version_is_migrated_with_all_its_pages(tmp_path):
     a_first_collection(tmp_path / "db")
     for _ in range(2):
         database = Database(tmp_path / "db")
@@ -110,7 +110,7 @@ def test_an_earlier_collection_is_brought_up_to_date_with_all_it_holds(tmp_path)
         database.close()
 
 
-def test_two_that_open_an_earlier_collection_at_once_bring_it_up_to_date_once(tmp_path):
+def test_two_processes_that_open_an_earlier_version_migrate_it_once(tmp_path):
     a_first_collection(tmp_path / "db")
     with ThreadPoolExecutor(4) as threads:
         for database in threads.map(Database, [tmp_path / "db"] * 4):
@@ -122,7 +122,7 @@ def test_two_that_open_an_earlier_collection_at_once_bring_it_up_to_date_once(tm
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from repair import database
+from repair.collection import database
 
 class Steps(str):
     def split(self, *rest):
@@ -136,7 +136,7 @@ database.Database(Path(sys.argv[1]))
 """
 
 
-def test_who_is_killed_while_bringing_a_collection_up_to_date_leaves_it_whole(tmp_path):
+def test_a_process_killed_during_a_migration_leaves_the_collection_intact(tmp_path):
     a_first_collection(tmp_path / "db")
     done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path / "db")], timeout=60)
     assert done.returncode == -signal.SIGKILL
@@ -152,7 +152,7 @@ def _anywhere(folder, needle):
     return [path.name for path in folder.iterdir() if needle in path.read_bytes()]
 
 
-def test_what_was_deleted_is_in_no_file_once_it_is_scrubbed(tmp_path):
+def test_scrub_removes_deleted_content_from_all_files(tmp_path):
     database = Database(tmp_path / "db")
     for number in range(300):
         _insert(database, f"{number}-secret-" + "x" * (number * 37 % 9_000))
@@ -166,7 +166,7 @@ def test_what_was_deleted_is_in_no_file_once_it_is_scrubbed(tmp_path):
     assert database.scrub()
 
 
-def test_scrubbing_takes_up_where_a_killed_process_left_it(tmp_path):
+def test_scrub_continues_where_a_killed_process_stopped(tmp_path):
     database = Database(tmp_path / "db")
     with database.write() as connection:
         connection.execute("CREATE TABLE zeros (zeros BLOB)")
@@ -175,8 +175,8 @@ def test_scrubbing_takes_up_where_a_killed_process_left_it(tmp_path):
         assert connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'zeros'").fetchone() is None
 
 
-def test_who_reads_for_long_keeps_the_log_from_being_emptied(tmp_path, monkeypatch):
-    monkeypatch.setattr("repair.database._LOG_WAIT_S", 0.0)
+def test_a_long_read_prevents_emptying_the_log(tmp_path, monkeypatch):
+    monkeypatch.setattr("repair.collection.database._LOG_WAIT_S", 0.0)
     database, reader = Database(tmp_path / "db"), Database(tmp_path / "db")
     _insert(database, "secret")
     with reader.read() as connection:
@@ -184,7 +184,7 @@ def test_who_reads_for_long_keeps_the_log_from_being_emptied(tmp_path, monkeypat
         rows.fetchone()
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM urls").fetchone()
-        monkeypatch.setattr("repair.database._LOG_TRIES", 2)
+        monkeypatch.setattr("repair.collection.database._LOG_TRIES", 2)
         with database.read() as own:
             own.execute("PRAGMA busy_timeout = 10")
         assert not database.scrub()

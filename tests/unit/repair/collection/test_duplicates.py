@@ -2,9 +2,9 @@
 
 import pytest
 
-from repair.database import Database
-from repair.duplicates import Duplicates
-from repair.pages import PageStore
+from repair.collection.database import Database
+from repair.collection.duplicates import Duplicates
+from repair.collection.pages import PageStore
 from tests.holdings import SITE, a_document
 from tests.make import A_MOMENT
 
@@ -34,7 +34,7 @@ def test_the_same_text_elsewhere_is_found(database):
     assert paths(duplicates.of("", TEXT)) == ["/new"]
 
 
-def test_the_likest_comes_first(database):
+def test_the_most_similar_page_comes_first(database):
     put(database, "/less", TEXT.replace("word7", "changed"))
     put(database, "/same", TEXT)
     duplicates = Duplicates(database)
@@ -51,7 +51,7 @@ def test_a_page_is_not_its_own_duplicate(database):
     assert duplicates.of_page(f"{SITE}/nowhere") == ()
 
 
-def test_short_pages_are_no_duplicates_and_done_once(database):
+def test_short_pages_are_no_duplicates_and_are_processed_once(database):
     put(database, "/short", "Some words")
     duplicates = Duplicates(database)
     assert duplicates.catch_up() == 1
@@ -59,7 +59,7 @@ def test_short_pages_are_no_duplicates_and_done_once(database):
     assert duplicates.of("", "Some words") == ()
 
 
-def test_a_page_that_changed_is_printed_anew(database):
+def test_a_changed_page_gets_a_new_fingerprint(database):
     put(database, "/a", TEXT)
     duplicates = Duplicates(database)
     duplicates.catch_up()
@@ -69,7 +69,7 @@ def test_a_page_that_changed_is_printed_anew(database):
     assert duplicates.of("", TEXT) == ()
 
 
-def test_another_process_s_prints_are_seen(database):
+def test_fingerprints_of_another_process_are_seen(database):
     duplicates, other = Duplicates(database), Duplicates(database)
     assert duplicates.of("", TEXT) == ()
     for path in ("/a", "/b"):
@@ -78,7 +78,7 @@ def test_another_process_s_prints_are_seen(database):
         assert path in paths(duplicates.of("", TEXT))
 
 
-def test_what_was_made_meanwhile_is_found_too_and_a_changed_page_only_as_it_is_now(database):
+def test_new_fingerprints_are_found_and_a_changed_page_only_by_its_latest(database):
     duplicates = Duplicates(database)
     put(database, "/first", TEXT)
     duplicates.catch_up()
@@ -89,7 +89,7 @@ def test_what_was_made_meanwhile_is_found_too_and_a_changed_page_only_as_it_is_n
     assert paths(duplicates.of("", TEXT)) == ["/second"]
 
 
-def test_what_another_process_made_is_found(database):
+def test_duplicates_fingerprinted_by_another_process_are_found(database):
     mine, others = Duplicates(database), Duplicates(database)
     put(database, "/a", TEXT)
     mine.catch_up()
@@ -101,7 +101,7 @@ def test_what_another_process_made_is_found(database):
     assert sorted(paths(mine.of("", TEXT))) == ["/a", "/b", "/c"]
 
 
-def test_while_readers_wait_the_rest_stays_to_be_done(database):
+def test_catch_up_stops_while_users_wait(database):
     for number in range(5):
         put(database, f"/{number}", TEXT)
     waits = iter((False, False, True))

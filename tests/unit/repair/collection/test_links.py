@@ -2,12 +2,13 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.database import Database
-from repair.graph import LinkGraph, interned
+from repair.collection.database import Database
+from repair.collection.links import LinkGraph, intern_urls
 from repair.model import InLink
+from tests.examples import examples
 from tests.holdings import SITE, a_link
 
 
@@ -20,7 +21,7 @@ def database(tmp_path):
 
 def _page(database, path):
     with database.write() as connection:
-        return interned(connection, (SITE + path,))[SITE + path]
+        return intern_urls(connection, (SITE + path,))[SITE + path]
 
 
 def _url_count(database):
@@ -53,7 +54,7 @@ def test_new_links_take_the_place_of_old_ones(database):
     assert graph.inlinks(f"{SITE}/b", 10) == ()
 
 
-def test_only_pages_linked_with_other_words_are_told(database):
+def test_replace_returns_only_pages_linked_with_other_words(database):
     graph = LinkGraph(database)
     page, same, new = (_page(database, path) for path in ("/a", "/same", "/new"))
     graph.replace(page, [a_link("/same", "as before")])
@@ -62,7 +63,7 @@ def test_only_pages_linked_with_other_words_are_told(database):
     assert graph.remove(page) == {same, new}
 
 
-def test_the_most_telling_of_several_links_is_chosen(database):
+def test_the_most_informative_of_several_links_is_chosen(database):
     graph = LinkGraph(database)
     links = [
         a_link("/b", "menu", nav=True),
@@ -75,7 +76,7 @@ def test_the_most_telling_of_several_links_is_chosen(database):
     assert graph.link_between(f"{SITE}/a", f"{SITE}/elsewhere") is None
 
 
-def test_urls_nobody_mentions_any_more_are_forgotten(database):
+def test_unused_urls_are_deleted(database):
     graph = LinkGraph(database)
     page = _page(database, "/a")
     graph.replace(page, [a_link(f"/{number}") for number in range(50)])
@@ -83,7 +84,7 @@ def test_urls_nobody_mentions_any_more_are_forgotten(database):
     assert _url_count(database) == 1  # the page itself is forgotten with the page
 
 
-def test_a_page_with_very_many_links_is_held(database):
+def test_a_page_with_very_many_links_is_saved(database):
     graph = LinkGraph(database)
     graph.replace(_page(database, "/a"), [a_link(f"/{number}") for number in range(3_000)])
     assert len(graph.outlinks(f"{SITE}/a")) == 3_000
@@ -103,7 +104,7 @@ _PATHS = st.sampled_from(["/a", "/b", "/c", "/d"])
 _LINKS = st.lists(st.builds(a_link, _PATHS, st.text(max_size=5), nav=st.booleans()), max_size=6)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.tuples(_PATHS, _LINKS), max_size=8))
 def test_the_graph_is_a_dictionary_of_lists(steps):
     model = {}

@@ -1,14 +1,16 @@
 import tempfile
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.database import Database
+from repair.collection.database import Database
+from repair.collection.pages import PageStore, content_digest
 from repair.model import HeldCopy
-from repair.pages import PageStore, content_digest
+from tests.examples import examples
 from tests.holdings import SITE, a_document
 from tests.make import A_MOMENT
 
@@ -30,7 +32,7 @@ def a_copy(url=URL, body=b"<p>hello"):
     return HeldCopy(url=url, content_type="text/html", body=body, fetched_at=A_MOMENT.replace(hour=0))
 
 
-def test_a_page_comes_back_as_it_was_held(store):
+def test_a_page_comes_back_as_it_was_saved(store):
     document = a_document(
         "/page",
         headings=("One", "Two"),
@@ -51,7 +53,7 @@ def test_a_page_comes_back_as_it_was_held(store):
     )
 
 
-def test_a_newer_version_takes_the_place_of_the_older_under_the_same_number(store):
+def test_a_newer_version_replaces_the_older_under_the_same_number(store):
     first = _put(store, a_document(title="old"))
     assert _put(store, a_document(title="new")) == first
     assert store.get(URL).title == "new"
@@ -97,20 +99,34 @@ def test_pages_beyond_the_limit_are_the_harvested_ones_seen_longest_ago(store):
     assert store.beyond(0) == (pages[2], pages[3], pages[4], pages[1])
 
 
-def test_the_number_of_a_removed_page_is_never_given_again(store):
+def test_a_site_beyond_its_share_loses_its_own_pages(store):
+    kept = [_put(store, replace(a_document(), url=f"http://{name}.test/"), at=A_MOMENT) for name in "abcd"]
+    for number in range(20):  # under one registrable domain
+        _put(
+            store,
+            replace(a_document(), url=f"http://h{number}.evil.test/{number}"),
+            at=A_MOMENT + timedelta(days=number),
+        )
+    dropped = store.beyond(12)
+    assert len(dropped) == 12
+    assert not set(kept) & set(dropped)
+    assert set(kept) & set(store.beyond(4)), "a site has its share all the same"
+
+
+def test_the_number_of_a_removed_page_is_never_reused(store):
     first = _put(store, a_document("/a"))
     store.remove(first)
     assert _put(store, a_document("/b")) > first
 
 
-def test_briefs_leave_out_what_is_not_held(store):
+def test_briefs_leave_out_pages_not_saved(store):
     page = _put(store, a_document())
-    briefs = store.briefs([page, page + 1_000])
-    assert list(briefs) == [page]
-    assert briefs[page].url == URL
+    page_summaries = store.page_summaries([page, page + 1_000])
+    assert list(page_summaries) == [page]
+    assert page_summaries[page].url == URL
 
 
-def test_pages_that_say_the_same_have_the_same_digest_whatever_their_spacing():
+def test_pages_with_the_same_words_have_the_same_digest_whatever_their_spacing():
     one = a_document("/a", title="Water", text="The water  cycle\n")
     other = a_document("/b", title="water", text="the Water cycle")
     assert content_digest(one) == content_digest(other)
@@ -122,7 +138,7 @@ _STEP = st.tuples(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(_STEP, max_size=12))
 def test_the_store_is_a_dictionary(steps):
     model = {}

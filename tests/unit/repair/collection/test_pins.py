@@ -9,7 +9,7 @@ from datetime import timedelta
 
 import pytest
 
-from repair.pins import Pins
+from repair.collection.pins import Pins
 from repair.pipeline import Repairer
 from repair.settings import RepairSettings
 from tests.holdings import SITE, a_collection, a_document
@@ -91,7 +91,7 @@ async def test_the_pinned_page_is_offered_first_for_certain_and_once(pins, repai
     assert [other.url for other in others] == [f"{SITE}/water"]
 
 
-async def test_a_pinned_page_need_not_be_held(pins, repairer):
+async def test_a_pinned_page_need_not_be_saved(pins, repairer):
     pins.pin(GONE, "https://elsewhere.test/page", "admin", A_MOMENT)
     first = (await repairer.repair(a_broken_link(GONE))).alternatives[0]
     assert (first.url, first.held, first.confidence) == ("https://elsewhere.test/page", False, 1.0)
@@ -107,8 +107,8 @@ async def test_without_its_pin_a_page_is_ranked_as_before(pins, repairer):
 _VICTIM = """
 import sys
 from pathlib import Path
-from repair.database import Database
-from repair.pins import Pins
+from repair.collection.database import Database
+from repair.collection.pins import Pins
 from tests.make import A_MOMENT
 pins = Pins(Database(Path(sys.argv[1]) / "collection.sqlite3"))
 for number in range(100_000):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from repair.collection import Collection
-from repair.database import Database
+from repair.collection.collection import Collection
+from repair.collection.database import Database
+from repair.collection.stopanchors import LearntStopAnchors, learn
 from repair.settings import CollectionSettings
-from repair.stopanchors import LearntStopAnchors, learn
-from repair.words import is_stop_anchor
+from repair.text.words import is_stop_anchor
 from tests.holdings import a_document, a_link
 from tests.make import A_MOMENT
 
@@ -19,11 +19,11 @@ def links(anchor, targets, sources=1):
     ]
 
 
-def test_words_that_lead_to_many_different_pages_say_nothing():
+def test_anchors_of_many_different_pages_are_stop_anchors():
     assert learn([*links("Details", 20), *links("Water cycle", 1, sources=20)]) == ("details",)
 
 
-def test_words_on_which_most_pages_agree_say_something():
+def test_anchors_on_which_most_pages_agree_are_not_stop_anchors():
     one_for_all = [(f"s{number}", "t0", "Water") for number in range(100)]
     assert learn([*one_for_all, *links("Water", 13)]) == ()
 
@@ -44,7 +44,7 @@ def collection(tmp_path):
         yield collection
 
 
-def test_what_is_learnt_from_held_pages_can_be_loaded(collection, tmp_path):
+def test_stop_anchors_learnt_from_saved_pages_can_be_loaded(collection, tmp_path):
     for number in range(15):
         page = a_document(f"/{number}", links=[a_link(f"/t{number}", "Figure"), a_link("/w", "Water")])
         collection.add(page, fetched_at=A_MOMENT)

@@ -2,11 +2,11 @@
 
 import pytest
 
-from repair.collection import Collection
-from repair.database import Database
+from repair.collection.collection import Collection
+from repair.collection.database import Database
+from repair.collection.tags import TagStore
+from repair.evidence.tags import Tags
 from repair.settings import CollectionSettings
-from repair.sources.tags import Tags
-from repair.tags import TagStore
 from tests.holdings import SITE, a_document, a_link
 from tests.make import A_MOMENT, a_broken_link
 
@@ -104,7 +104,7 @@ def test_all_tags_of_an_address_can_be_removed(store, collection):
     assert store.tags(f"{SITE}/other") == (("rain", 1),)
 
 
-def test_a_school_says_which_crumbs_say_nothing(store, collection):
+def test_stop_breadcrumbs_can_be_configured(store, collection):
     pages = [a_document(f"/p{n}", links=[a_link("/weather/", "All pages")]) for n in range(3)]
     hold(collection, *pages)
     assert "all pages" in tags(store, collection)

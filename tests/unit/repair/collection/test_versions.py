@@ -2,11 +2,11 @@ from datetime import timedelta
 
 import pytest
 
-from repair.database import Database
+from repair.collection.database import Database
+from repair.collection.pages import PageStore
+from repair.collection.versions import VersionPolicy, policy_of
 from repair.model import HeldCopy
-from repair.pages import PageStore
 from repair.settings import CollectionSettings
-from repair.versions import VersionPolicy, policy_of
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import A_MOMENT
 
@@ -105,7 +105,7 @@ def test_a_removed_page_is_removed_with_all_its_versions_and_others_are_not(stor
 
 
 @pytest.mark.parametrize("limit", [0, 1])
-def test_whoever_wants_no_versions_has_none_and_loses_the_old_ones(tmp_path, limit):
+def test_without_versions_none_are_kept_and_old_ones_are_deleted(tmp_path, limit):
     database = Database(tmp_path / "db")
     generous, sparing = (PageStore(database, VersionPolicy(limit=number)) for number in (3, limit))
     for hour in (0, 30):
@@ -115,7 +115,7 @@ def test_whoever_wants_no_versions_has_none_and_loses_the_old_ones(tmp_path, lim
     database.close()
 
 
-def test_the_second_tells_a_version_though_it_was_fetched_within_one(store):
+def test_a_version_is_identified_by_its_second(store):
     saw(store, 0.00021)  # 0.756 s
     (moment,) = moments(store)
     assert moment == A_MOMENT.replace(microsecond=0)
@@ -149,7 +149,7 @@ def days(*after):
     return [moment.replace(hour=0, minute=0, second=0, microsecond=0) for moment in hours(*after)]
 
 
-def test_of_what_users_read_only_the_day_is_told(store):
+def test_only_the_day_is_shown_of_pages_that_users_read(store):
     for hour in (0, 30, 60):
         saw(store, hour, pinned=False)
     assert moments(store) == days(0, 30, 60)
@@ -162,7 +162,7 @@ def test_of_what_users_read_only_the_day_is_told(store):
     assert store.versions.at(URL, hours(61)[0]) is None
 
 
-def test_versions_that_an_earlier_linkmend_kept_to_the_second_are_told_by_the_day(store):
+def test_versions_stored_to_the_second_by_an_earlier_linkmend_show_only_the_day(store):
     saw(store, 0)
     saw(store, 30)
     with store._database.write() as connection:
@@ -171,7 +171,7 @@ def test_versions_that_an_earlier_linkmend_kept_to_the_second_are_told_by_the_da
     assert store.versions.at(URL, days(30)[0]).body == b"words of hour 30"
 
 
-def test_a_page_that_is_imported_later_does_not_tell_when_users_read_it(store):
+def test_importing_a_page_later_does_not_reveal_when_users_read_it(store):
     saw(store, 0, pinned=False)
     saw(store, 30)
     assert moments(store) == [days(0)[0], hours(30)[0]]

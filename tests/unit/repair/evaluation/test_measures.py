@@ -1,22 +1,22 @@
-"""Figures over many links."""
+"""repair.evaluation.measures: measures over many links."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from repair.evaluate.measures import calibration, measures, report
-from repair.evaluate.outcomes import Outcome, Result
-from repair.simulate import Plan, Variant
+from repair.evaluation.measures import calibration, measures, report
+from repair.evaluation.outcomes import LinkOutcome, RankingResult
+from repair.simulation.pseudobroken import BreakagePlan, Variant
 
 
 def a_result(rank, similar=(1.0, 0.5, 0.0)):
-    return Result(rank=rank, similar=similar, seconds=0.002)
+    return RankingResult(rank=rank, similar=similar, seconds=0.002)
 
 
 def an_outcome(rank, confidence=1.0, **others):
     results = {"combined": a_result(rank), **{name: a_result(found) for name, found in others.items()}}
-    return Outcome(id="x", ranked=("http://a.test/",), confidence=confidence, oracle=0.8, results=results)
+    return LinkOutcome(id="x", ranked=("http://a.test/",), confidence=confidence, oracle=0.8, results=results)
 
 
 def test_measures_are_means_over_all_links():
@@ -27,12 +27,12 @@ def test_measures_are_means_over_all_links():
     assert (found["Sim@1"], found["Sim@3"], found["p50_ms"]) == (1, 0.5, 2)
 
 
-def test_a_link_without_any_ranked_page_counts_with_no_similarity():
+def test_a_link_without_ranked_pages_has_similarity_0():
     found = measures([a_result(0), a_result(None, similar=())], Variant.MOVED)
     assert (found["Sim@1"], found["Sim@3"]) == (0.5, 0.25)
 
 
-def test_confidences_are_held_against_how_often_they_are_right():
+def test_calibration_compares_confidence_with_the_share_of_right_answers():
     found = [an_outcome(0, 0.9), an_outcome(0, 0.9), an_outcome(3, 0.9), an_outcome(None, 0.1)]
     told = calibration(found)
     assert [(each["from"], each["n"], each["right"]) for each in told["bins"]] == [
@@ -42,15 +42,15 @@ def test_confidences_are_held_against_how_often_they_are_right():
     assert told["expected_error"] == pytest.approx((1 * 0.1 + 3 * (0.9 - 2 / 3)) / 4, abs=1e-4)
 
 
-def test_full_confidence_is_in_the_last_bin_and_nothing_ranked_in_none():
-    nothing = Outcome(id="y", ranked=(), confidence=0.0, oracle=0.0, results={"combined": a_result(None)})
+def test_full_confidence_is_in_the_last_bin_and_empty_rankings_in_none():
+    nothing = LinkOutcome(id="y", ranked=(), confidence=0.0, oracle=0.0, results={"combined": a_result(None)})
     told = calibration([an_outcome(0, 1.0), nothing])
     assert [(each["to"], each["n"]) for each in told["bins"]] == [(1.0, 1)]
     assert told["expected_error"] == 0.0
 
 
 def test_the_report_keeps_the_contract():
-    plan = Plan(folder=Path("site"), variant=Variant.KEPT)
+    plan = BreakagePlan(folder=Path("site"), variant=Variant.KEPT)
     told = report(plan, [an_outcome(0, anchor=1), an_outcome(1, anchor=None)])
     expected = (
         "collection variant copies n R@1 R@3 R@10 MRR nDCG@10 Sim@1 Sim@3 p50_ms p95_ms models calibration"
@@ -63,12 +63,12 @@ def test_the_report_keeps_the_contract():
 
 
 def test_for_gone_only_similarities_and_the_oracle_count():
-    told = report(Plan(folder=Path("site"), variant=Variant.GONE), [an_outcome(None, anchor=None)])
+    told = report(BreakagePlan(folder=Path("site"), variant=Variant.GONE), [an_outcome(None, anchor=None)])
     assert set(told["models"]["combined"]) == {"Sim@1", "Sim@3", "oracle_Sim@1", "p50_ms", "p95_ms"}
     assert told["oracle_Sim@1"] == 0.8
     assert "calibration" not in told
 
 
-def test_without_links_there_is_a_report_of_none():
-    told = report(Plan(folder=Path("site"), variant=Variant.KEPT), [])
+def test_a_report_without_links_is_empty():
+    told = report(BreakagePlan(folder=Path("site"), variant=Variant.KEPT), [])
     assert (told["n"], told["R@1"], told["calibration"]["bins"]) == (0, 0.0, [])

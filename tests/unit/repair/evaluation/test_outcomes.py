@@ -2,19 +2,19 @@
 
 import pytest
 
-from repair import rankmodel
-from repair.evaluate.bench import bench
-from repair.evaluate.outcomes import outcomes
-from repair.papers.singles import FEATURES
-from repair.simulate import Plan, Variant
+from repair.evaluation.outcomes import outcomes
+from repair.evaluation.papers.singlesources import FEATURES
+from repair.ranking import rankmodel
+from repair.simulation.pseudobroken import BreakagePlan, Variant
+from repair.simulation.testbed import build_testbed
 from tests.folders import a_folder
 
 
 @pytest.fixture
 def ranked(tmp_path):
     def of(variant, *, copied=False, **known):
-        plan = Plan(folder=a_folder(tmp_path / "site"), variant=Variant(variant))
-        with bench(plan, tmp_path / "cache", rankmodel.default(), copied=copied) as made:
+        plan = BreakagePlan(folder=a_folder(tmp_path / "site"), variant=Variant(variant))
+        with build_testbed(plan, tmp_path / "cache", rankmodel.default(), copied=copied) as made:
             return outcomes(made, **known)
 
     return of
@@ -32,13 +32,13 @@ def test_with_an_older_version_of_each_page_all_are_found(ranked):
     assert [outcome.results["combined"].rank for outcome in found] == [0, 0, 0, 0]
 
 
-def test_every_single_source_is_beside_ours(ranked):
+def test_every_single_source_has_a_result(ranked):
     for outcome in ranked("moved"):
         beside = {"sum", "neighbourhood/bm25", "neighbourhood/lm", *FEATURES}
         assert set(outcome.results) == {"combined", *beside}
 
 
-def test_all_the_papers_models_are_asked_when_wanted(ranked):
+def test_every_runs_all_the_papers_models(ranked):
     names = set(ranked("kept", every=True)[0].results)
     assert {"genetic programming", "term classifier/lm", "decision procedure", "page by kl/lm"} <= names
 
@@ -50,7 +50,7 @@ def test_a_page_that_is_gone_is_never_ranked(ranked):
         assert all(0 <= found <= outcome.oracle + 1e-6 for found in similar)
 
 
-def test_who_waits_hears_of_each_link_twice(ranked):
+def test_progress_is_reported_twice_per_link(ranked):
     heard = []
     ranked("kept", tell=heard.append)
     assert heard == [1, 2, 3, 4, 5, 6, 7, 8]

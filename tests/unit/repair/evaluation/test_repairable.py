@@ -2,20 +2,21 @@
 
 from dataclasses import replace
 
-from repair import rankmodel, simulate
-from repair.evaluate.bench import Bench, bench
-from repair.evaluate.repairable import Verdict, confusion, verdicts
-from repair.simulate import Plan, Variant
+from repair.evaluation.repairable import RepairableVerdict, confusion, verdicts
+from repair.ranking import rankmodel
+from repair.simulation import pseudobroken
+from repair.simulation.pseudobroken import BreakagePlan, Variant
+from repair.simulation.testbed import RankingTestbed, build_testbed
 from tests.folders import a_folder
 
 
-def test_the_table_counts_offers_against_what_could_be_repaired():
+def test_the_confusion_matrix_counts_offers_by_repairability():
     found = confusion(
         iter(
-            [Verdict(True, True)] * 3
-            + [Verdict(True, False)]
-            + [Verdict(False, True)]
-            + [Verdict(False, False)] * 5
+            [RepairableVerdict(True, True)] * 3
+            + [RepairableVerdict(True, False)]
+            + [RepairableVerdict(False, True)]
+            + [RepairableVerdict(False, False)] * 5
         )
     )
     assert (found["n"], found["accuracy"], found["precision"], found["recall"]) == (10, 0.8, 0.75, 0.75)
@@ -25,26 +26,26 @@ def test_the_table_counts_offers_against_what_could_be_repaired():
     }
 
 
-def test_no_links_make_an_empty_table():
+def test_no_links_make_an_empty_confusion_matrix():
     assert confusion(iter(()))["accuracy"] == 0.0
 
 
 def test_every_link_is_judged_with_and_without_its_answer(tmp_path):
-    plan = Plan(folder=a_folder(tmp_path / "site"), variant=Variant.MOVED)
-    with bench(plan, tmp_path / "cache", rankmodel.default()) as made:
+    plan = BreakagePlan(folder=a_folder(tmp_path / "site"), variant=Variant.MOVED)
+    with build_testbed(plan, tmp_path / "cache", rankmodel.default()) as made:
         found = list(verdicts(made))
     assert [verdict.repairable for verdict in found] == [True, False] * 4
 
 
-class OneCase(Bench):
-    """A bench with but one link, whose answer may not be returned."""
+class OneCase(RankingTestbed):
+    """A bench with one link, whose answer may not be returned."""
 
     def cases(self):
         case = next(super().cases())
         yield replace(case, hidden=case.hidden | {case.truth})
 
 
-def test_an_answer_that_may_not_be_returned_says_nothing(tmp_path):
-    plan = Plan(folder=a_folder(tmp_path / "site"), variant=Variant.MOVED)
-    with simulate.collection(plan, tmp_path / "cache") as collection:
+def test_links_whose_answer_is_hidden_are_left_out(tmp_path):
+    plan = BreakagePlan(folder=a_folder(tmp_path / "site"), variant=Variant.MOVED)
+    with pseudobroken.collection(plan, tmp_path / "cache") as collection:
         assert list(verdicts(OneCase(plan, collection, rankmodel.default()))) == []

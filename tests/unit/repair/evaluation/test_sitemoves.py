@@ -1,9 +1,17 @@
-"""Measuring site moves."""
+"""repair.evaluation.sitemoves: how well site moves are learnt."""
 
 import pytest
 
-from repair.evaluate.sitemoves import ALIKE, CUTS, Text, cross_measure, gone_pages, measure, measured
-from repair.moves import Move
+from repair.evaluation.sitemoves import (
+    ALIKE,
+    CUTS,
+    PageText,
+    cross_measure,
+    gone_pages,
+    measure,
+    measure_folder,
+)
+from repair.moves.rules import Move
 from tests.folders import lines
 
 NAMES = ["rain", "snow", "hail", "frost", "cloud"]
@@ -11,18 +19,26 @@ PAIRS = [Move(old=f"http://a.test/old/{name}", new=f"http://a.test/new/{name}") 
 HELD = {move.new for move in PAIRS}
 
 
-def test_right_answers_and_silence_are_counted():
+def test_right_answers_and_silences_are_counted():
     figures = measure(PAIRS[:3], PAIRS[3:], ["http://a.test/old/fog"], HELD.__contains__)
     assert (figures.asked, figures.answered, figures.right) == (2, 2, 2)
-    told = figures.told()
-    assert (told["precision"], told["recall"], told["silence"]) == (1.0, 1.0, 1.0)
+    figures_by_name = figures.as_dict()
+    assert (figures_by_name["precision"], figures_by_name["recall"], figures_by_name["silence"]) == (
+        1.0,
+        1.0,
+        1.0,
+    )
 
 
-def test_a_wrong_answer_costs_precision_and_an_answer_for_a_deleted_page_silence():
+def test_wrong_answers_lower_precision_and_answers_for_deleted_pages_lower_silence():
     asked = [Move(old="http://a.test/old/frost", new="http://a.test/elsewhere")]
     figures = measure(PAIRS[:3], asked, ["http://a.test/old/cloud"], HELD.__contains__)
-    told = figures.told()
-    assert (told["precision"], told["recall"], told["silence"]) == (0.0, 0.0, 0.0)
+    figures_by_name = figures.as_dict()
+    assert (figures_by_name["precision"], figures_by_name["recall"], figures_by_name["silence"]) == (
+        0.0,
+        0.0,
+        0.0,
+    )
 
 
 def test_every_pair_is_asked_once():
@@ -40,12 +56,12 @@ def test_every_pair_is_asked_once():
         ("/rewritten", "Rain", "Water rises, clouds form, rain falls", False),
     ],
 )
-def test_a_deleted_page_has_no_counterpart(url, title, text, is_deleted):
+def test_only_pages_without_a_similar_new_page_count_as_deleted(url, title, text, is_deleted):
     new = [
-        Text(url="/kept", title="Kept", text="Something else altogether"),
-        Text(url="/new", title="Water cycle", text="Water rises, clouds form and rain falls again"),
+        PageText(url="/kept", title="Kept", text="Something else altogether"),
+        PageText(url="/new", title="Water cycle", text="Water rises, clouds form and rain falls again"),
     ]
-    found = gone_pages([Text(url=url, title=title, text=text)], new, {"/moved"})
+    found = gone_pages([PageText(url=url, title=title, text=text)], new, {"/moved"})
     assert [each for each, near in found.items() if near < ALIKE] == ([url] if is_deleted else [])
 
 
@@ -79,16 +95,19 @@ def folders(tmp_path):
     return new, old
 
 
-def test_pairs_are_of_targets_and_of_source_pages_and_deleted_pages_are_of_the_older_collection(folders):
-    told = measured(*folders)
-    assert (told["pairs"], told["asked"], told["right"]) == (5, 5, 5)
-    assert (told["deleted"], told["silence"]) == (5, 1.0)  # one page, asked in five folds
-    assert (told["collection"], told["older"]) == ("new", "old")
-    assert list(told["silence_by_cut"]) == [str(cut) for cut in CUTS]
-    assert told["silence_by_cut"][str(ALIKE)]["silence"] == told["silence"]
+def test_pairs_come_from_targets_and_source_pages_and_deleted_ones_from_the_older_folder(folders):
+    figures_by_name = measure_folder(*folders)
+    assert (figures_by_name["pairs"], figures_by_name["asked"], figures_by_name["right"]) == (5, 5, 5)
+    assert (figures_by_name["deleted"], figures_by_name["silence"]) == (
+        5,
+        1.0,
+    )  # one page, asked in five folds
+    assert (figures_by_name["collection"], figures_by_name["older"]) == ("new", "old")
+    assert list(figures_by_name["silence_by_cut"]) == [str(cut) for cut in CUTS]
+    assert figures_by_name["silence_by_cut"][str(ALIKE)]["silence"] == figures_by_name["silence"]
 
 
-def test_a_move_to_a_page_that_is_not_held_is_no_pair(folders):
+def test_a_move_to_a_page_outside_the_collection_is_no_pair(folders):
     new, old = folders
     lines(new, "pages", [a_page("/new/rain", "Rain", "It rains")])
-    assert measured(new, old)["pairs"] == 1
+    assert measure_folder(new, old)["pairs"] == 1

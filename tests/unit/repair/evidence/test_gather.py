@@ -1,6 +1,6 @@
 import asyncio
 
-from repair.gather import gather, gather_local
+from repair.evidence.gather import gather, gather_local
 from repair.model import Evidence
 from tests.make import a_broken_link
 
@@ -33,7 +33,7 @@ async def test_evidence_comes_in_the_order_of_the_sources():
 async def test_a_source_that_fails_costs_one_line(caplog):
     assert await _names(Says("bad", error=RuntimeError("no disk")), Says("good")) == ["good"]
     assert [record.getMessage() for record in caplog.records] == [
-        "source bad failed for http://school.test/gone: RuntimeError: no disk"
+        "evidence source bad: failed for http://school.test/gone: RuntimeError: no disk"
     ]
 
 
@@ -43,7 +43,7 @@ async def test_a_source_that_is_late_costs_one_line_and_no_more_time(caplog):
     assert await _names(Says("late", after_s=60), Says("good"), deadline_s=0.05) == ["good"]
     assert loop.time() - began < 5
     assert [record.getMessage() for record in caplog.records] == [
-        "source late: nothing within 0.1 s for http://school.test/gone"
+        "evidence source late: timed out after 0.1 s for http://school.test/gone"
     ]
 
 
@@ -63,7 +63,7 @@ class Finds:
         return Evidence(source=self.name, terms=())
 
 
-def test_local_sources_are_asked_in_turn_and_one_that_fails_costs_one_line(caplog):
+def test_local_sources_run_in_order_and_a_failing_one_costs_one_line(caplog):
     def fail():
         raise RuntimeError("no disk")
 
@@ -71,11 +71,11 @@ def test_local_sources_are_asked_in_turn_and_one_that_fails_costs_one_line(caplo
     found = gather_local(a_broken_link(), sources, deadline_s=5.0)
     assert [piece.source for piece in found] == ["first", "last"]
     assert [record.getMessage() for record in caplog.records] == [
-        "source bad failed for http://school.test/gone: RuntimeError: no disk"
+        "evidence source bad: failed for http://school.test/gone: RuntimeError: no disk"
     ]
 
 
-def test_local_sources_whose_turn_comes_too_late_are_not_asked(caplog):
+def test_local_sources_past_the_deadline_are_skipped(caplog):
     found = gather_local(a_broken_link(), (Finds("never"),), deadline_s=-1.0)
     assert found == ()
-    assert "source never: not asked" in caplog.text
+    assert "source never: not started" in caplog.text

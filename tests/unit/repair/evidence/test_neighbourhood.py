@@ -2,8 +2,8 @@
 
 import pytest
 
+from repair.evidence.neighbourhood import WHOLE_PAGE, LinkNeighbourhood, NeighbourhoodLimits
 from repair.model import HeldPage, InLink
-from repair.neighbourhood import WHOLE_PAGE, LinkNeighbourhood, Reach
 from tests.holdings import SITE, a_link
 from tests.make import A_MOMENT, a_broken_link
 
@@ -48,7 +48,10 @@ def a_held_page(number, text, language="en"):
 
 def terms(links, pages=(), **reach):
     return [
-        term for term, _ in LinkNeighbourhood(FakeCollection(links, pages), Reach(**reach)).signature(GONE)
+        term
+        for term, _ in LinkNeighbourhood(
+            FakeCollection(links, pages), NeighbourhoodLimits(**reach)
+        ).signature(GONE)
     ]
 
 
@@ -86,7 +89,7 @@ def test_the_radius_adds_words_around_the_anchor(radius, found):
     assert sorted(terms([from_page(1, "rain", before="far near", after="next last")], radius=radius)) == found
 
 
-def test_the_second_level_is_what_is_said_of_the_backlinking_pages():
+def test_the_second_level_is_links_to_the_backlinking_pages():
     links = [from_page(1, "rain"), from_page(2, "weather", target=f"{SITE}/1")]
     assert terms(links) == ["rain"]
     assert terms(links, levels=2) == ["rain", "weather"]
@@ -110,5 +113,5 @@ def test_the_page_of_the_broken_link_itself_does_not_count():
     assert evidence.terms == (("snow", 1.0),)
 
 
-def test_nobody_links_there_is_no_evidence():
+def test_without_backlinks_there_is_no_evidence():
     assert LinkNeighbourhood(FakeCollection()).find(a_broken_link(GONE)) is None

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from repair.clues import ClueReader
-from repair.features import FEATURES, RAW, completed, features
-from repair.propose import Trace
+from repair.ranking.candidates import RetrievalTrace
+from repair.ranking.features import FEATURES, RAW, complete_features, features
+from repair.ranking.queryfeatures import QueryFeatureReader
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
 
@@ -22,15 +22,15 @@ def school(tmp_path):
 
 
 def found_once(pages):
-    return {page.page: Trace(1.0, 1) for page in pages}
+    return {page.page: RetrievalTrace(1.0, 1) for page in pages}
 
 
 def matrix(collection, **known):
-    clues = ClueReader(collection, compare_addresses=known.pop("compare_addresses", True)).clues(
-        a_broken_link(LOST, **known)
-    )
-    pages = sorted(collection.briefs(collection.numbers()).values(), key=lambda page: page.url)
-    rows = features(collection, clues, pages, found_once(pages))
+    query_features = QueryFeatureReader(
+        collection, compare_addresses=known.pop("compare_addresses", True)
+    ).read(a_broken_link(LOST, **known))
+    pages = sorted(collection.page_summaries(collection.numbers()).values(), key=lambda page: page.url)
+    rows = features(collection, query_features, pages, found_once(pages))
     return {
         page.url.removeprefix(SITE): dict(zip(FEATURES, row, strict=True))
         for page, row in zip(pages, rows, strict=True)
@@ -38,9 +38,9 @@ def matrix(collection, **known):
 
 
 def test_there_is_a_number_for_every_name_and_all_are_finite(school):
-    clues = ClueReader(school).clues(a_broken_link(LOST))
-    pages = list(school.briefs(school.numbers()).values())
-    rows = features(school, clues, pages, found_once(pages))
+    query_features = QueryFeatureReader(school).read(a_broken_link(LOST))
+    pages = list(school.page_summaries(school.numbers()).values())
+    rows = features(school, query_features, pages, found_once(pages))
     assert rows.shape == (3, len(FEATURES)) == (3, len(set(FEATURES)))
     assert np.isfinite(rows).all()
 
@@ -61,18 +61,18 @@ def test_the_page_that_is_named_has_the_features_of_it(school):
     assert wrong["anchor.body/best"] == 0
 
 
-def test_a_page_that_links_to_the_lost_address_is_known_to(school):
+def test_a_link_to_the_lost_url_is_a_feature(school):
     found = matrix(school)
     assert found["/hub"]["links_here"] == 1
     assert found["/new/river"]["links_here"] == 0
 
 
-def test_a_page_that_stands_beside_the_lost_one_in_a_list_is_known_to(school):
+def test_cocitation_with_the_lost_page_is_a_feature(school):
     assert matrix(school)["/new/river"]["links_both"] == 1
     assert matrix(school)["/new/volcano"]["links_both"] == 0
 
 
-def test_who_links_to_both_is_asked_only_where_that_is_allowed(school):
+def test_cocitation_is_used_only_where_allowed(school):
     """While the page stands at its own address, it would be the only one that nobody links to beside it."""
     assert not any(row["links_both"] for row in matrix(school, compare_addresses=False).values())
 
@@ -99,12 +99,15 @@ def test_addresses_are_compared_only_where_that_is_allowed(school):
 
 
 def test_no_pages_have_no_rows(school):
-    assert features(school, ClueReader(school).clues(a_broken_link(LOST)), [], {}).shape == (0, len(FEATURES))
+    assert features(school, QueryFeatureReader(school).read(a_broken_link(LOST)), [], {}).shape == (
+        0,
+        len(FEATURES),
+    )
 
 
 def test_taking_a_candidate_away_leaves_no_hole(school):
     """The trap: whoever is best among those left must look like a best one."""
     rows = np.random.default_rng(0).random((5, len(RAW))).astype(np.float32)
-    left = completed(rows[1:], (0, 1, 1, 0))
+    left = complete_features(rows[1:], (0, 1, 1, 0))
     best = left[:, FEATURES.index("anchor.title/best")]
     assert (best.min(), best.max()) == (0, 1)

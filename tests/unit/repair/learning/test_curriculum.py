@@ -2,19 +2,19 @@ import numpy as np
 import pytest
 
 from repair.errors import EvaluationFailed
-from repair.features import FEATURES
-from repair.learn.examples import Examples
-from repair.learn.lessons import LEAST_LINKS, check, lessons
-from repair.simulate import Variant, cases
+from repair.learning.curriculum import LEAST_LINKS, check, lessons
+from repair.learning.examples import Examples
+from repair.ranking.features import FEATURES
+from repair.simulation.pseudobroken import Variant, cases
 from tests.folders import HOST, a_folder, a_link_record, a_random_folder, lines
 
 
-def taught(folder, limit=100):
+def lesson_titles(folder, limit=100):
     return {lesson.title: lesson.plan.limit for lesson in lessons(folder, limit)}
 
 
-def test_train_links_are_broken_in_every_way_in_proportion(tmp_path):
-    assert taught(a_folder(tmp_path / "site")) == {
+def test_train_links_are_broken_in_every_variant_by_its_share(tmp_path):
+    assert lesson_titles(a_folder(tmp_path / "site")) == {
         "kept": 60,
         "moved": 100,
         "renamed": 75,
@@ -25,19 +25,19 @@ def test_train_links_are_broken_in_every_way_in_proportion(tmp_path):
     assert all(lesson.plan.split == "train" for lesson in lessons(tmp_path / "site", 100))
 
 
-def test_a_part_of_the_pages_teaches_where_enough_links_fall_into_it(tmp_path):
+def test_a_part_of_the_pages_is_a_lesson_if_it_has_enough_links(tmp_path):
     folder = a_random_folder(tmp_path / "site", 600, 500)
     parts = [lesson.plan for lesson in lessons(folder, 100) if lesson.plan.part]
     assert [(plan.variant, plan.part) for plan in parts] == [(Variant.MOVED, (0, 24))]
     assert len(cases(parts[0])) >= 10
 
 
-def test_real_moves_teach_where_there_are_any(tmp_path):
+def test_really_moved_links_are_a_lesson_where_a_folder_has_them(tmp_path):
     folder = a_folder(tmp_path / "site")
     (folder / "train.jsonl.gz").unlink()
     moved = a_link_record(f"{HOST}/a", f"{HOST}/b", "b", truth=f"{HOST}/c")
     lines(folder, "really_moved_train", [moved])
-    assert taught(folder) == {"really-moved": 120}
+    assert lesson_titles(folder) == {"really-moved": 120}
 
 
 def test_a_folder_without_train_links_is_refused(tmp_path):
@@ -46,7 +46,7 @@ def test_a_folder_without_train_links_is_refused(tmp_path):
 
 
 def a_set(links, answered):
-    """Two candidates for each link, the first of them the answer of the first links."""
+    """Two candidates for each link; for the first links, the first candidate is the answer."""
     number = np.repeat(np.arange(links), 2)
     return Examples(
         name="made up",
@@ -57,7 +57,7 @@ def a_set(links, answered):
     )
 
 
-def test_too_few_answers_are_not_learnt_from():
+def test_too_few_links_with_answers_are_refused():
     check([a_set(LEAST_LINKS, LEAST_LINKS), a_set(3, 0)])
     for sets in ([], [a_set(100, LEAST_LINKS - 1)], [a_set(100, 0)]):
         with pytest.raises(EvaluationFailed, match=f"at least {LEAST_LINKS} links"):

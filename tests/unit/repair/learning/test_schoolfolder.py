@@ -1,16 +1,16 @@
 import pytest
 
 from repair.errors import CollectionError, EvaluationFailed
-from repair.formats.folder import collection_folder
-from repair.formats.problems import Problems
-from repair.learn import store
-from repair.learn.store import write
-from repair.records import records
+from repair.learning import schoolfolder
+from repair.learning.schoolfolder import write
+from repair.parse.collectionfolder import collection_folder
+from repair.parse.jsonlines import records
+from repair.parse.problems import ImportProblems
 from tests.holdings import SITE, a_collection, a_document, a_link, found
 
 
 def documents(count=120):
-    """Pages each of which links to the next in its text, and to the first and to one not held beside it."""
+    """Pages that each link to the next in the text, and in menus to the first and to one that is not saved."""
     return [
         a_document(
             f"/{at}",
@@ -42,9 +42,9 @@ def listed(folder, stem):
     return list(records(folder, stem, needs=("id", "source_url", "target_url", "anchor")))
 
 
-def test_all_pages_come_with_all_their_links(held, folder):
+def test_all_pages_and_links_are_written(held, folder):
     assert write(held.database, folder, limit=600).pages == 120
-    problems = Problems()
+    problems = ImportProblems()
     found = {document.url: document for document in collection_folder(folder, problems)}
     assert problems.count == 0
     page = found[f"{SITE}/5"]
@@ -52,7 +52,7 @@ def test_all_pages_come_with_all_their_links(held, folder):
     assert page.links == held.outlinks(page.url)
 
 
-def test_links_of_running_text_between_held_pages_are_broken_each_target_once(held, folder):
+def test_links_in_running_text_between_saved_pages_are_broken_once_per_target(held, folder):
     written = write(held.database, folder, limit=600)
     broken = [*listed(folder, "train"), *listed(folder, "test")]
     assert (written.train, written.test) == (len(listed(folder, "train")), len(listed(folder, "test")))
@@ -65,7 +65,7 @@ def test_links_of_running_text_between_held_pages_are_broken_each_target_once(he
     assert 12 <= written.test <= 36
 
 
-def test_the_lot_falls_alike_every_time_and_validation_links_stay_so_when_pages_come(held, folder, tmp_path):
+def test_the_choice_is_repeatable_and_validation_links_stay_when_pages_are_added(held, folder, tmp_path):
     write(held.database, folder, limit=110)
     before = {stem: listed(folder, stem) for stem in ("train", "test")}
     assert len(before["train"]) + len(before["test"]) == 110
@@ -78,9 +78,9 @@ def test_the_lot_falls_alike_every_time_and_validation_links_stay_so_when_pages_
     assert later.isdisjoint(each["target_url"] for each in before["test"])
 
 
-def test_of_a_large_collection_only_some_pages_come_and_always_those_of_the_links(held, folder, monkeypatch):
-    monkeypatch.setattr(store, "MAX_PAGES", 10)
-    monkeypatch.setattr(store, "LEAST_LINKS", 5)
+def test_a_large_collection_is_sampled_but_keeps_the_pages_of_chosen_links(held, folder, monkeypatch):
+    monkeypatch.setattr(schoolfolder, "MAX_PAGES", 10)
+    monkeypatch.setattr(schoolfolder, "LEAST_LINKS", 5)
     written = write(held.database, folder, limit=20)
     assert 20 <= written.pages <= 50
     pages = {page["url"] for page in records(folder, "pages", needs=("url", "title", "text"))}
@@ -91,18 +91,18 @@ def test_of_a_large_collection_only_some_pages_come_and_always_those_of_the_link
 @pytest.mark.parametrize(
     "link", [{"anchor": "click here"}, {"anchor": "subject", "nav": True}, {"anchor": ""}, {"anchor": "17"}]
 )
-def test_links_that_tell_nothing_are_not_enough(tmp_path, folder, link):
+def test_links_without_telling_anchors_do_not_count(tmp_path, folder, link):
     pages = [
         a_document(f"/{at}", text=f"Words {at}.", links=(a_link(f"/{at + 1}", **link),)) for at in range(120)
     ]
     with (
         a_collection(tmp_path / "c", *pages) as collection,
-        pytest.raises(EvaluationFailed, match="at least 100 telling links between held pages.*found 0"),
+        pytest.raises(EvaluationFailed, match="at least 100 usable links between saved pages.*found 0"),
     ):
         write(collection.database, folder, limit=600)
 
 
-def test_pages_that_say_the_same_are_nobody_s_answer(tmp_path, folder):
+def test_duplicate_pages_are_no_targets(tmp_path, folder):
     pages = [
         a_document(f"/{at}", text="The same.", links=(a_link(f"/{(at + 1) % 120}", f"subject of {at}"),))
         for at in range(120)
@@ -111,10 +111,10 @@ def test_pages_that_say_the_same_are_nobody_s_answer(tmp_path, folder):
         write(collection.database, folder, limit=600)
 
 
-def test_a_proxy_goes_on_writing_and_indexing_meanwhile(tmp_path, folder):
+def test_the_proxy_can_write_and_index_meanwhile(tmp_path, folder):
     place = tmp_path / "c"
     a_collection(place, *documents()).close()
-    with store.held(place) as database, a_collection(place) as proxy:
+    with schoolfolder.open_database(place) as database, a_collection(place) as proxy:
         with proxy.database.write():
             assert write(database, folder, limit=600).pages == 120
         proxy.add(a_document("/new", title="Aardvark"), fetched_at=proxy.get(f"{SITE}/1").fetched_at)
@@ -122,7 +122,7 @@ def test_a_proxy_goes_on_writing_and_indexing_meanwhile(tmp_path, folder):
         assert found(proxy, "aardvark") == ["/new"]
 
 
-def test_where_no_pages_are_held_no_database_is_made(tmp_path):
-    with pytest.raises(CollectionError, match="no pages are held"), store.held(tmp_path):
+def test_a_missing_database_is_not_created(tmp_path):
+    with pytest.raises(CollectionError, match="no saved pages found"), schoolfolder.open_database(tmp_path):
         pass
     assert list(tmp_path.iterdir()) == []

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from repair.memento.database import Notebook
-from repair.memento.limits import BURST, REST_S, TRIES, Health
-from repair.memento.turns import Turns
+from repair.memento.admission import ArchiveAdmission
+from repair.memento.database import ArchiveDatabase
+from repair.memento.ratelimits import BURST, REST_S, TRIES, ArchiveState
 from tests.archiving import NOW
 from tests.fakes import FakeClock
 
@@ -17,8 +17,8 @@ def clock():
 
 @pytest.fixture
 def turns(tmp_path, clock):
-    notebook = Notebook(tmp_path / "archives.sqlite")
-    yield Turns(notebook, clock)
+    notebook = ArchiveDatabase(tmp_path / "archives.sqlite")
+    yield ArchiveAdmission(notebook, clock)
     notebook.close()
 
 
@@ -26,55 +26,56 @@ def _take(turns, kind="list"):
     return turns.take("school", kind, 20, trial_s=10.0)
 
 
-def test_leave_is_given_until_the_burst_is_used_up(turns, clock):
+def test_requests_are_admitted_until_the_burst_is_used_up(turns, clock):
     assert [_take(turns) for _ in range(BURST)] == [0.0] * BURST
     assert _take(turns) == pytest.approx(3.0)
     clock.now += 3.0
     assert _take(turns) == 0.0
 
 
-def test_each_kind_and_each_archive_has_its_own_pace(turns):
+def test_each_kind_and_archive_has_its_own_rate_limit(turns):
     for _ in range(BURST):
         _take(turns)
     assert _take(turns, "page") == 0.0
     assert turns.take("other", "list", 20, trial_s=10.0) == 0.0
 
 
-def test_a_resting_archive_is_not_asked_and_a_success_ends_it(turns, clock):
+def test_a_paused_archive_is_not_asked_until_a_trial_succeeds(turns, clock):
     for _ in range(TRIES):
-        turns.failed("school")
+        turns.note_failure("school")
     assert _take(turns) is None
     clock.now += REST_S
     assert _take(turns) == 0.0
     assert _take(turns) is None  # the trial is under way
-    turns.succeeded("school")
-    assert turns.health("school") == Health()
+    turns.note_success("school")
+    assert turns.health("school") == ArchiveState()
     assert _take(turns) == 0.0
 
 
-def test_a_trial_that_got_through_lets_its_next_request_pass(turns, clock):
+def test_an_answered_trial_admits_the_next_request(turns, clock):
     for _ in range(TRIES):
-        turns.failed("school")
+        turns.note_failure("school")
     clock.now += REST_S
     _take(turns)
-    turns.trial_over("school", 10.0)
+    turns.end_trial("school", 10.0)
     assert _take(turns) == 0.0
-    turns.failed("school")
+    turns.note_failure("school")
     assert _take(turns) is None
 
 
-def test_a_refusal_is_not_lifted_by_a_request_that_was_under_way(turns):
-    turns.refused("school", 600.0)
-    turns.trial_over("school", 10.0)
+def test_a_request_under_way_does_not_end_a_pause(turns):
+    turns.note_refusal("school", 600.0)
+    turns.end_trial("school", 10.0)
     assert _take(turns) is None
 
 
 def _takes(path: str, times: int, results) -> None:
-    turns = Turns(Notebook(Path(path)), lambda: NOW)
+    turns = ArchiveAdmission(ArchiveDatabase(Path(path)), lambda: NOW)
     results.put(sum(turns.take("school", "list", 20, trial_s=10.0) == 0.0 for _ in range(times)))
 
 
-def test_all_processes_together_get_no_more_leave_than_one(tmp_path):
+@pytest.mark.slow
+def test_the_rate_limit_is_shared_by_all_processes(tmp_path):
     context = multiprocessing.get_context("spawn")
     results = context.Queue()
     path = str(tmp_path / "archives.sqlite")

@@ -1,6 +1,6 @@
 import pytest
 
-from repair.memento.archives import archived, parse_archive, parse_archives
+from repair.memento.archive import parse_archive, parse_archives, split_memento_url
 from repair.memento.datetimes import timestamp
 from repair.memento.timemaps import Capture
 from repair.settings import ARCHIVES
@@ -14,19 +14,19 @@ def _memento(line, **capture):
     return found[0] if found else None
 
 
-def test_a_wayback_machine_is_described_by_its_base():
+def test_wayback_fills_in_all_templates():
     archive = parse_archive("school wayback=http://archive.test/coll/")
     ((kind, template),) = archive.questions
     assert kind == "timemap"
-    assert archive.asked(template, LOST) == f"http://archive.test/coll/timemap/link/{LOST}"
+    assert archive.fill_template(template, LOST) == f"http://archive.test/coll/timemap/link/{LOST}"
     memento = _memento("school wayback=http://archive.test/coll/", original=LOST)
     assert memento.url == f"http://archive.test/coll/20140301000000/{LOST}"
     assert archive.raw_url(memento) == f"http://archive.test/coll/20140301000000id_/{LOST}"
 
 
-def test_an_address_can_be_asked_for_percent_encoded():
+def test_quoted_gives_the_percent_encoded_address():
     archive = parse_archive("x cdx=https://archive.test/cdx?url={quoted}&output=json")
-    asked = archive.asked(archive.questions[0][1], LOST)
+    asked = archive.fill_template(archive.questions[0][1], LOST)
     assert asked == "https://archive.test/cdx?url=http%3A%2F%2Flost.test%2Fpage%3Fa%3D1%26b%3D2&output=json"
 
 
@@ -61,7 +61,7 @@ def test_mementos_on_own_hosts_count(url):
 
 
 @pytest.mark.parametrize("noise", ["\r\nX: y", " HTTP/1.1\r\n", "\t", "é", "\x00"])
-def test_no_address_can_break_out_of_a_request(noise):
+def test_unsafe_characters_never_get_into_a_memento_address(noise):
     line = "school wayback=http://archive.test/"
     assert _memento(line, url=f"http://archive.test/20140301000000/http://lost.test/{noise}") is None
     made = _memento(line, original=f"http://lost.test/{noise}")
@@ -70,7 +70,7 @@ def test_no_address_can_break_out_of_a_request(noise):
     assert " " not in made.url
 
 
-def test_an_archive_reached_by_https_is_never_asked_without():
+def test_a_secure_archive_is_never_asked_over_http():
     memento = _memento(
         "x timemap=https://archive.test/{url}", url="http://archive.test/20140301000000/http://lost.test/"
     )
@@ -87,7 +87,7 @@ def test_an_aggregator_may_point_to_all_archives_configured():
     assert aggregator.raw_url(memento) == f"http://archive.test/20140301000000id_/{LOST}"
 
 
-def test_raw_pages_of_archives_of_another_make_are_not_asked_for():
+def test_raw_urls_are_only_made_for_wayback_style_mementos():
     archive = parse_archive("x timemap=http://archive.test/{url}")
     (memento,) = archive.mementos(LOST, [Capture(at=AT, url="http://archive.test/Ab3xZ")])
     assert archive.raw_url(memento) is None
@@ -104,23 +104,23 @@ def test_raw_pages_of_archives_of_another_make_are_not_asked_for():
         ),
     ],
 )
-def test_the_address_of_a_memento_tells_when_and_what(url, what):
-    assert archived(url) == (AT, what)
+def test_a_memento_address_gives_time_and_original_url(url, what):
+    assert split_memento_url(url) == (AT, what)
 
 
 @pytest.mark.parametrize(
     "url", ["", "http://archive.test/", "http://archive.test/20149901000000/http://lost.test/"]
 )
-def test_other_addresses_tell_nothing(url):
-    assert archived(url) is None
+def test_other_addresses_give_none(url):
+    assert split_memento_url(url) is None
 
 
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
         ("", "expected NAME KIND=TEMPLATE"),
-        ("school", "school: nothing to ask it"),
-        ("school memento=http://a.test/{timestamp}/{url}", "nothing to ask it"),
+        ("school", "school: no query template"),
+        ("school memento=http://a.test/{timestamp}/{url}", "no query template"),
         ("school timemap=http://a.test/", "expected {url} or {quoted}"),
         ("school timemap=http://{url}/", "expected an http or https address"),
         ("school timemap=http://a{url}", "must be fixed"),
@@ -142,5 +142,5 @@ def test_two_archives_of_one_name_are_refused():
         parse_archives(["a wayback=http://x.test/", "a wayback=http://y.test/"])
 
 
-def test_the_archives_that_ship_are_reached_by_https_alone():
+def test_the_default_archives_use_only_https():
     assert all(archive.secure for archive in parse_archives(ARCHIVES))

@@ -1,16 +1,16 @@
-"""repair.memento.following: answers as they come, and the last good copy as soon as it can be."""
+"""repair.memento.progress: answers as they come, and the last good copy as soon as possible."""
 
 import asyncio
 from datetime import UTC, datetime
 
-from repair.memento.following import Following
-from repair.memento.model import Answer, Copy, Outcome
+from repair.memento.model import ArchiveAnswer, ArchiveOutcome, MementoCopy
+from repair.memento.progress import ArchiveProgress
 from tests.archiving import LOST, NOW, a_memento
 from tests.make import a_page
 
 
 class SlowArchives:
-    """Archives of which the second answers when it is told to; the last memento found is the best."""
+    """Two archives; the second answers when the test says so. The last memento found is the best."""
 
     def __init__(self):
         self.go_on = asyncio.Event()
@@ -21,16 +21,18 @@ class SlowArchives:
         yield self._answer("second", a_memento("2012"))
 
     async def best_of(self, found):
-        return Copy(memento=found.mementos[-1], page=a_page())
+        return MementoCopy(memento=found.mementos[-1], page=a_page())
 
     def _answer(self, archive, memento):
         said_at = datetime.fromtimestamp(NOW, UTC)
-        return Answer(archive=archive, outcome=Outcome.ANSWERED, said_at=said_at, mementos=(memento,))
+        return ArchiveAnswer(
+            archive=archive, outcome=ArchiveOutcome.ANSWERED, said_at=said_at, mementos=(memento,)
+        )
 
 
-async def test_the_first_answer_is_looked_into_while_others_are_waited_for():
+async def test_the_best_copy_is_searched_after_the_first_answer():
     archives = SlowArchives()
-    followed = Following(archives, LOST)
+    followed = ArchiveProgress(archives, LOST)
     followed.start()
     await followed.wait(lambda: followed.best is not None, wait_s=5)
     assert followed.best.memento.at.year == 2010
@@ -42,8 +44,8 @@ async def test_the_first_answer_is_looked_into_while_others_are_waited_for():
     assert [answer.archive for answer in followed.found.answers] == ["first", "second"]
 
 
-async def test_nobody_waits_longer_than_they_want():
-    followed = Following(SlowArchives(), LOST)
+async def test_wait_ends_after_its_timeout():
+    followed = ArchiveProgress(SlowArchives(), LOST)
     followed.start()
     await followed.wait(lambda: len(followed.found.answers) == 2, wait_s=0.05)
     assert len(followed.found.answers) == 1

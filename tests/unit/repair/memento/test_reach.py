@@ -1,8 +1,8 @@
-import socket
+from ipaddress import ip_address
 
 import pytest
 
-from repair.memento.reach import GuardedResolver, is_public_address, is_public_host
+from repair.memento.reach import carried, is_public_address, is_public_host
 
 PRIVATE = [
     "127.0.0.1",
@@ -52,34 +52,14 @@ def test_other_hosts_may_be_public(host):
     assert is_public_host(host)
 
 
-class Dns:
-    """A resolver that answers as told."""
-
-    def __init__(self, *addresses):
-        self._addresses = addresses
-
-    async def resolve(self, host, port=0, family=socket.AF_INET):
-        return [
-            {"hostname": host, "host": address, "port": port, "family": family, "proto": 0, "flags": 0}
-            for address in self._addresses
-        ]
-
-    async def close(self):
-        pass
+@pytest.mark.parametrize(
+    "address",
+    ["::ffff:10.1.2.3", "64:ff9b::10.1.2.3", "2002:a01:203::", "::ffff:0:10.1.2.3", "fe80::5efe:10.1.2.3"],
+)
+def test_an_address_within_another_is_found(address):
+    assert ip_address("10.1.2.3") in carried(ip_address(address))
 
 
-async def test_a_name_that_leads_into_the_school_is_refused():
-    with pytest.raises(OSError, match="no public address"):
-        await GuardedResolver(inner=Dns("10.0.0.1", "::1")).resolve("web.archive.org", 443)
-
-
-async def test_of_mixed_addresses_only_the_public_are_used():
-    found = await GuardedResolver(inner=Dns("127.0.0.1", "8.8.8.8")).resolve("web.archive.org", 443)
-    assert [result["host"] for result in found] == ["8.8.8.8"]
-
-
-async def test_where_the_admin_put_an_archive_it_may_be_reached_on_that_port_only():
-    resolver = GuardedResolver([("archive.school.test", 8080)], inner=Dns("10.0.0.1"))
-    assert await resolver.resolve("Archive.school.test", 8080)
-    with pytest.raises(OSError, match="no public address"):
-        await resolver.resolve("archive.school.test", 22)
+def test_other_addresses_carry_nothing():
+    assert carried(ip_address("10.1.2.3")) == ()
+    assert carried(ip_address("2001:db8::1")) == ()

@@ -1,9 +1,9 @@
 import pytest
 
-from repair.memento.archives import parse_archive
+from repair.fetch import FetchError, TooLarge
+from repair.memento.archive import parse_archive
 from repair.memento.datetimes import timestamp
-from repair.memento.door import NoAnswer, TooLarge
-from repair.memento.limits import Health
+from repair.memento.ratelimits import ArchiveState
 from tests.archiving import BASE, LOST, Asking, a_memento, archived_page
 from tests.make import a_page
 
@@ -24,7 +24,7 @@ async def _look(tmp_path, pages, archive=SCHOOL, memento=None, **settings):
         return await asking.looker.look(archive, memento or a_memento()), asking
 
 
-async def test_the_raw_page_is_shown_as_if_fetched_then(tmp_path):
+async def test_the_raw_page_is_given_as_if_fetched_at_that_time(tmp_path):
     page = archived_page(body=b"<title>Lost</title>", headers=(("Link", "<x>"), ("X-Archive", "1")))
     seen, _ = await _look(tmp_path, {raw(): page})
     assert (seen.page.url, seen.page.status, seen.page.body) == (LOST, 200, b"<title>Lost</title>")
@@ -35,17 +35,17 @@ async def test_the_raw_page_is_shown_as_if_fetched_then(tmp_path):
 async def test_an_archived_error_is_a_page_too(tmp_path):
     seen, asking = await _look(tmp_path, {raw(): archived_page(status=503)})
     assert seen.page.status == 503
-    assert len(asking.door.asked) == 1
+    assert len(asking.fetcher.asked) == 1
 
 
-async def test_without_raw_pages_the_memento_is_taken_as_it_is_shown(tmp_path):
+async def test_without_raw_pages_the_rewritten_memento_is_used(tmp_path):
     memento = a_memento()
     seen, asking = await _look(tmp_path, {raw(): a_page(status=404), memento.url: archived_page()})
     assert seen.page.status == 200
-    assert asking.door.asked == [raw(), memento.url]
+    assert asking.fetcher.asked == [raw(), memento.url]
 
 
-async def test_what_carries_no_memento_datetime_is_no_memento(tmp_path):
+async def test_a_page_without_memento_datetime_is_no_memento(tmp_path):
     seen, _ = await _look(tmp_path, {raw(): a_page(), a_memento().url: a_page()})
     assert seen is None
 
@@ -57,7 +57,7 @@ async def test_an_archived_redirect_is_followed_inside_the_archive(tmp_path, loc
     seen, asking = await _look(tmp_path, pages)
     assert seen.page.url == NEW
     assert seen.moves == ((LOST, NEW),)
-    assert all(url.startswith(BASE) for url in asking.door.asked)
+    assert all(url.startswith(BASE) for url in asking.fetcher.asked)
 
 
 async def test_the_archives_own_redirect_to_the_nearest_capture_is_no_move(tmp_path):
@@ -67,7 +67,7 @@ async def test_the_archives_own_redirect_to_the_nearest_capture_is_no_move(tmp_p
     assert seen.page.fetched_at == timestamp("20140228")
 
 
-async def test_redirects_in_a_circle_and_without_end_lead_nowhere(tmp_path):
+async def test_circular_and_endless_redirects_give_none(tmp_path):
     circle = {raw(): a_redirect(NEW), raw(NEW): a_redirect(LOST)}
     assert (await _look(tmp_path, circle))[0] is None
     chain = {raw(f"http://lost.test/{n}"): a_redirect(f"http://lost.test/{n + 1}") for n in range(100)}
@@ -75,15 +75,15 @@ async def test_redirects_in_a_circle_and_without_end_lead_nowhere(tmp_path):
         tmp_path / "2", {raw(): a_redirect("http://lost.test/0"), **chain}, max_redirects=3
     )
     assert seen is None
-    assert len(asking.door.asked) == 4
+    assert len(asking.fetcher.asked) == 4
 
 
 @pytest.mark.parametrize("location", ["http://evil.test/x", "file:///etc/passwd", "http://["])
-async def test_redirects_of_the_archive_to_elsewhere_are_not_followed(tmp_path, location):
+async def test_redirects_of_the_archive_to_foreign_hosts_are_not_followed(tmp_path, location):
     pages = {raw(): a_page(status=302, headers=(("Location", location),))}
     seen, asking = await _look(tmp_path, pages)
     assert seen is None
-    assert all(url.startswith(BASE) for url in asking.door.asked)
+    assert all(url.startswith(BASE) for url in asking.fetcher.asked)
 
 
 async def test_a_page_is_fetched_once(tmp_path):
@@ -92,19 +92,19 @@ async def test_a_page_is_fetched_once(tmp_path):
         assert (
             await asking.looker.look(SCHOOL, a_memento())
             == first
-            == await asking.looker.remembered(a_memento())
+            == await asking.looker.stored_page(a_memento())
         )
-        assert len(asking.door.asked) == 1
+        assert len(asking.fetcher.asked) == 1
 
 
-@pytest.mark.parametrize("page", [None, NoAnswer("refused"), a_page(status=500), a_page(status=429)])
-async def test_an_archive_that_does_not_show_it_is_noted(tmp_path, page):
+@pytest.mark.parametrize("page", [None, FetchError("refused"), a_page(status=500), a_page(status=429)])
+async def test_a_failing_replay_is_recorded_for_the_archive(tmp_path, page):
     async with Asking(tmp_path, {raw(): page}, archive_deadline_s=0.1) as asking:
         assert await asking.looker.look(SCHOOL, a_memento()) is None
-        assert asking.memory.turns.health("school").failures > 0
+        assert asking.memory.admission.health("school").failures > 0
 
 
-async def test_a_page_that_is_too_large_is_not_the_archives_fault(tmp_path):
+async def test_a_page_that_is_too_large_is_no_failure_of_the_archive(tmp_path):
     async with Asking(tmp_path, {raw(): TooLarge("more than 3 bytes")}) as asking:
         assert await asking.looker.look(SCHOOL, a_memento()) is None
-        assert asking.memory.turns.health("school") == Health()
+        assert asking.memory.admission.health("school") == ArchiveState()

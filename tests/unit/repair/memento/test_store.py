@@ -3,9 +3,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from repair.memento.database import Notebook
-from repair.memento.model import Answer, Outcome
-from repair.memento.remembered import Remembered, Seen
+from repair.memento.database import ArchiveDatabase
+from repair.memento.model import ArchiveAnswer, ArchiveOutcome
+from repair.memento.store import ArchiveStore, ReplayedPage
 from tests.archiving import LOST, NOW, a_memento
 from tests.fakes import FakeClock
 from tests.make import a_page
@@ -18,19 +18,19 @@ def clock():
 
 @pytest.fixture
 def notebook(tmp_path):
-    notebook = Notebook(tmp_path / "archives.sqlite")
+    notebook = ArchiveDatabase(tmp_path / "archives.sqlite")
     yield notebook
     notebook.close()
 
 
 @pytest.fixture
 def remembered(notebook, clock):
-    return Remembered(notebook, max_bytes=200_000, clock=clock)
+    return ArchiveStore(notebook, max_bytes=200_000, clock=clock)
 
 
 def _answer(archive="school", *mementos):
-    outcome = Outcome.ANSWERED if mementos else Outcome.NOTHING
-    return Answer(
+    outcome = ArchiveOutcome.ANSWERED if mementos else ArchiveOutcome.NOTHING
+    return ArchiveAnswer(
         archive=archive, outcome=outcome, said_at=datetime.fromtimestamp(NOW, UTC), mementos=mementos
     )
 
@@ -40,29 +40,29 @@ def _keep(remembered, host, archive, *mementos, times=1):
         remembered.keep_answer(f"http://{host}/{number}", host, _answer(archive, *mementos), for_s=100)
 
 
-def test_an_answer_comes_back_as_it_was(remembered):
+def test_a_stored_answer_is_read_back_unchanged(remembered):
     answer = _answer("school", a_memento(status=200, media_type="text/html", digest="A"), a_memento("2010"))
     remembered.keep_answer(LOST, "lost.test", answer, for_s=100)
     assert remembered.answers(LOST) == (answer,)
     assert remembered.answers("http://lost.test/other") == ()
 
 
-def test_an_answer_is_stale_after_its_time_but_still_known(remembered, clock):
+def test_an_expired_answer_is_still_given_as_stale(remembered, clock):
     remembered.keep_answer(LOST, "lost.test", _answer(), for_s=100)
     clock.now += 101
     assert remembered.answers(LOST) == ()
     assert remembered.answers(LOST, stale=True) == (_answer(),)
 
 
-def test_a_page_comes_back_with_the_redirects_that_led_to_it(remembered):
-    seen = Seen(page=a_page(body=b"\x00\xff" * 100), moves=(("http://a.test/", "http://b.test/"),))
+def test_a_stored_page_is_read_back_with_its_redirects(remembered):
+    seen = ReplayedPage(page=a_page(body=b"\x00\xff" * 100), moves=(("http://a.test/", "http://b.test/"),))
     remembered.keep_page("http://archive.test/1", seen)
     assert remembered.page("http://archive.test/1") == seen
     assert remembered.page("http://archive.test/2") is None
 
 
-def test_what_cannot_be_read_is_not_known(remembered, notebook):
-    remembered.keep_page("http://archive.test/1", Seen(page=a_page()))
+def test_damaged_rows_are_ignored(remembered, notebook):
+    remembered.keep_page("http://archive.test/1", ReplayedPage(page=a_page()))
     remembered.keep_answer(LOST, "lost.test", _answer("school", a_memento()), for_s=100)
     with notebook.write() as connection:
         connection.execute("UPDATE pages SET body = x'00'")
@@ -71,12 +71,12 @@ def test_what_cannot_be_read_is_not_known(remembered, notebook):
     assert remembered.answers(LOST) == ()
 
 
-def test_the_oldest_goes_when_there_is_too_much(remembered, notebook, clock):
+def test_the_oldest_rows_are_deleted_over_the_size_limit(remembered, notebook, clock):
     noise = random.Random(1)
     for number in range(120):
         clock.now += 1
         page = a_page(body=noise.randbytes(5_000))
-        remembered.keep_page(f"http://archive.test/{number}", Seen(page=page))
+        remembered.keep_page(f"http://archive.test/{number}", ReplayedPage(page=page))
     kept = [
         int(url.rsplit("/")[-1]) for (url,) in notebook.read("SELECT memento FROM pages ORDER BY read_at")
     ]
@@ -85,7 +85,7 @@ def test_the_oldest_goes_when_there_is_too_much(remembered, notebook, clock):
     assert len(kept) * 5_000 < 200_000 // 2 + 200_000 // 8
 
 
-def test_archives_that_knew_the_host_come_before_those_that_knew_others(remembered):
+def test_archives_that_had_the_host_rank_before_others(remembered):
     memento = a_memento()
     _keep(remembered, "lost.test", "good", memento, times=5)
     _keep(remembered, "lost.test", "bad", times=5)
@@ -96,10 +96,10 @@ def test_archives_that_knew_the_host_come_before_those_that_knew_others(remember
     assert remembered.profile("never.test")["bad"] < 0.5
 
 
-def test_what_is_older_than_it_may_be_is_forgotten(notebook, clock):
-    remembered = Remembered(notebook, max_bytes=200_000, clock=clock, keep_s=1_000)
+def test_rows_older_than_keep_s_are_deleted(notebook, clock):
+    remembered = ArchiveStore(notebook, max_bytes=200_000, clock=clock, keep_s=1_000)
     remembered.keep_answer(LOST, "lost.test", _answer("school", a_memento()), for_s=10**9)
-    remembered.keep_page("http://archive.test/1", Seen(page=a_page()))
+    remembered.keep_page("http://archive.test/1", ReplayedPage(page=a_page()))
     remembered.forget_old()
     assert remembered.answers(LOST, stale=True)
     clock.now += 1_001

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repair.memento.datetimes import timestamp
-from repair.memento.timemaps import Listing, listing
+from repair.memento.timemaps import CaptureList, listing
 
 LINKS = """<http://lost.test/>; rel="original",
 <http://archive.test/timemap/link/http://lost.test/>; rel="self"; type="application/link-format",
@@ -54,14 +54,14 @@ test,lost)/ 20140301000000 http://lost.test/ text/html 301 BBB 12
 @pytest.mark.parametrize(
     "text", [LINKS, json.dumps(MEMGATOR), json.dumps(CDX_ROWS), CDXJ, PYWB_CDXJ, PYWB_JSON, PLAIN_CDX]
 )
-def test_every_form_lists_the_same_captures_latest_first(text):
+def test_every_form_gives_the_same_captures_latest_first(text):
     found = listing(text, limit=10)
     assert [capture.at for capture in found.captures] == [timestamp("20140301"), timestamp("20100301")]
     assert all("lost.test" in (capture.url or capture.original) for capture in found.captures)
     assert found.pages == ()
 
 
-def test_what_an_index_knows_of_a_capture_is_kept():
+def test_status_type_and_digest_of_a_capture_are_kept():
     last, first = listing(json.dumps(CDX_ROWS), limit=10).captures
     assert (first.status, first.media_type, first.digest) == (200, "text/html", "AAA")
     assert last.status is None
@@ -76,12 +76,12 @@ def test_the_availability_api_names_one_capture_or_none():
     }
     (capture,) = listing(json.dumps({"archived_snapshots": {"closest": closest}}), limit=10).captures
     assert (capture.url, capture.status) == (closest["url"], 200)
-    assert listing('{"archived_snapshots": {}}', limit=10) == Listing()
+    assert listing('{"archived_snapshots": {}}', limit=10) == CaptureList()
 
 
 @pytest.mark.parametrize("text", ["", "[]", " \n", "!meta {}"])
 def test_an_empty_list_is_a_list(text):
-    assert listing(text, limit=10) == Listing()
+    assert listing(text, limit=10) == CaptureList()
 
 
 @pytest.mark.parametrize(
@@ -98,11 +98,11 @@ def test_an_empty_list_is_a_list(text):
         "one line\n20140301000000 {\n another",
     ],
 )
-def test_what_is_no_list_is_none(text):
+def test_text_that_is_no_list_gives_none(text):
     assert listing(text, limit=10) is None
 
 
-def test_of_too_many_captures_the_latest_are_kept():
+def test_the_latest_captures_are_kept_over_the_limit():
     rows = [[f"20{year:02}0101000000", "http://lost.test/"] for year in range(100)]
     found = listing(json.dumps([["timestamp", "original"], *rows]), limit=3)
     assert [capture.at.year for capture in found.captures] == [2099, 2098, 2097]
@@ -117,7 +117,7 @@ def test_the_parts_of_a_paged_time_map_come_latest_first():
     assert [page.split("/")[4] for page in listing(text, limit=10).pages] == ["2017", "2006"]
 
 
-def test_an_index_of_time_maps_leads_to_them():
+def test_an_index_of_timemaps_gives_their_addresses():
     text = '<http://lost.test/>; rel="original", <http://archive.test/timemap/1>; rel="timemap"'
     assert listing(text, limit=10).pages == ("http://archive.test/timemap/1",)
 
@@ -141,7 +141,7 @@ JSON = st.recursive(
 @given(
     st.text(max_size=300) | JSON.map(json.dumps) | st.text(alphabet='<>[]{}",:;=!0123456789 \n', max_size=300)
 )
-def test_no_text_makes_it_fail(text):
+def test_any_text_is_parsed_without_an_exception(text):
     found = listing(text, limit=5)
     assert found is None or len(found.captures) <= 5
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.memento.links import MAX_PARAMETERS, weblinks
+from repair.memento.weblinks import MAX_PARAMETERS, weblinks
 
 RFC_7089 = """
  <http://a.example.org>;rel="original",
@@ -22,7 +22,7 @@ def _read(text):
     return [(link.target, link.parameters) for link in weblinks(text)]
 
 
-def test_the_example_of_the_rfc_is_read():
+def test_the_example_of_the_rfc_is_parsed():
     original, itself, first = weblinks(RFC_7089)
     assert original.target == "http://a.example.org"
     assert itself.parameters["until"] == "Wed, 09 Apr 2008 20:30:51 GMT"
@@ -48,17 +48,17 @@ def test_the_example_of_the_rfc_is_read():
         (f"<{'a' * 9000}>, <b>", [("b", {})]),
     ],
 )
-def test_links_are_found_however_they_are_written(text, links):
+def test_malformed_links_are_parsed(text, links):
     assert _read(text) == links
 
 
-def test_more_parameters_than_anyone_needs_are_dropped():
+def test_parameters_beyond_the_limit_are_dropped():
     link = next(weblinks("<a>" + "".join(f";p{number}=1" for number in range(1000))))
     assert len(link.parameters) == MAX_PARAMETERS
 
 
 @given(st.text(alphabet='<>;,="\\ \nabc', max_size=200) | st.text(max_size=200))
-def test_no_text_makes_it_fail(text):
+def test_any_text_is_parsed_without_an_exception(text):
     for link in weblinks(text):
         assert link.target
         assert "<" not in link.target
@@ -69,7 +69,7 @@ def test_no_text_makes_it_fail(text):
         st.tuples(st.from_regex(r"http://[a-z,;=]{1,20}", fullmatch=True), st.text(max_size=20)), max_size=5
     )
 )
-def test_what_was_written_is_read(links):
+def test_formatting_and_parsing_round_trip(links):
     written = ",\n".join(
         '<{}>; title="{}"'.format(url, title.replace("\\", "\\\\").replace('"', '\\"'))
         for url, title in links

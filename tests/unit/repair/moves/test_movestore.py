@@ -2,11 +2,11 @@
 
 import pytest
 
-from repair import movestore
-from repair.database import Database
-from repair.moves import Move
-from repair.movestore import REPAIR, MoveFinder, MoveStore
-from repair.pages import PageStore
+from repair.collection.database import Database
+from repair.collection.pages import PageStore
+from repair.moves import movestore
+from repair.moves.movestore import REPAIR, MoveFinder, MoveStore
+from repair.moves.rules import Move
 from tests.holdings import SITE, a_document
 from tests.make import A_MOMENT
 
@@ -85,6 +85,21 @@ def test_a_move_known_already_changes_nothing(database):
     assert store.version("school.test") == before
 
 
+def test_hosts_of_one_domain_push_out_no_moves_of_others(database, monkeypatch):
+    monkeypatch.setattr(movestore, "_MAX_OF_SITE", 5)
+    monkeypatch.setattr(movestore, "_MAX_ALL", 8)
+    monkeypatch.setattr(movestore, "_COUNT_EVERY", 1)
+    store = MoveStore(database)
+    store.note(a_move("rain"))
+    for number in range(50):
+        store.note(Move(old=f"http://h{number}.evil.test/x", new=f"http://h{number}.evil.test/y"))
+    assert store.moves("school.test") == (a_move("rain"),)
+    assert [len(store.moves(f"h{number}.evil.test")) for number in (44, 45, 49)] == [0, 1, 1]
+    for number in range(8):
+        store.note(Move(old=f"http://s{number}.test/x", new=f"http://s{number}.test/y"))
+    assert store.moves("school.test") == ()
+
+
 def test_only_the_latest_moves_of_a_host_are_kept(database, monkeypatch):
     monkeypatch.setattr(movestore, "_MAX_MOVES", 2)
     store = MoveStore(database)
@@ -144,7 +159,7 @@ def test_the_known_move_of_the_page_itself_is_trusted_if_that_page_is_held(datab
 
 
 def test_where_many_moves_are_known_news_are_learnt_behind_the_answer(database, monkeypatch):
-    monkeypatch.setattr(movestore, "_FEW", 0)
+    monkeypatch.setattr(movestore, "_LEARN_AT_ONCE", 0)
     store = MoveStore(database)
     finder = MoveFinder(store, HELD.__contains__)
     assert not finder.catch_up()

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.rewriting import Change, change_between
+from repair.moves.rewriting import PartRewrite, change_between
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from repair.rewriting import Change, change_between
         ("onclick", "click_event", "onblur", "blur_event"),
     ],
 )
-def test_a_change_seen_once_can_be_made_again(old, new, other, becomes):
+def test_a_learnt_change_can_be_applied_again(old, new, other, becomes):
     change = change_between(old, new)
     assert change is not None
     assert (change.apply(old), change.apply(other)) == (new, becomes)
@@ -59,4 +59,4 @@ def test_a_change_always_makes_the_new_of_the_old(old, new):
 
 @given(st.text(min_size=1, max_size=30))
 def test_nothing_changed_is_no_change(part):
-    assert change_between(part, part) == Change()
+    assert change_between(part, part) == PartRewrite()

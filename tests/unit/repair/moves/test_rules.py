@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.moves import Move, Moves, place_of
+from repair.moves.rules import LearntMoves, Move, place_of
 
 A = "http://a.test"
 
@@ -18,7 +18,7 @@ def moves(*pairs):
 def answer(known, url, held):
     """Where a page is said to be now, without the host; the pages moved to are held too."""
     pages = {move.new for move in known} | {page if "://" in page else A + page for page in held}
-    found = Moves.learnt(known, pages.__contains__).answer(A + url, pages.__contains__)
+    found = LearntMoves.learn(known, pages.__contains__).answer(A + url, pages.__contains__)
     return found.url.removeprefix(A) if found else None
 
 
@@ -85,7 +85,7 @@ def test_two_answers_as_good_are_none():
 def test_http_and_https_are_one_place_to_move_from():
     known = [Move(old="https://a.test/old/rain", new="https://a.test/new/rain")]
     held = {"https://a.test/new/rain", "https://a.test/new/snow"}
-    found = Moves.learnt(known, held.__contains__).answer("http://a.test/old/snow", held.__contains__)
+    found = LearntMoves.learn(known, held.__contains__).answer("http://a.test/old/snow", held.__contains__)
     assert found is not None
     assert found.url == "https://a.test/new/snow"
 
@@ -96,7 +96,11 @@ def test_more_pairs_make_it_surer():
 
     def confidence(number):
         known = moves(*[(f"/old/{name}", f"/new/{name}") for name in names[:number]])
-        return Moves.learnt(known, held.__contains__).guesses(f"{A}/old/dew", held.__contains__)[0].confidence
+        return (
+            LearntMoves.learn(known, held.__contains__)
+            .guesses(f"{A}/old/dew", held.__contains__)[0]
+            .confidence
+        )
 
     assert confidence(1) < confidence(2) < confidence(4) < 1.0
 
@@ -109,7 +113,7 @@ def test_other_hosts_are_not_touched():
 
 
 def test_what_is_no_address_teaches_and_asks_nothing():
-    learnt = Moves.learnt([Move(old="mailto:a", new=A), Move(old=A, new="")], lambda _: True)
+    learnt = LearntMoves.learn([Move(old="mailto:a", new=A), Move(old=A, new="")], lambda _: True)
     assert list(learnt.rules()) == []
     assert learnt.guesses("nonsense", lambda _: True) == ()
     assert place_of(A + "/x" * 100) is None
@@ -121,7 +125,7 @@ ADDRESS = st.text(alphabet="abAB1-_./?=&%", max_size=25).map(lambda tail: f"http
 @given(st.lists(st.tuples(ADDRESS, ADDRESS), max_size=6), ADDRESS)
 def test_every_guess_is_held_and_another_address(pairs, asked):
     held = {new for _, new in pairs}
-    learnt = Moves.learnt([Move(old=old, new=new) for old, new in pairs], held.__contains__)
+    learnt = LearntMoves.learn([Move(old=old, new=new) for old, new in pairs], held.__contains__)
     for guess in learnt.guesses(asked, held.__contains__):
         assert guess.url in held
         assert guess.url != asked
@@ -133,7 +137,7 @@ def test_where_pages_of_a_directory_went_is_known_when_their_names_changed():
     moves = [
         Move(old=f"http://a.test/learn/html/{old}", new=f"http://a.test/core/{new}") for old, new in pairs
     ]
-    learnt = Moves.learnt(moves, lambda _: True)
+    learnt = LearntMoves.learn(moves, lambda _: True)
     assert learnt.directories("http://a.test/learn/html/tables") == {"http://a.test/core/": 0.75}
     assert learnt.directories("http://a.test/learn/css/grid") == {"http://a.test/core/": 0.75}
     assert learnt.directories("http://b.test/learn/html/tables") == {}

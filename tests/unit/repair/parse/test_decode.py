@@ -10,7 +10,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.decode import body_text, identity_body
+from repair.parse.decode import body_text, identity_body
 from tests.make import a_page
 
 LIMIT = 1_000_000
@@ -36,7 +36,7 @@ def test_every_content_coding_of_the_web_is_undone(coding):
 
 
 @pytest.mark.parametrize("coding", CODINGS)
-def test_a_bomb_stops_at_the_limit_and_is_not_used(coding):
+def test_a_decompression_bomb_stops_at_the_limit_and_gives_nothing(coding):
     bomb = CODINGS[coding](bytes(50_000_000))
     started = time.thread_time()
     assert identity_body(coded(bomb, coding), LIMIT) is None
@@ -60,7 +60,7 @@ def test_a_body_cut_short_gives_nothing(coding):
     assert identity_body(coded(CODINGS[coding](GERMAN.encode() * 50)[:-5], coding), LIMIT) is None
 
 
-def test_bare_deflate_is_read_too():
+def test_raw_deflate_is_decoded_too():
     packer = zlib.compressobj(wbits=-15)
     body = packer.compress(GERMAN.encode()) + packer.flush()
     assert body_text(coded(body, "deflate"), LIMIT) == GERMAN
@@ -96,7 +96,7 @@ def test_an_empty_body_is_empty_whatever_its_coding():
         (GERMAN.encode("utf-8-sig"), "text/html; charset=iso-8859-1", GERMAN),
     ],
 )
-def test_the_encoding_is_told_by_header_mark_or_content(body, content_type, expected):
+def test_the_encoding_comes_from_header_byte_order_mark_or_content(body, content_type, expected):
     assert body_text(a_page(body=body, content_type=content_type), LIMIT) == expected
 
 
@@ -107,7 +107,7 @@ def test_the_encoding_is_told_by_header_mark_or_content(body, content_type, expe
         "<META http-equiv=Content-Type content='text/html; charset=windows-1251'>",
     ],
 )
-def test_the_encoding_is_told_by_the_page(meta):
+def test_the_encoding_comes_from_the_page(meta):
     text = meta + "<p>Да"
     assert body_text(a_page(body=text.encode("cp1251"), content_type="text/html"), LIMIT) == text
 
@@ -122,11 +122,11 @@ def test_the_encoding_is_told_by_the_page(meta):
         (b"<meta charset=utf-16><p>plain", "text/html", "<meta charset=utf-16><p>plain"),
     ],
 )
-def test_a_wrong_label_is_survived(body, content_type, expected):
+def test_a_wrong_encoding_label_is_corrected(body, content_type, expected):
     assert body_text(a_page(body=body, content_type=content_type), LIMIT) == expected
 
 
-def test_the_servers_default_gives_way_to_what_the_page_says():
+def test_the_encoding_in_the_page_overrides_the_server_default():
     text = '<meta charset="koi8-r">' + RUSSIAN
     page = a_page(body=text.encode("koi8_r"), content_type="text/html; charset=iso-8859-1")
     assert body_text(page, LIMIT) == text

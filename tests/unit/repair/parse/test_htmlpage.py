@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.markup import MAX_ANCHOR, MAX_TITLE, document
-from repair.walk import MAX_TEXT
+from repair.parse.htmlpage import MAX_ANCHOR, MAX_TITLE, document, tree
+from repair.parse.traversal import MAX_TEXT
 from tests.make import a_page
 
 LIMIT = 5 * 1024 * 1024
@@ -100,7 +100,7 @@ def test_the_header_of_the_main_part_holds_its_title():
     assert read(f"<main><header><h1>Ash</h1></header><p>{PARAGRAPH}</p></main>").headings == ("Ash",)
 
 
-def test_words_are_parted_by_blocks_and_not_by_inline_elements():
+def test_blocks_separate_words_and_inline_elements_do_not():
     assert read("<p>one</p><p>two<br>three <b>fo</b>ur</p>").text == "one\ntwo three four"
 
 
@@ -137,7 +137,7 @@ def test_a_link_in_a_menu_is_marked_and_has_no_context():
         (f"<a href=x>{'y' * 500}</a>", "y" * MAX_ANCHOR),
     ],
 )
-def test_a_link_without_words_is_named_by_what_stands_for_them(inside, expected):
+def test_a_link_without_words_is_named_by_its_image_or_title(inside, expected):
     assert link(inside).anchor == expected
 
 
@@ -145,7 +145,7 @@ def test_a_link_without_words_is_named_by_what_stands_for_them(inside, expected)
     "href",
     ["#part", "", "javascript:x()", "mailto:a@b.test", "data:text/html,x", "page#part", "tel:1", "http://["],
 )
-def test_what_leads_to_no_other_page_is_no_link(href):
+def test_hrefs_that_lead_to_no_other_page_are_no_links(href):
     assert read(f'<a href="{href}">x</a><a>y</a>').links == ()
 
 
@@ -189,7 +189,7 @@ def test_the_language_comes_from_the_header_or_the_text_when_the_page_does_not_s
         ("", None),
     ],
 )
-def test_a_canonical_address_is_believed_within_the_site(href, expected):
+def test_a_canonical_url_is_accepted_within_the_site(href, expected):
     assert read(f'<link rel="canonical" href="{href}"><p>x').canonical_url == expected
 
 
@@ -215,7 +215,7 @@ def test_robots_directives_for_everyone_and_for_us_are_respected(html, headers, 
 
 
 @pytest.mark.parametrize("content_type", ["image/png", "application/json", "application/pdf", "text/css"])
-def test_what_is_no_text_is_no_document(content_type):
+def test_non_text_content_is_no_document(content_type):
     assert read("<p>x", content_type=content_type) is None
 
 
@@ -292,3 +292,8 @@ def test_any_markup_gives_a_document(pieces):
 @given(st.binary(max_size=400), st.sampled_from(["text/html", "text/plain", "", "text/html; charset=utf-16"]))
 def test_any_bytes_do_no_harm(body, content_type):
     read(body, content_type=content_type)
+
+
+def test_zero_bytes_are_not_left_to_the_parser():
+    assert "\ufffd" not in tree("<!--\0--><p title='\0'>wa\0ter</p>").html
+    assert "water" in tree("<p>wa\0ter</p>").html

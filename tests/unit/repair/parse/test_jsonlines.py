@@ -6,7 +6,7 @@ import json
 import pytest
 
 from repair.errors import EvaluationFailed
-from repair.records import records
+from repair.parse.jsonlines import records
 
 GOOD = {"id": "a", "url": "http://a.test/"}
 
@@ -33,21 +33,21 @@ def test_the_objects_of_a_file_come_in_order_and_empty_lines_count_for_nothing(t
         ({"id": "a", "url": 7}, "expected a string 'url', got 7"),
     ],
 )
-def test_a_wrong_line_is_told_by_file_and_number(tmp_path, line, told):
+def test_a_wrong_line_is_reported_by_file_and_number(tmp_path, line, told):
     folder = written(tmp_path, GOOD, line)
     with pytest.raises(EvaluationFailed, match=rf"train\.jsonl: line 2: .*{told}"):
         list(records(folder, "train", needs=("id", "url")))
 
 
-def test_a_file_that_breaks_off_is_told(tmp_path):
+def test_a_truncated_file_is_reported(tmp_path):
     written(tmp_path, *[GOOD | {"id": str(at)} for at in range(5000)], name="train.jsonl.gz")
     whole = (tmp_path / "train.jsonl.gz").read_bytes()
     (tmp_path / "train.jsonl.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(EvaluationFailed, match=r"train\.jsonl\.gz: line \d+: cannot be read on"):
+    with pytest.raises(EvaluationFailed, match=r"train\.jsonl\.gz: line \d+: unreadable; stopped here"):
         list(records(tmp_path, "train"))
 
 
-def test_a_file_that_is_not_there_is_told_unless_it_may_be_missing(tmp_path):
+def test_a_missing_file_is_reported_unless_it_is_optional(tmp_path):
     assert list(records(tmp_path, "train", optional=True)) == []
     with pytest.raises(EvaluationFailed, match=r"expected train\.jsonl\.gz"):
         list(records(tmp_path, "train"))

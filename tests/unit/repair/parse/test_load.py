@@ -7,17 +7,18 @@ import zipfile
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
 from repair.errors import ImportFailed
-from repair.formats import folder as folder_format
-from repair.formats import html as html_format
-from repair.formats import warc as warc_format
-from repair.load import load
 from repair.model import Document, Page
+from repair.parse import collectionfolder as folder_format
+from repair.parse import htmlfolder as html_format
+from repair.parse import warc as warc_format
+from repair.parse.load import load
+from tests.examples import examples
 
 ROME = {"url": "http://a.test/rome", "title": "Rome", "text": "The city on the Tiber"}
 LINK = {
@@ -88,7 +89,7 @@ def test_a_record_with_html_comes_as_a_page_to_be_read(tmp_path):
         (b'{"url": null}', "line 2: expected url to be an http(s) URL, got 'None'"),
     ],
 )
-def test_a_bad_line_is_told_by_number_and_costs_only_itself(tmp_path, line, complaint):
+def test_a_bad_line_is_reported_by_number_and_costs_only_itself(tmp_path, line, complaint):
     _write_lines(tmp_path / "pages.jsonl.gz", ROME, line, {**ROME, "url": "http://a.test/after"})
     items, problems = _loaded(tmp_path)
     assert [item.url for item in items] == ["http://a.test/rome", "http://a.test/after"]
@@ -96,7 +97,7 @@ def test_a_bad_line_is_told_by_number_and_costs_only_itself(tmp_path, line, comp
     assert problem.startswith(f"pages.jsonl.gz: {complaint}")
 
 
-def test_a_bad_link_is_told_and_costs_only_itself(tmp_path):
+def test_a_bad_link_is_reported_and_costs_only_itself(tmp_path):
     _write_lines(tmp_path / "pages.jsonl.gz", ROME)
     _write_lines(
         tmp_path / "links.jsonl.gz", {**LINK, "target_url": "mailto:x"}, LINK, {**LINK, "anchor": None}
@@ -119,7 +120,7 @@ def test_a_line_too_long_is_skipped_whole(tmp_path, monkeypatch):
     assert problems == ("pages.jsonl.gz: line 2: expected at most 200 bytes",)
 
 
-def test_what_stands_before_a_cut_in_the_file_is_kept(tmp_path):
+def test_records_before_a_truncation_are_kept(tmp_path):
     _write_lines(
         tmp_path / "pages.jsonl.gz",
         *({**ROME, "url": f"http://a.test/{n}", "text": os.urandom(200).hex()} for n in range(200)),
@@ -128,12 +129,12 @@ def test_what_stands_before_a_cut_in_the_file_is_kept(tmp_path):
     (tmp_path / "pages.jsonl.gz").write_bytes(whole[: len(whole) // 2])
     items, problems = _loaded(tmp_path)
     assert 20 < len(items) < 200
-    assert "cannot be read on" in problems[-1]
+    assert "unreadable; stopped here" in problems[-1]
 
 
 def test_a_folder_of_which_nothing_can_be_used_is_refused(tmp_path):
     (tmp_path / "pages.jsonl.gz").write_bytes(b"not gzip")
-    with pytest.raises(ImportFailed, match=r"pages.jsonl.gz: line 1: cannot be read on"):
+    with pytest.raises(ImportFailed, match=r"pages.jsonl.gz: line 1: unreadable; stopped here"):
         _loaded(tmp_path)
 
 
@@ -152,9 +153,9 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.binary(max_size=60) | _JSON.map(lambda value: json.dumps(value).encode()), max_size=5))
-def test_whatever_the_lines_are_the_good_one_comes_through(tmp_path_factory, lines):
+def test_a_good_line_survives_any_other_lines(tmp_path_factory, lines):
     path = tmp_path_factory.mktemp("folder")
     for name in ("pages", "links"):
         _write_lines(path / f"{name}.jsonl.gz", *(line.replace(b"\n", b" ") for line in lines), ROME)
@@ -239,7 +240,7 @@ def test_symbolic_links_are_not_followed(tmp_path):
     assert [page.url for page in load(root)] == ["http://school.test/a.html"]
 
 
-def test_a_file_too_large_is_told(tmp_path, monkeypatch):
+def test_a_file_too_large_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(html_format, "_MAX_FILE_BYTES", 100)
     _write_files(tmp_path, "school.test/big.html", body=b"x" * 101)
     _write_files(tmp_path, "school.test/small.html")
@@ -248,7 +249,7 @@ def test_a_file_too_large_is_told(tmp_path, monkeypatch):
     assert "big.html: expected at most 100 bytes, got 101" in problems[0]
 
 
-def test_files_whose_urls_cannot_be_told_are_refused_with_a_way_out(tmp_path):
+def test_files_without_known_urls_are_refused_with_a_hint(tmp_path):
     _write_files(tmp_path, "pages/a.html")
     with pytest.raises(ImportFailed, match="base URL"):
         _loaded(tmp_path)
@@ -350,13 +351,13 @@ def test_a_revisit_gets_the_body_it_repeats(tmp_path):
     assert problems == ()
 
 
-def test_a_revisit_of_something_elsewhere_is_told(tmp_path):
+def test_a_revisit_of_a_record_elsewhere_is_reported(tmp_path):
     items, problems = _loaded(_revisits(tmp_path, "sha1:unknown"))
     assert len(items) == 3
-    assert problems == ("x.warc.gz: record 3: repeats a record that is not in this file",)
+    assert problems == ("x.warc.gz: record 3: refers to a record that is not in this file",)
 
 
-def test_a_body_too_large_is_told_and_the_rest_is_read(tmp_path, monkeypatch):
+def test_a_body_too_large_is_reported_and_the_rest_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(warc_format, "_MAX_BODY_BYTES", 100)
     path = _warc(
         tmp_path / "x.warc.gz",
@@ -365,7 +366,7 @@ def test_a_body_too_large_is_told_and_the_rest_is_read(tmp_path, monkeypatch):
     )
     items, problems = _loaded(path)
     assert [page.url for page in items] == ["http://a.test/small"]
-    assert problems == ("x.warc.gz: record 1: passed over: more than 100 bytes",)
+    assert problems == ("x.warc.gz: record 1: more than 100 bytes",)
 
 
 def test_a_warc_that_is_cut_short_gives_what_it_has(tmp_path):
@@ -382,7 +383,7 @@ def test_a_file_that_is_no_warc_is_refused(tmp_path):
         _loaded(tmp_path / "x.warc.gz")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.binary(max_size=300), st.sampled_from([".warc", ".warc.gz", ".arc", ".wacz"]), st.booleans())
 def test_any_bytes_are_pages_or_refused(tmp_path_factory, data, suffix, headed):
     path = tmp_path_factory.mktemp("warc") / f"x{suffix}"
@@ -402,7 +403,7 @@ def test_a_wacz_gives_the_pages_of_all_its_warcs(tmp_path):
     assert [page.url for page in load(tmp_path / "x.wacz")] == ["http://a.test/", "http://b.test/"]
 
 
-def test_a_bomb_in_a_wacz_is_passed_over(tmp_path):
+def test_a_decompression_bomb_in_a_wacz_is_skipped(tmp_path):
     with zipfile.ZipFile(tmp_path / "x.wacz", "w", zipfile.ZIP_DEFLATED) as archive:
         _warc(tmp_path / "y.warc", ("response", "http://a.test/", HTML, b"x"))
         archive.write(tmp_path / "y.warc", "archive/good.warc")
@@ -439,6 +440,6 @@ def test_what_is_missing_or_of_no_known_kind_is_refused(tmp_path, name):
         load(tmp_path / name)
 
 
-def test_documents_are_documents(tmp_path):
+def test_text_records_come_as_documents(tmp_path):
     _write_lines(tmp_path / "pages.jsonl.gz", ROME)
     assert isinstance(next(load(tmp_path)), Document)

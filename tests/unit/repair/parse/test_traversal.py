@@ -1,10 +1,10 @@
-"""repair.walk: one pass over a tree, in one go or in several."""
+"""repair.parse.traversal: one pass over a tree, in one go or in several."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.markup import tree
-from repair.walk import Walk
+from repair.parse.htmlpage import tree
+from repair.parse.traversal import HtmlTraversal
 
 PIECES = "<p>|</p>|<nav>|</nav>|<main>|<div class=menu>|</div>|<h1>|</h1>|<a href=/x>|</a>|<br>|rain |a cloud of ash "
 pages = st.lists(st.sampled_from(PIECES.split("|")), max_size=40).map("".join)
@@ -16,9 +16,9 @@ def notes(walk):
 
 
 @given(pages, st.lists(st.integers(0, 30), max_size=4))
-def test_who_stops_on_the_way_sees_what_who_goes_through_sees(html, stops):
+def test_a_traversal_in_steps_finds_the_same_as_one_pass(html, stops):
     root = tree(html).root
-    at_once, with_stops = Walk(100), Walk(100)
+    at_once, with_stops = HtmlTraversal(100), HtmlTraversal(100)
     at_once.through(root)
     for words in stops:
         with_stops.through(root, words=words)
@@ -27,8 +27,8 @@ def test_who_stops_on_the_way_sees_what_who_goes_through_sees(html, stops):
     assert notes(with_stops) == notes(at_once)
 
 
-def test_a_walk_stops_at_the_words_it_was_told():
-    walk = Walk(100)
+def test_a_traversal_stops_at_the_word_limit():
+    walk = HtmlTraversal(100)
     walk.through(tree("<nav>Home and away</nav>" + "<p>Rain falls.</p>" * 10).root, words=5)
     assert len(walk.words) == 6
     assert len(walk.blocks) < 6

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repair.strategy import DecisionProcedure
+from repair.ranking.decisionprocedure import DecisionProcedure
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import a_broken_link
 
@@ -47,7 +47,7 @@ def test_with_several_words_pages_are_ranked_by_anchor_and_title(collection_of):
     ]
 
 
-def test_a_name_is_enough(collection_of):
+def test_a_proper_name_suffices_as_anchor(collection_of):
     held = collection_of(a_document("/b", title="Boston", text="Boston is a city"))
     assert paths(DecisionProcedure(held).recommend(a_broken_link(GONE, anchor="Boston"))) == ["/b"]
 
@@ -101,7 +101,7 @@ def test_confidence_goes_with_the_score(collection_of):
     assert sure[0] > 2 * sure[-1]
 
 
-def test_anchors_that_the_school_knows_to_say_nothing_are_not_asked_for(collection_of):
+def test_configured_stop_anchors_are_not_queried(collection_of):
     held = collection_of(a_document("/rain", title="Rain clouds", text=RAIN))
     link = a_broken_link(GONE, anchor="rain clouds")
     assert paths(DecisionProcedure(held).recommend(link)) == ["/rain"]

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair import hits as module
+from repair.ranking import hits as module
 
 
 def hits(links, size):
@@ -22,14 +22,14 @@ def test_hubs_and_authorities_are_those_of_a_hand_computed_example():
     assert hubs.tolist() == pytest.approx([1, 1 / golden, 0, 0, 0], abs=1e-4)
 
 
-def test_a_page_does_not_vouch_for_itself():
+def test_a_link_to_itself_does_not_count():
     once = hits([(0, 1), (2, 3), (2, 1)], 4)
     again = hits([(0, 1), (2, 3), (2, 1), (3, 3)], 4)
     assert [each.tolist() for each in again] == [each.tolist() for each in once]
 
 
 @pytest.mark.parametrize("size", [0, 1, 3])
-def test_without_links_nobody_is_anything(size):
+def test_without_links_all_scores_are_zero(size):
     hubs, authorities = hits([], size)
     assert hubs.tolist() == authorities.tolist() == [0.0] * size
 

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from repair import rankmodel
 from repair.errors import ModelMismatch
-from repair.features import FEATURES
-from repair.learnedrank import LearnedRanker
-from repair.pointers import Kind, Pointer
-from repair.rankmodel import RankModel
+from repair.knowntargets import KnownTarget, TargetKind
+from repair.ranking import rankmodel
+from repair.ranking.features import FEATURES
+from repair.ranking.learned import LearnedRanker
+from repair.ranking.rankmodel import RankModel
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
 
@@ -31,14 +31,14 @@ def school(tmp_path):
 
 def test_the_page_that_the_link_names_comes_first(school):
     link = a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes")
-    ranked, repairable = LearnedRanker(school, rankmodel.default()).ranked(link)
+    ranked, repairable = LearnedRanker(school, rankmodel.default()).rank_all(link)
     assert ranked[0].page.url == SITE + "/new/volcano"
     assert "anchor" in ranked[0].reasons or "url" in ranked[0].reasons
     assert 0 <= repairable <= 1
     assert all(0 <= choice.confidence <= 1 for choice in ranked)
 
 
-def test_nothing_is_offered_for_a_subject_that_is_not_held(school):
+def test_nothing_is_offered_for_a_subject_that_is_not_saved(school):
     link = a_broken_link("http://elsewhere.test/zx/qwertz.html", anchor="quantum chromodynamics")
     assert LearnedRanker(school, rankmodel.default()).find(link) == ()
 
@@ -46,13 +46,13 @@ def test_nothing_is_offered_for_a_subject_that_is_not_held(school):
 def test_hidden_pages_are_not_ranked(school):
     link = a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes")
     hidden = frozenset({SITE + "/new/volcano"})
-    ranked, _ = LearnedRanker(school, rankmodel.default()).ranked(link, hidden=hidden)
+    ranked, _ = LearnedRanker(school, rankmodel.default()).rank_all(link, hidden=hidden)
     assert SITE + "/new/volcano" not in [choice.page.url for choice in ranked]
 
 
 def test_without_a_model_there_is_no_ranking(school):
     with pytest.raises(ModelMismatch):
-        LearnedRanker(school, None).ranked(a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes"))
+        LearnedRanker(school, None).rank_all(a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes"))
 
 
 def test_an_unknown_feature_or_version_is_refused():
@@ -66,7 +66,7 @@ def test_an_unknown_feature_or_version_is_refused():
         rankmodel.loads(b"[]", "m.json")
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(ModelMismatch, match="none.json"):
         rankmodel.load(tmp_path / "none.json")
 
@@ -77,24 +77,24 @@ def test_shares_add_up_and_the_best_score_has_most():
     assert found.argmax() == 0
 
 
-def test_who_is_the_page_decides_while_it_may_be_held_and_likeness_where_it_is_not():
+def test_identity_orders_while_the_page_may_be_saved_and_likeness_otherwise():
     scores, alike = np.array([2.0, 0.0]), np.array([0.1, 0.9])
-    assert rankmodel.ordered(scores, alike, held=5.0).argmax() == 0
-    assert rankmodel.ordered(scores, alike, held=-9.0).argmax() == 1
+    assert rankmodel.sort_values(scores, alike, held=5.0).argmax() == 0
+    assert rankmodel.sort_values(scores, alike, held=-9.0).argmax() == 1
 
 
-def test_a_page_that_readers_chose_comes_first_whatever_its_words(school):
+def test_a_known_target_comes_first_whatever_its_words(school):
     link = a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes")
-    chosen = Pointer(url=SITE + "/new/castle", kind=Kind.SHARED, confidence=0.99, support=40)
-    ranker = LearnedRanker(school, rankmodel.default(), pointers=lambda _: (chosen,))
+    chosen = KnownTarget(url=SITE + "/new/castle", kind=TargetKind.SHARED, confidence=0.99, support=40)
+    ranker = LearnedRanker(school, rankmodel.default(), known_targets=lambda _: (chosen,))
     first = ranker.find(link)[0]
     assert (first.page.url, first.reasons[0]) == (chosen.url, "shared")
 
 
-def test_a_known_move_is_told_as_the_reason(school):
+def test_a_known_move_is_given_as_the_reason(school):
     link = a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes")
-    move = Pointer(url=SITE + "/new/volcano", kind=Kind.MOVE, confidence=0.9, support=4)
-    ranker = LearnedRanker(school, rankmodel.default(), pointers=lambda _: (move,))
+    move = KnownTarget(url=SITE + "/new/volcano", kind=TargetKind.MOVE, confidence=0.9, support=4)
+    ranker = LearnedRanker(school, rankmodel.default(), known_targets=lambda _: (move,))
     first = ranker.find(link)[0]
     assert (first.page.url, first.reasons[0]) == (move.url, "moved")
 

@@ -1,11 +1,11 @@
 import pytest
 
+from repair.collection.pages import PageSummary
+from repair.knowntargets import KnownTarget, TargetKind
 from repair.model import Evidence, Query
-from repair.pages import Brief
-from repair.pointers import Kind, Pointer
-from repair.propose import Proposal, propose
-from repair.query import formulate
-from repair.rank import PlainRanker, pointed
+from repair.ranking.candidates import Candidate, propose
+from repair.ranking.plain import PlainRanker, raise_known_targets
+from repair.ranking.query import formulate
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import a_broken_link
 
@@ -24,8 +24,9 @@ class Rare:
 
 
 def _proposal(title, path="/x", **scores):
-    return Proposal(
-        page=Brief(page=1, url=SITE + path, title=title, language="en", digest=path.encode()), scores=scores
+    return Candidate(
+        page=PageSummary(page=1, url=SITE + path, title=title, language="en", digest=path.encode()),
+        scores=scores,
     )
 
 
@@ -50,7 +51,7 @@ def test_a_title_that_is_the_anchor_comes_first():
     assert {"anchor", "title"} <= set(ranked[0].reasons)
 
 
-def test_what_others_call_the_page_outweighs_its_address():
+def test_other_pages_anchors_outweigh_the_url():
     query = _query(_evidence("inlinks", "aqueduct"), _evidence("url", "rome"))
     ranked = _rank([_proposal("Rome", "/r"), _proposal("Aqueducts", "/a")], query)
     assert ranked[0].page.title == "Aqueducts"
@@ -83,7 +84,7 @@ def test_the_same_name_in_another_place_is_a_reason():
 
 
 @pytest.mark.parametrize("path", ["/index.html", "/", "/a/index.htm"])
-def test_names_that_every_folder_has_are_no_reason(path):
+def test_generic_file_names_are_no_reason(path):
     link = a_broken_link("http://old.test/index.html")
     ranked = _rank([_proposal("Aqueducts", path)], _query(_evidence("anchor", "aqueduct")), link)
     assert "same_name" not in ranked[0].reasons
@@ -118,16 +119,16 @@ def test_pages_are_proposed_by_name_and_by_text(tmp_path):
     assert "context" not in proposals[f"{SITE}/told"]
 
 
-def test_a_page_that_is_pointed_at_is_offered_whatever_its_words():
-    pointers = [
-        Pointer(url=f"{SITE}/moved", kind=Kind.MOVE, confidence=0.5),
-        Pointer(url=f"{SITE}/moved", kind=Kind.SHARED, confidence=0.6),
-        Pointer(url=f"{SITE}/rome", kind=Kind.DUPLICATE, confidence=0.1),
+def test_a_known_target_is_offered_whatever_its_words():
+    known_targets = [
+        KnownTarget(url=f"{SITE}/moved", kind=TargetKind.MOVE, confidence=0.5),
+        KnownTarget(url=f"{SITE}/moved", kind=TargetKind.SHARED, confidence=0.6),
+        KnownTarget(url=f"{SITE}/rome", kind=TargetKind.DUPLICATE, confidence=0.1),
     ]
     query = _query(_evidence("anchor", "rome"))
     (alone,) = _rank([_proposal("Rome", "/rome")], query)
     proposals = [_proposal("Rome", "/rome"), _proposal("Cooking", "/moved")]
-    moved, rome = PlainRanker(Rare()).rank(a_broken_link("http://x.test/y"), query, proposals, pointers)
+    moved, rome = PlainRanker(Rare()).rank(a_broken_link("http://x.test/y"), query, proposals, known_targets)
     assert moved.page.url == f"{SITE}/moved"
     assert moved.confidence == pytest.approx(1 - 0.5 * 0.4)
     assert moved.reasons == ("moved", "shared")
@@ -135,11 +136,11 @@ def test_a_page_that_is_pointed_at_is_offered_whatever_its_words():
     assert rome.confidence > alone.confidence * 0.9
 
 
-def test_what_is_sure_without_pointers_is_surer_with_them():
+def test_known_targets_raise_the_confidence():
     query = _query(_evidence("anchor", "rome"))
     (alone,) = _rank([_proposal("Rome", "/rome")], query)
-    pointer = Pointer(url=f"{SITE}/rome", kind=Kind.MOVE, confidence=0.5)
-    (both,) = pointed([alone], [pointer])
+    target = KnownTarget(url=f"{SITE}/rome", kind=TargetKind.MOVE, confidence=0.5)
+    (both,) = raise_known_targets([alone], [target])
     assert both.confidence == pytest.approx(1 - 0.5 * (1 - alone.confidence))
     assert both.reasons == ("moved", *alone.reasons)
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.priors import UrlType, combined_prior, inlink_prior, url_prior, url_type
+from repair.ranking.priors import UrlType, combined_prior, inlink_prior, url_prior, url_type
 
 
 @pytest.mark.parametrize(

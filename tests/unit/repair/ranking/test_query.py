@@ -1,7 +1,7 @@
 import pytest
 
 from repair.model import Evidence
-from repair.query import MASSES, formulate, keywords, texts
+from repair.ranking.query import MASSES, formulate, keywords, texts
 from tests.make import a_broken_link
 
 
@@ -61,13 +61,13 @@ def test_no_evidence_makes_an_empty_query():
     assert (query.terms, query.text, keywords(query)) == ((), "", ())
 
 
-def test_the_neighbourhood_is_shown_but_not_asked_for():
+def test_the_neighbourhood_is_shown_but_not_queried():
     query = formulate(a_broken_link(), [_evidence("neighbourhood", "rome gaul", "rome", "gaul")])
     assert query.terms == ()
     assert texts(query) == {"neighbourhood": "rome gaul"}
 
 
-def test_the_copy_held_here_counts_before_the_copy_of_an_archive_and_not_twice():
+def test_the_saved_copy_counts_before_an_archived_one_and_not_twice():
     query = formulate(a_broken_link(), [_evidence("copy", "Rome", "rome"), _evidence("copy", "Gaul", "gaul")])
     assert query.text == "Rome"
     assert dict(query.terms).keys() == {"rome"}

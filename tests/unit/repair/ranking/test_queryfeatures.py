@@ -1,10 +1,10 @@
 import pytest
 
-from repair.addresses import AddressWords, address_terms
-from repair.clues import ClueReader
+from repair.knowntargets import KnownTarget, TargetKind
 from repair.model import Evidence
-from repair.pointers import Kind, Pointer
-from repair.structure import squeezed
+from repair.ranking.queryfeatures import QueryFeatureReader
+from repair.text.urlstructure import normalise_name
+from repair.text.urlterms import UrlTermCounts, address_terms
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
 
@@ -25,65 +25,69 @@ def test_every_source_gives_its_own_terms(school):
     link = a_broken_link(
         LOST, source_url=SITE + "/hub2", anchor="volcanoes", before="the hot", after="of Iceland"
     )
-    found = ClueReader(school).clues(link)
+    found = QueryFeatureReader(school).read(link)
     assert set(found.terms) == {"anchor", "slug", "dirs", "inlinks", "around", "context"}
     assert set(found.terms["inlinks"]) == {"fire", "mountain"}
     assert found.inlink_count == 1
-    assert found.calls() == (squeezed("volcanoes"), "volcano", "geovolcano")
+    assert found.page_names() == (normalise_name("volcanoes"), "volcano", "geovolcano")
 
 
-def test_a_stop_anchor_is_no_clue(school):
-    found = ClueReader(school).clues(a_broken_link(LOST, anchor="click here"))
+def test_a_stop_anchor_is_no_query_feature(school):
+    found = QueryFeatureReader(school).read(a_broken_link(LOST, anchor="click here"))
     assert "anchor" not in found.terms
     assert found.anchor_name == ""
 
 
 def test_links_of_the_source_page_itself_do_not_count_twice(school):
-    assert "inlinks" not in ClueReader(school).clues(a_broken_link(LOST, source_url=SITE + "/hub")).terms
+    assert (
+        "inlinks" not in QueryFeatureReader(school).read(a_broken_link(LOST, source_url=SITE + "/hub")).terms
+    )
 
 
 def test_words_that_all_addresses_of_a_site_have_weigh_little(school):
-    found = ClueReader(school).clues(a_broken_link(LOST))
+    found = QueryFeatureReader(school).read(a_broken_link(LOST))
     assert found.terms["slug"]["volcano"] > 5 * found.terms["dirs"]["geo"]
 
 
 def test_addresses_that_are_only_linked_to_count(school):
-    assert AddressWords(school).of_site(LOST).size > 20
+    assert UrlTermCounts(school).of_site(LOST).size > 20
 
 
-def test_the_page_s_own_name_and_the_directories_are_told_apart():
+def test_page_name_and_directories_are_separate_features():
     assert address_terms(LOST) == (["volcano"], ["wiki", "geo"])
     assert address_terms("nonsense") == ([], [])
 
 
-def test_known_moves_are_clues(school):
-    move = Pointer(url=SITE + "/new/volcano", kind=Kind.MOVE, confidence=0.9, support=3)
-    reader = ClueReader(school, pointers=lambda _: (move,), directories=lambda _: {SITE + "/new/": 0.5})
-    found = reader.clues(a_broken_link(LOST))
-    assert found.pointers == (move,)
+def test_known_moves_are_query_features(school):
+    move = KnownTarget(url=SITE + "/new/volcano", kind=TargetKind.MOVE, confidence=0.9, support=3)
+    reader = QueryFeatureReader(
+        school, known_targets=lambda _: (move,), directories=lambda _: {SITE + "/new/": 0.5}
+    )
+    found = reader.read(a_broken_link(LOST))
+    assert found.known_targets == (move,)
     assert found.directories == {SITE + "/new/": 0.5}
 
 
-def test_a_copy_and_tags_are_told_by_their_sources_and_nobody_else_is_heard(school):
+def test_only_copy_and_tags_come_from_evidence(school):
     told = [
         Evidence(source="copy", terms=(("lava", 1.0),), text="Volcanoes of Iceland"),
         Evidence(source="tags", terms=(("geology", 0.5),)),
         Evidence(source="neighbourhood", terms=(("noise", 1.0),)),
     ]
-    found = ClueReader(school).clues(a_broken_link(LOST), told)
+    found = QueryFeatureReader(school).read(a_broken_link(LOST), told)
     assert found.terms["copy"] == {"lava": 1.0}
     assert found.terms["tags"] == {"geology": 0.5}
-    assert "volcanoesoficeland" in found.calls()
+    assert "volcanoesoficeland" in found.page_names()
     assert not any("noise" in terms for terms in found.terms.values())
 
 
-def test_words_glued_in_an_address_are_taken_apart_by_the_collection(tmp_path):
+def test_compounds_in_a_url_are_split_by_the_collection(tmp_path):
     documents = [a_document(f"/{at}", text="the water cycle") for at in range(5)]
     with a_collection(tmp_path, *documents) as collection:
-        found = ClueReader(collection).clues(a_broken_link("http://b.test/watercycle.html"))
+        found = QueryFeatureReader(collection).read(a_broken_link("http://b.test/watercycle.html"))
     assert set(found.terms["slug"]) == {"watercycl", "water", "cycl"}
 
 
-def test_an_anchor_that_the_school_knows_to_say_nothing_is_no_clue(school):
-    reader = ClueReader(school, is_stop_anchor=lambda anchor: anchor == "lesson 3")
-    assert "anchor" not in reader.clues(a_broken_link(LOST, anchor="lesson 3")).terms
+def test_a_configured_stop_anchor_is_no_query_feature(school):
+    reader = QueryFeatureReader(school, is_stop_anchor=lambda anchor: anchor == "lesson 3")
+    assert "anchor" not in reader.read(a_broken_link(LOST, anchor="lesson 3")).terms

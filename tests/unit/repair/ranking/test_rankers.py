@@ -2,14 +2,14 @@
 
 import pytest
 
-from repair import find, rankmodel
 from repair.errors import ModelMismatch
-from repair.find import _Latest, finder, stop_anchors
-from repair.hints import Hints
-from repair.ownmodel import save
-from repair.query import formulate
+from repair.evidence.anchor import ClickedAnchor
+from repair.evidence.hints import Hints
+from repair.ranking import rankers, rankmodel
+from repair.ranking.query import formulate
+from repair.ranking.rankers import _Latest, finder, stop_anchors
+from repair.ranking.schoolmodel import save
 from repair.settings import RepairSettings
-from repair.sources.anchors import ClickedAnchor
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import a_broken_link
 from tests.models import a_good_model
@@ -32,12 +32,12 @@ def ranked(collection, ranking, hints=None):
 
 
 @pytest.mark.parametrize("ranking", ["plain", "learned", "decision"])
-def test_every_way_finds_the_page_that_is_meant(collection, ranking):
+def test_every_ranker_finds_the_lost_page(collection, ranking):
     assert ranked(collection, ranking)[0].page.url == f"{SITE}/water"
 
 
 @pytest.mark.parametrize("ranking", ["plain", "learned", "decision"])
-def test_every_way_finds_a_page_that_is_pointed_at(collection, ranking):
+def test_every_ranker_finds_a_known_target(collection, ranking):
     hints = Hints(collection, RepairSettings())
     hints.note_redirect(ASKED.url, f"{SITE}/7")
     found = {each.page.url: each for each in ranked(collection, ranking, hints)}
@@ -45,7 +45,7 @@ def test_every_way_finds_a_page_that_is_pointed_at(collection, ranking):
     assert f"{SITE}/water" in found
 
 
-def test_a_page_that_is_found_and_pointed_at_comes_once_and_surer(collection):
+def test_a_known_target_that_is_also_found_comes_once_with_more_confidence(collection):
     hints = Hints(collection, RepairSettings())
     before = ranked(collection, "plain", hints)
     hints.note_redirect(ASKED.url, f"{SITE}/water")
@@ -73,18 +73,18 @@ def test_the_admin_s_stop_anchors_count_with_and_without_hints(collection):
 class FakeLearned:
     """A learned ranker that offers what it was told of."""
 
-    def __init__(self, collection, model, *, is_stop_anchor, pointers, directories):
+    def __init__(self, collection, model, *, is_stop_anchor, known_targets, directories):
         self.model = model
-        self.known = (is_stop_anchor, pointers, directories)
+        self.known = (is_stop_anchor, known_targets, directories)
 
     def find(self, link, evidence, *, hidden):
-        is_stop_anchor, pointers, directories = self.known
-        return (is_stop_anchor("Worksheet"), pointers(link), directories(link.url), evidence)
+        is_stop_anchor, known_targets, directories = self.known
+        return (is_stop_anchor("Worksheet"), known_targets(link), directories(link.url), evidence)
 
 
-def test_the_model_is_told_all_that_is_known_beside_words(collection, monkeypatch):
-    monkeypatch.setattr(find, "LearnedRanker", FakeLearned)
-    monkeypatch.setattr(find, "_LEARNED_FROM", 0)
+def test_the_model_gets_all_hints(collection, monkeypatch):
+    monkeypatch.setattr(rankers, "LearnedRanker", FakeLearned)
+    monkeypatch.setattr(rankers, "_LEARNED_MIN_PAGES", 0)
     monkeypatch.setattr(rankmodel, "default", lambda: None)
     settings = RepairSettings(ranking="learned", stop_anchors=("Worksheet",))
     hints = Hints(collection, settings)
@@ -92,7 +92,7 @@ def test_the_model_is_told_all_that_is_known_beside_words(collection, monkeypatc
     query = formulate(ASKED, [ClickedAnchor().find(ASKED)])
     asked = a_broken_link("http://elsewhere.test/0")
     told = finder(collection, settings, hints)(asked, query)
-    assert told == (True, hints.pointers(asked), {f"{SITE}/": 0.5}, query.evidence)
+    assert told == (True, hints.known_targets(asked), {f"{SITE}/": 0.5}, query.evidence)
     assert told[1]
     assert finder(collection, settings, None)(asked, query) == (True, (), {}, query.evidence)
 
@@ -102,11 +102,11 @@ class Refusing(FakeLearned):
         return ()
 
 
-def test_what_the_model_refuses_is_refused_in_a_large_collection_only(collection, monkeypatch):
-    monkeypatch.setattr(find, "LearnedRanker", Refusing)
-    monkeypatch.setattr(find, "_LEARNED_FROM", 0)
+def test_the_model_can_refuse_only_in_a_large_collection(collection, monkeypatch):
+    monkeypatch.setattr(rankers, "LearnedRanker", Refusing)
+    monkeypatch.setattr(rankers, "_LEARNED_MIN_PAGES", 0)
     assert ranked(collection, "learned") == ranked(collection, "plain") != ()
-    monkeypatch.setattr(find, "_REFUSES_FROM", 0)
+    monkeypatch.setattr(rankers, "_REFUSAL_MIN_PAGES", 0)
     assert ranked(collection, "learned") == ()
 
 
@@ -116,8 +116,8 @@ class TellingItsModel(FakeLearned):
 
 
 def test_the_school_s_own_model_ranks_where_there_is_one(collection, monkeypatch):
-    monkeypatch.setattr(find, "LearnedRanker", TellingItsModel)
-    monkeypatch.setattr(find, "_LEARNED_FROM", 0)
+    monkeypatch.setattr(rankers, "LearnedRanker", TellingItsModel)
+    monkeypatch.setattr(rankers, "_LEARNED_MIN_PAGES", 0)
     path = collection.database.path.parent / "ranking.json"
     assert ranked(collection, "learned") == rankmodel.default().about
     save(path, a_good_model("ours"))
@@ -138,7 +138,7 @@ class FakeOwn:
         return self.says
 
 
-def test_a_ranker_is_made_anew_when_the_model_is_another_one_and_only_then(caplog):
+def test_the_ranker_is_rebuilt_only_when_the_model_changes(caplog):
     own, made = FakeOwn(), []
     latest = _Latest(own, lambda model: made.append(model) or f"ranker by {model}")
     assert [latest.ranker(), latest.ranker()] == ["ranker by first"] * 2

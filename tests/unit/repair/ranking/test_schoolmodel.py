@@ -3,9 +3,9 @@ import os
 
 import pytest
 
-from repair import rankmodel
 from repair.errors import ModelMismatch
-from repair.ownmodel import OwnModel, save
+from repair.ranking import rankmodel
+from repair.ranking.schoolmodel import SchoolModel, save
 from tests.models import a_good_model
 
 
@@ -28,11 +28,11 @@ def path(tmp_path):
 
 
 def test_without_a_file_the_default_is_in_use(path):
-    assert OwnModel(path).current() is rankmodel.default()
+    assert SchoolModel(path).current() is rankmodel.default()
 
 
-def test_a_model_that_appears_is_taken_up_within_a_minute_and_stays_the_same_object(path, clock):
-    own = OwnModel(path, clock=clock)
+def test_a_new_model_is_used_within_a_minute_and_stays_the_same_object(path, clock):
+    own = SchoolModel(path, clock=clock)
     own.current()
     save(path, a_good_model("ours"))
     clock.now += 59
@@ -44,8 +44,8 @@ def test_a_model_that_appears_is_taken_up_within_a_minute_and_stays_the_same_obj
     assert own.current() is taken
 
 
-def test_a_newer_model_takes_the_place_of_the_older_and_the_default_that_of_a_removed_one(path, clock):
-    own = OwnModel(path, clock=clock)
+def test_a_newer_model_replaces_the_older_and_the_default_a_removed_one(path, clock):
+    own = SchoolModel(path, clock=clock)
     for about in ("one", "two"):
         save(path, a_good_model(about))
         clock.now += 60
@@ -56,9 +56,9 @@ def test_a_newer_model_takes_the_place_of_the_older_and_the_default_that_of_a_re
 
 
 @pytest.mark.parametrize("bad", [b"", b"[]", b'{"format": "linkmend-ranking"}', b"\xff\x00"])
-def test_a_bad_file_keeps_the_default_and_is_told_once(path, clock, caplog, bad):
+def test_a_bad_file_keeps_the_default_and_is_logged_once(path, clock, caplog, bad):
     path.write_bytes(bad)
-    own = OwnModel(path, clock=clock)
+    own = SchoolModel(path, clock=clock)
     for _ in range(3):
         assert own.current() is rankmodel.default()
         clock.now += 60
@@ -67,7 +67,7 @@ def test_a_bad_file_keeps_the_default_and_is_told_once(path, clock, caplog, bad)
 
 def test_a_bad_file_keeps_the_last_good_model(path, clock):
     save(path, a_good_model("ours"))
-    own = OwnModel(path, clock=clock)
+    own = SchoolModel(path, clock=clock)
     before = own.current()
     path.write_bytes(b"{}")
     clock.now += 60
@@ -82,7 +82,7 @@ def test_an_own_model_serves_where_the_default_does_not_fit(path, clock, monkeyp
         raise ModelMismatch("made for other features")
 
     monkeypatch.setattr(rankmodel, "default", refused)
-    own = OwnModel(path, clock=clock)
+    own = SchoolModel(path, clock=clock)
     for _ in range(2):
         with pytest.raises(ModelMismatch, match="other features"):
             own.current()
@@ -92,7 +92,7 @@ def test_an_own_model_serves_where_the_default_does_not_fit(path, clock, monkeyp
     assert own.current().about == {"from": "ours"}
 
 
-def test_saving_leaves_nothing_else_behind_and_the_old_one_where_it_fails(path, monkeypatch):
+def test_save_leaves_no_other_files_and_keeps_the_old_model_on_failure(path, monkeypatch):
     save(path, b"old")
 
     def full(*_):

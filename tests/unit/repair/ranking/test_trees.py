@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from repair.errors import ModelMismatch
-from repair.trees import forest
+from repair.ranking.trees import forest
 
 STUMP = {
     "feature": [1, 0, 0],
@@ -19,7 +19,7 @@ def test_trees_add_up():
     assert found.tolist() == [-1.25, 2.75]
 
 
-def test_no_trees_say_the_base():
+def test_an_empty_forest_returns_the_base():
     assert forest([], 0.5, 2).scores(np.zeros((3, 2))).tolist() == [0.5, 0.5, 0.5]
 
 
@@ -34,6 +34,6 @@ def test_no_trees_say_the_base():
         {"left": [1, 0, 2]},
     ],
 )
-def test_trees_that_make_no_sense_are_refused(wrong):
+def test_invalid_trees_are_refused(wrong):
     with pytest.raises(ModelMismatch):
         forest([STUMP | wrong], 0, 2)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.secreturls import has_secret, without_secret
+from repair.secrets.addresses import has_secret, without_secret
 from tests.capabilities import ORDINARY, TEMPLATES, capability_links
 
 
@@ -53,7 +53,7 @@ def test_a_secret_is_found_however_it_is_written(url):
 
 
 @given(st.text(max_size=200))
-def test_any_text_can_be_asked_about(text):
+def test_any_text_is_accepted(text):
     for url in (text, f"http://a.test/{text}", f"http://a.test/?{text}", f"http://a.test/#{text}"):
         assert not has_secret(without_secret(url))
 
@@ -61,7 +61,7 @@ def test_any_text_can_be_asked_about(text):
 @pytest.mark.parametrize(
     "piece", ["eyJ", "a@", "a.", "%25", "A1", "/s/", ";s=", "a-b-", "@a.", "&k=1"], ids=lambda piece: piece
 )
-def test_an_address_made_to_be_slow_is_read_in_no_time(piece):
+def test_an_adversarial_url_is_checked_quickly(piece):
     begun = time.process_time()
     has_secret("http://evil.test/x?" + piece * 200_000)
     has_secret("http://evil.test/" + piece * (3_900 // len(piece)))

@@ -3,7 +3,7 @@ import string
 
 import pytest
 
-from repair.randomness import most_random, random_run
+from repair.secrets.randomness import most_random, random_run
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ from repair.randomness import most_random, random_run
         "",
     ],
 )
-def test_what_somebody_wrote_scores_little(piece):
+def test_written_text_scores_low(piece):
     assert most_random(piece).bits < 15
 
 
 @pytest.mark.parametrize("alphabet", [string.ascii_letters + string.digits, "0123456789abcdef"])
-def test_what_was_drawn_scores_much(alphabet):
+def test_random_text_scores_high(alphabet):
     generator = random.Random(5)
     drawn = ["".join(generator.choices(alphabet, k=24)) for _ in range(100)]
     assert sum(most_random(piece).bits > 15 for piece in drawn) >= 98
@@ -36,5 +36,5 @@ def test_words_before_it_do_not_hide_a_token():
     assert run.start >= len("summer-holiday-photos")
 
 
-def test_short_codes_can_be_asked_about_too():
+def test_random_run_scores_short_codes_too():
     assert random_run("xqzk").bits > random_run("read").bits

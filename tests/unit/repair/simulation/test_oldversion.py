@@ -1,7 +1,7 @@
 """Older versions of pages, made up."""
 
 from repair.model import HeldPage
-from repair.worn import worn
+from repair.simulation.oldversion import make_older
 from tests.make import A_MOMENT
 
 SENTENCES = [f"Sentence number {number} of the page." for number in range(50)]
@@ -23,15 +23,15 @@ def a_held_page(number, title="The water cycle explained", text=TEXT):
 PAGES = [a_held_page(number) for number in range(300)]
 
 
-def test_a_page_wears_the_same_way_every_time_and_each_in_its_own():
-    assert worn(PAGES[0]) == worn(PAGES[0])
-    assert len({worn(page).text for page in PAGES}) > 250
+def test_the_older_version_is_deterministic_and_differs_by_page():
+    assert make_older(PAGES[0]) == make_older(PAGES[0])
+    assert len({make_older(page).text for page in PAGES}) > 250
 
 
-def test_some_sentences_were_not_there_yet_the_others_in_their_order():
+def test_the_older_version_lacks_some_sentences_and_keeps_the_order():
     shares = []
     for page in PAGES:
-        kept = worn(page).text.split("\n")
+        kept = make_older(page).text.split("\n")
         places = [SENTENCES.index(sentence) for sentence in kept]
         assert places == sorted(places)
         shares.append(len(kept) / len(SENTENCES))
@@ -40,13 +40,13 @@ def test_some_sentences_were_not_there_yet_the_others_in_their_order():
 
 
 def test_one_page_in_five_had_half_its_title():
-    titles = [worn(page).title for page in PAGES]
+    titles = [make_older(page).title for page in PAGES]
     assert set(titles) == {"The water cycle explained", "The water"}
     assert 0.12 < titles.count("The water") / len(titles) < 0.28
 
 
-def test_little_is_worn_to_something_still():
+def test_the_older_version_of_a_short_page_is_not_empty():
     for number in range(50):
-        older = worn(a_held_page(number, title="Rain", text="Rain falls."))
+        older = make_older(a_held_page(number, title="Rain", text="Rain falls."))
         assert (older.text, bool(older.title)) == ("Rain falls.", True)
-    assert worn(a_held_page(1, title="", text="")).text == ""
+    assert make_older(a_held_page(1, title="", text="")).text == ""

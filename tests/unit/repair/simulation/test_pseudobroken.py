@@ -1,8 +1,8 @@
 import pytest
 
-from repair import simulate
 from repair.errors import EvaluationFailed
-from repair.simulate import Plan, Variant, cases
+from repair.simulation import pseudobroken
+from repair.simulation.pseudobroken import BreakagePlan, Variant, cases
 from tests.folders import a_folder, url_of
 
 
@@ -12,8 +12,8 @@ def folder(tmp_path):
 
 
 def opened(folder, tmp_path, variant, split="test"):
-    plan = Plan(folder=folder, variant=Variant(variant), split=split)
-    return plan, simulate.collection(plan, tmp_path / "cache")
+    plan = BreakagePlan(folder=folder, variant=Variant(variant), split=split)
+    return plan, pseudobroken.collection(plan, tmp_path / "cache")
 
 
 def test_the_link_under_test_is_not_known(folder, tmp_path):
@@ -27,7 +27,7 @@ def test_the_link_under_test_is_not_known(folder, tmp_path):
 def test_in_moved_every_page_is_at_an_opaque_address_and_no_link_leads_to_one(folder, tmp_path):
     _plan, collection = opened(folder, tmp_path, "moved")
     with collection:
-        pages = collection.briefs(collection.numbers()).values()
+        pages = collection.page_summaries(collection.numbers()).values()
         assert len(pages) == 12
         assert all(page.url.startswith("http://moved.invalid/") for page in pages)
         assert not any(
@@ -35,7 +35,7 @@ def test_in_moved_every_page_is_at_an_opaque_address_and_no_link_leads_to_one(fo
         )
 
 
-def test_in_moved_what_others_say_of_the_old_address_stays_known(folder, tmp_path):
+def test_in_moved_anchors_to_the_old_url_stay_known(folder, tmp_path):
     plan, collection = opened(folder, tmp_path, "moved")
     with collection:
         case = cases(plan)[0]
@@ -54,7 +54,7 @@ def test_renamed_pages_have_new_addresses_and_links_lead_to_old_and_new(folder, 
     _, collection = opened(folder, tmp_path, "renamed", split="train")
     with collection:
         assert not any(collection.holds(url_of(at)) for at in range(12))
-        pages = collection.briefs(collection.numbers()).values()
+        pages = collection.page_summaries(collection.numbers()).values()
         leads = {
             collection.holds(link.target_url) for page in pages for link in collection.outlinks(page.url)
         }
@@ -68,12 +68,12 @@ def test_neither_source_page_may_be_returned(folder, tmp_path):
     assert case.link.source_url in case.hidden
 
 
-def test_a_collection_is_made_once(folder, tmp_path):
+def test_a_collection_is_built_once(folder, tmp_path):
     for _ in range(2):
         opened(folder, tmp_path, "kept")[1].close()
     assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
-def test_what_is_no_collection_folder_is_told(tmp_path):
+def test_a_folder_that_is_no_collection_is_reported(tmp_path):
     with pytest.raises(EvaluationFailed, match=r"pages.jsonl.gz"):
         opened(tmp_path, tmp_path, "kept")

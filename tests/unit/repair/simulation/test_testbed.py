@@ -1,23 +1,23 @@
-"""Collections in which links are broken, and our model over them."""
+"""repair.simulation.testbed: collections with broken links, and our model over them."""
 
 import pytest
 
-from repair.evaluate.bench import bench
-from repair.features import FEATURES
-from repair.simulate import Plan, Variant
+from repair.ranking.features import FEATURES
+from repair.simulation.pseudobroken import BreakagePlan, Variant
+from repair.simulation.testbed import build_testbed
 from tests.folders import a_folder
 
 
 @pytest.fixture
 def on_bench(tmp_path):
     def made(variant, **known):
-        plan = Plan(folder=a_folder(tmp_path / "site"), variant=Variant(variant))
-        return bench(plan, tmp_path / "cache", None, **known)
+        plan = BreakagePlan(folder=a_folder(tmp_path / "site"), variant=Variant(variant))
+        return build_testbed(plan, tmp_path / "cache", None, **known)
 
     return made
 
 
-def test_the_page_with_the_link_may_not_be_returned_nor_one_that_is_gone(on_bench):
+def test_source_pages_and_gone_pages_are_hidden(on_bench):
     with on_bench("kept") as made:
         case = next(made.cases())
         assert case.link.source_url in made.hidden(case)
@@ -28,25 +28,25 @@ def test_the_page_with_the_link_may_not_be_returned_nor_one_that_is_gone(on_benc
         assert len(made.numbers(made.hidden(case))) == 2
 
 
-def test_what_a_page_that_is_gone_says_of_others_is_not_known(on_bench):
+def test_links_of_a_gone_page_are_hidden(on_bench):
     with on_bench("gone") as made:
         for case in made.cases():
             for url in made.collection.addresses("http://site.test/", 99):
                 assert case.truth not in {inlink.source_url for inlink in made.view.inlinks(url)}
 
 
-def test_the_answer_is_among_the_candidates_and_addresses_can_be_left_out_of_it(on_bench):
+def test_the_answer_is_a_candidate_with_or_without_comparing_addresses(on_bench):
     with on_bench("moved") as made:
         case = next(made.cases())
         pages, rows, _ = made.ranker().matrix(case.link, hidden=made.hidden(case))
         assert case.truth in [page.url for page in pages]
         assert len(rows) == len(pages)
-        _, _, clues = made.ranker(addresses=False).matrix(case.link)
-        assert not clues.compare_addresses
+        _, _, query_features = made.ranker(addresses=False).matrix(case.link)
+        assert not query_features.compare_addresses
 
 
 @pytest.mark.parametrize("variant", ["kept", "moved", "gone"])
-def test_what_an_older_version_of_the_lost_page_says_is_known_if_it_was_copied(on_bench, variant):
+def test_a_copied_page_gives_evidence_of_its_older_version(on_bench, variant):
     with on_bench(variant, copied=True) as made:
         for case in made.cases():
             (told,) = made.evidence(case)
@@ -56,17 +56,19 @@ def test_what_an_older_version_of_the_lost_page_says_is_known_if_it_was_copied(o
             assert made.view.get(case.link.url).text != ""
 
 
-def test_nothing_is_known_of_lost_pages_that_were_not_copied(on_bench):
+def test_pages_without_a_copy_give_no_evidence(on_bench):
     with on_bench("moved") as made:
         for case in made.cases():
             assert made.evidence(case) == ()
             assert made.view.get(case.link.url) is None
 
 
-def test_features_tell_what_the_copy_says(on_bench):
+def test_features_include_the_copy(on_bench):
     with on_bench("moved", copied=True) as made:
         case = next(made.cases())
-        pages, rows, clues = made.ranker().matrix(case.link, made.evidence(case), hidden=made.hidden(case))
+        pages, rows, query_features = made.ranker().matrix(
+            case.link, made.evidence(case), hidden=made.hidden(case)
+        )
         alike = rows[:, FEATURES.index("copy.body_all")]
-        assert clues.terms["copy"]
+        assert query_features.terms["copy"]
         assert pages[int(alike.argmax())].url == case.truth

@@ -3,8 +3,8 @@
 import pytest
 
 from repair.model import Document
-from repair.simulate import Case
-from repair.view import View
+from repair.simulation.pseudobroken import BrokenCase
+from repair.simulation.view import EvaluationView
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
 
@@ -18,15 +18,15 @@ def view(tmp_path):
         a_document(OTHER, title="Other", links=[a_link(OLD, "rain")]),
     ]
     with a_collection(tmp_path, *pages) as collection:
-        yield View(collection)
+        yield EvaluationView(collection)
 
 
 def a_case(source=None):
     link = a_broken_link(OLD, source_url=f"{SITE}/source")
-    return Case(id="1", number=0, link=link, truth=NEW, hidden=frozenset(), source=source)
+    return BrokenCase(id="1", number=0, link=link, truth=NEW, hidden=frozenset(), source=source)
 
 
-def test_an_older_version_of_the_lost_page_is_held_at_the_old_address_only_if_it_was_copied(view):
+def test_the_old_url_has_an_older_version_only_if_it_was_copied(view):
     view.show(a_case())
     assert view.get(OLD) is None
     view.show(a_case(), copied=True)
@@ -36,7 +36,7 @@ def test_an_older_version_of_the_lost_page_is_held_at_the_old_address_only_if_it
     assert view.get(OLD) is None
 
 
-def test_what_a_page_that_is_gone_said_of_others_is_not_known(view):
+def test_links_of_a_gone_page_are_not_visible(view):
     view.show(a_case())
     assert [inlink.source_url for inlink in view.inlinks(OTHER)] == [NEW]
     view.show(a_case(), gone=True)
@@ -44,7 +44,7 @@ def test_what_a_page_that_is_gone_said_of_others_is_not_known(view):
     assert [inlink.source_url for inlink in view.inlinks(OLD)] == [OTHER]
 
 
-def test_the_page_with_the_link_is_as_it_was_when_it_had_it(view):
+def test_the_source_page_is_visible_as_it_was(view):
     source = Document(url=f"{SITE}/source", title="Source", text="As it was.", language="en")
     view.show(a_case(source))
     assert view.get(source.url).text == "As it was."

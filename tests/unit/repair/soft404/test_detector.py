@@ -1,16 +1,16 @@
-"""repair.soft404.detector: all that is known of a page, asked in order of its cost."""
+"""repair.soft404.detector: all checks of a page, the cheap ones first."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from proxy.store.changes import SharedChanges
+from proxy.store.invalidation import SharedInvalidation
 from repair.errors import CollectionError
 from repair.model import MissKind
-from repair.soft404.detector import Detector
+from repair.soft404.detector import Soft404Detector
 from repair.soft404.judge import PageKind
-from repair.soft404.sites import Sites
+from repair.soft404.sitestore import SiteStore
 from tests.make import a_page
 
 SITE = "http://school.test"
@@ -27,7 +27,7 @@ ESSAY = b"".join(
 
 
 class Site:
-    """Answers nonsense with one page; `gate` holds the answer back until it is opened."""
+    """Answers probes with one page; `gate` delays the answer until it is set."""
 
     def __init__(self, answer):
         self.answer = answer
@@ -44,20 +44,20 @@ class Site:
 @pytest.fixture
 def made(tmp_path):
     threads = ThreadPoolExecutor(2)
-    sites = Sites(tmp_path / "sites.sqlite")
-    yield lambda site=None, **about: Detector(sites, threads, ask=site.ask if site else None, **about)
+    sites = SiteStore(tmp_path / "sites.sqlite")
+    yield lambda site=None, **about: Soft404Detector(sites, threads, ask=site.ask if site else None, **about)
     threads.shutdown()
     sites.close()
 
 
-async def test_a_page_that_says_so_is_missing_without_asking_anybody(made):
+async def test_a_page_that_says_it_is_missing_needs_no_probe(made):
     site = Site(a_page(body=LESSON))
     found = await made(site).find(a_page(body=ERROR), budget_s=5.0)
     assert (found.miss, found.why) == (MissKind.SOFT_404, "content")
     assert site.asked == []
 
 
-async def test_in_doubt_the_site_is_asked_and_its_error_page_known_from_then_on(made):
+async def test_in_doubt_the_site_is_probed_and_its_error_page_stored(made):
     site = Site(a_page(body=VAGUE))
     detector = made(site)
     first = await detector.find(a_page(url=f"{SITE}/a/b.html", body=VAGUE), budget_s=5.0)
@@ -67,7 +67,7 @@ async def test_in_doubt_the_site_is_asked_and_its_error_page_known_from_then_on(
     assert len(site.asked) == 1
 
 
-async def test_a_directory_that_was_asked_is_left_in_peace(made):
+async def test_a_directory_is_probed_only_once(made):
     site = Site(a_page(status=404))
     detector = made(site)
     for name in "abc":
@@ -76,20 +76,20 @@ async def test_a_directory_that_was_asked_is_left_in_peace(made):
 
 
 @pytest.mark.parametrize("url", [f"{SITE}/", SITE])
-async def test_start_pages_are_never_asked_about(made, url):
+async def test_start_pages_are_never_probed(made, url):
     site = Site(a_page(body=VAGUE))
     assert (await made(site).find(a_page(url=url, body=VAGUE), budget_s=5.0)).miss is None
     assert site.asked == []
 
 
-async def test_nobody_is_asked_where_it_is_forbidden(made):
+async def test_no_probe_is_sent_where_it_is_forbidden(made):
     site = Site(a_page(body=VAGUE))
     detector = made(site, may_probe=lambda url: False)
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=VAGUE), budget_s=5.0)).miss is None
     assert site.asked == []
 
 
-async def test_a_late_answer_lets_the_page_through_and_teaches_for_the_next(made):
+async def test_a_late_probe_lets_the_page_through_and_counts_for_the_next(made):
     site = Site(a_page(body=VAGUE))
     site.gate.clear()
     detector = made(site)
@@ -99,36 +99,36 @@ async def test_a_late_answer_lets_the_page_through_and_teaches_for_the_next(made
     assert (await detector.find(a_page(url=f"{SITE}/a/c", body=VAGUE))).why == "memory"
 
 
-async def test_an_honest_404_teaches_what_the_site_says_elsewhere(made):
+async def test_the_text_of_a_404_is_recognised_with_a_200(made):
     detector = made()
     await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=VAGUE))
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=VAGUE))).why == "memory"
     assert (await detector.find(a_page(url=f"{SITE}/", body=VAGUE))).miss is None
 
 
-async def test_a_page_with_much_to_say_is_passed_on_though_its_text_came_with_a_404_before(made):
+async def test_a_long_page_is_shown_even_if_its_text_came_with_a_404_before(made):
     detector = made()
     await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=ESSAY))
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=ESSAY))).miss is None
 
 
-async def test_what_one_site_says_tells_nothing_of_another(made):
+async def test_the_error_page_of_one_site_does_not_count_for_another(made):
     detector = made()
     await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=VAGUE))
     assert (await detector.find(a_page(url="http://other.test/a/b", body=VAGUE))).miss is None
 
 
-async def test_a_page_that_comes_again_is_not_taken_apart_again(made, monkeypatch):
+async def test_a_repeated_page_is_not_parsed_again(made, monkeypatch):
     detector, page = made(), a_page(url=f"{SITE}/a/b", body=LESSON)
     await detector.learn_error_page(a_page(url=f"{SITE}/x", status=404, body=VAGUE))
     await detector.find(page)
     await detector.learn_error_page(a_page(url="http://other.test/x", status=404, body=VAGUE))
-    monkeypatch.setattr("repair.soft404.parts.markup.tree", None)
-    assert detector.settled(page) is None
+    monkeypatch.setattr("repair.soft404.pageparts.htmlpage.tree", None)
+    assert detector.recent_finding(page) is None
     assert (await detector.find(page)).miss is None
 
 
-async def test_a_reader_who_vouches_for_a_page_is_believed_but_it_is_no_lesson(made):
+async def test_a_vouched_page_is_shown_but_other_pages_are_still_judged(made):
     detector = made()
     page = a_page(url=f"{SITE}/a/b", body=ERROR)
     found = await detector.find(page)
@@ -139,7 +139,7 @@ async def test_a_reader_who_vouches_for_a_page_is_believed_but_it_is_no_lesson(m
     assert (await detector.find(a_page(url=f"{SITE}/a/c", body=ERROR))).miss is MissKind.SOFT_404
 
 
-async def test_a_page_that_a_reader_vouched_for_in_another_worker_is_shown_at_once(made):
+async def test_a_page_vouched_for_in_another_worker_is_shown_at_once(made):
     here, there = made(), made()
     page = a_page(url=f"{SITE}/a/b", body=ERROR)
     assert (await here.find(page)).miss is MissKind.SOFT_404
@@ -150,19 +150,19 @@ async def test_a_page_that_a_reader_vouched_for_in_another_worker_is_shown_at_on
 async def test_a_deep_link_that_ends_at_the_start_page_is_missing(made):
     detector = made()
     page = a_page(url=f"{SITE}/", body=LESSON)
-    found = await detector.find(page, asked=f"{SITE}/lessons/rivers-and-lakes.html")
+    found = await detector.find(page, redirected_from=f"{SITE}/lessons/rivers-and-lakes.html")
     assert (found.miss, found.why) == (MissKind.SOFT_404, "redirect")
     assert (await detector.find(page)).miss is None
     await detector.vouch(f"{SITE}/lessons/rivers-and-lakes.html", ())
-    assert (await detector.find(page, asked=f"{SITE}/lessons/rivers-and-lakes.html")).miss is None
+    assert (await detector.find(page, redirected_from=f"{SITE}/lessons/rivers-and-lakes.html")).miss is None
 
 
-async def test_a_redirect_to_a_page_that_answers_to_the_address_is_a_move(made):
+async def test_a_redirect_to_a_page_that_matches_the_address_is_a_move(made):
     page = a_page(url=f"{SITE}/", body=LESSON.replace(b"<h1>Lava", b"<h1>All about lava and ash"))
-    assert (await made().find(page, asked=f"{SITE}/lessons/lava-and-ash.html")).miss is None
+    assert (await made().find(page, redirected_from=f"{SITE}/lessons/lava-and-ash.html")).miss is None
 
 
-async def test_probes_under_way_end_with_the_detector(made):
+async def test_closing_the_detector_cancels_its_probes(made):
     site = Site(a_page(body=VAGUE))
     site.gate.clear()
     detector = made(site)
@@ -171,26 +171,26 @@ async def test_probes_under_way_end_with_the_detector(made):
     assert not detector._probes
 
 
-async def test_what_a_reader_vouched_for_with_another_process_is_no_longer_held_back(tmp_path):
-    changes = SharedChanges()
-    here, there = (Sites(tmp_path / "sites.sqlite", changes=changes) for _ in range(2))
+async def test_a_page_vouched_for_in_another_process_is_shown(tmp_path):
+    changes = SharedInvalidation()
+    here, there = (SiteStore(tmp_path / "sites.sqlite", changes=changes) for _ in range(2))
     page = a_page(url=f"{SITE}/a/b.html", body=ERROR)
     with ThreadPoolExecutor(1) as threads:
-        detector, other = Detector(here, threads), Detector(there, threads)
+        detector, other = Soft404Detector(here, threads), Soft404Detector(there, threads)
         found = await detector.find(page)
-        assert detector.settled(page) is found
+        assert detector.recent_finding(page) is found
         await other.vouch(page.url, found.sketch)
-        assert detector.settled(page) is None
+        assert detector.recent_finding(page) is None
         assert (await detector.find(page)).miss is None
     here.close()
     there.close()
 
 
-async def test_an_admins_doubt_counts_at_once_whoever_vouched_before(tmp_path):
-    sites = Sites(tmp_path / "sites.sqlite")
+async def test_an_admins_doubt_overrides_vouching_at_once(tmp_path):
+    sites = SiteStore(tmp_path / "sites.sqlite")
     page = a_page(url=f"{SITE}/a/b.html", body=ERROR)
     with ThreadPoolExecutor(1) as threads:
-        detector = Detector(sites, threads)
+        detector = Soft404Detector(sites, threads)
         await detector.vouch(page.url, (await detector.find(page)).sketch)
         assert (await detector.find(page)).miss is None
         sites.doubt(page.url)
@@ -198,18 +198,18 @@ async def test_an_admins_doubt_counts_at_once_whoever_vouched_before(tmp_path):
     sites.close()
 
 
-class FullDisk(Sites):
-    """Nothing more can be written."""
+class FullDisk(SiteStore):
+    """A store that cannot be written to."""
 
     def forget(self, url, sketch):
         raise CollectionError("the disk is full")
 
 
-async def test_a_page_vouched_for_is_shown_even_when_nothing_can_be_written(tmp_path):
+async def test_a_vouched_page_is_shown_even_when_nothing_can_be_stored(tmp_path):
     sites = FullDisk(tmp_path / "sites.sqlite")
     page = a_page(url=f"{SITE}/a/b.html", body=ERROR)
     with ThreadPoolExecutor(1) as threads:
-        detector = Detector(sites, threads)
+        detector = Soft404Detector(sites, threads)
         found = await detector.find(page)
         assert found.miss is MissKind.SOFT_404
         await detector.vouch(page.url, found.sketch)
@@ -223,7 +223,7 @@ SHELL = (
 )
 
 
-async def test_an_application_that_sends_one_shell_for_all_addresses_is_left_alone(made):
+async def test_a_shell_sent_for_all_addresses_is_not_missing(made):
     site = Site(a_page(body=SHELL))
     detector = made(site)
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=SHELL), budget_s=5.0)).miss is None
@@ -232,7 +232,7 @@ async def test_an_application_that_sends_one_shell_for_all_addresses_is_left_alo
     assert site.asked == []
 
 
-async def test_a_static_page_that_the_site_sends_for_what_is_missing_is_known_again(made):
+async def test_a_static_error_page_is_recognised(made):
     detector = made()
     static = SHELL.replace(b"<div id=root></div><script src=/app.js></script>", b"")
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=static))).miss is None

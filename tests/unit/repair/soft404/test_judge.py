@@ -1,20 +1,21 @@
-"""repair.soft404.judge: what kind of page it is, by what it says."""
+"""repair.soft404.judge: the kind of a page, by its text."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from repair.model import MissKind
-from repair.soft404.judge import Judgement, PageKind, judge, judge_parts
-from repair.soft404.model import shipped
-from repair.soft404.parts import Reading, parts_of, reading_of
+from repair.soft404.judge import PageJudgement, PageKind, judge, judge_parts
+from repair.soft404.model import shipped_weights
+from repair.soft404.pageparts import PageReading, parts_of, reading_of
 from repair.soft404.signals import is_talkative
+from tests.examples import examples
 from tests.make import a_page
 
 LESSON = "<p>" + "Lava and ash come out of the Earth, and people live near it all the same. " * 4 + "</p>"
 
 
-def judged(body, url="http://school.test/page", **about):
+def judge_body(body, url="http://school.test/page", **about):
     return judge(a_page(url=url, body=body.encode(), **about))
 
 
@@ -31,14 +32,14 @@ def judged(body, url="http://school.test/page", **about):
     ],
     ids=["apache", "german", "french", "express", "japanese", "bare"],
 )
-def test_an_error_page_is_told(body):
-    found = judged(body)
+def test_error_pages_are_recognised(body):
+    found = judge_body(body)
     assert found.kind is PageKind.NOT_FOUND
     assert found.miss is MissKind.SOFT_404
 
 
-def test_an_error_in_plain_text_is_told():
-    assert judged("404 page not found", content_type="text/plain").kind is PageKind.NOT_FOUND
+def test_a_plain_text_error_is_recognised():
+    assert judge_body("404 page not found", content_type="text/plain").kind is PageKind.NOT_FOUND
 
 
 @pytest.mark.parametrize(
@@ -60,28 +61,28 @@ def test_an_error_in_plain_text_is_told():
     ids=["lesson", "http", "generator", "heading", "dogs", "car", "empty", "shell"],
 )
 def test_a_page_that_is_there_is_no_miss(body):
-    assert judged(body).miss is None
+    assert judge_body(body).miss is None
 
 
-def test_a_page_that_answers_to_its_address_is_there():
+def test_a_page_that_matches_its_address_is_there():
     body = (
         "<title>The lonely reader</title><h1>The lonely reader</h1><p>Sorry, this page is lost, she read.</p>"
     )
-    assert judged(body).kind is PageKind.NOT_FOUND
-    assert judged(body, url="http://school.test/poems/the-lonely-reader.html").miss is None
+    assert judge_body(body).kind is PageKind.NOT_FOUND
+    assert judge_body(body, url="http://school.test/poems/the-lonely-reader.html").miss is None
 
 
 def test_a_parked_domain_needs_more_than_one_mark():
     told = "<title>rivers.example is for sale</title><h1>This domain is for sale</h1><p>Buy this domain</p>"
-    assert judged(told).miss is MissKind.PARKED
-    assert judged("<title>Shop</title><h1>Our offers</h1><p>Related searches</p>" + LESSON).miss is None
+    assert judge_body(told).miss is MissKind.PARKED
+    assert judge_body("<title>Shop</title><h1>Our offers</h1><p>Related searches</p>" + LESSON).miss is None
     estate = "<title>House for sale</title><h1>House for sale</h1><p>Three rooms and a garden.</p>"
-    assert judged(estate).miss is None
+    assert judge_body(estate).miss is None
 
 
-def test_a_parking_service_gives_itself_away_by_its_scripts():
+def test_a_parked_domain_is_recognised_by_its_scripts():
     script = "<script src='https://www.google.com/adsense/domains/caf.js'></script>"
-    assert judged(f"<title>x</title>{script}").kind is PageKind.PARKED
+    assert judge_body(f"<title>x</title>{script}").kind is PageKind.PARKED
 
 
 @pytest.mark.parametrize(
@@ -99,14 +100,14 @@ def test_a_parking_service_gives_itself_away_by_its_scripts():
     ],
     ids=["login", "captive", "construction", "forbidden", "shell"],
 )
-def test_other_kinds_are_named_apart_and_are_no_misses(body, kind):
-    found = judged(body)
+def test_other_kinds_are_recognised_and_are_no_misses(body, kind):
+    found = judge_body(body)
     assert found.kind is kind
     assert found.miss is None
 
 
-def test_what_is_no_document_is_not_judged():
-    assert judged("404 not found", content_type="image/png") == Judgement(
+def test_other_content_types_are_not_judged():
+    assert judge_body("404 not found", content_type="image/png") == PageJudgement(
         kind=PageKind.ORDINARY, probability=0.0
     )
 
@@ -138,9 +139,9 @@ _PIECES = (
 _MARKUP = st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=30)), max_size=60).map("".join)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(_MARKUP, st.sampled_from(["http://school.test/a-b/c", "http://[", "", "http://x/%ff%00?q=1"]))
-def test_hostile_markup_is_judged_like_any_other(body, url):
+def test_hostile_markup_is_judged_without_an_exception(body, url):
     found = judge(a_page(url=url, body=body.encode("utf-8", "replace")))
     assert 0.0 <= found.probability <= 1.0
 
@@ -159,7 +160,7 @@ def test_hostile_markup_is_judged_like_any_other(body, url):
     ],
 )
 def test_a_huge_page_takes_no_longer_than_parsing_it(piece):
-    judged(piece * 20_000)
+    judge_body(piece * 20_000)
 
 
 SENTENCES = (
@@ -177,27 +178,27 @@ SENTENCES = (
 
 
 @given(st.lists(st.sampled_from(SENTENCES), max_size=40).map("".join))
-def test_who_reads_no_more_than_needed_comes_to_the_same_verdict(body):
+def test_partial_parsing_gives_the_same_judgement(body):
     page = a_page(body=body.encode())
-    assert judge(page).probability == judge_parts(parts_of(page), shipped()).probability
+    assert judge(page).probability == judge_parts(parts_of(page), shipped_weights()).probability
 
 
-def test_much_talk_in_a_menu_hides_no_error_page():
+def test_long_menus_do_not_hide_an_error_page():
     menu = (
         "<nav>" + "<p>All about the rivers and the lakes of this country and of others.</p>" * 30 + "</nav>"
     )
-    assert judged(f"<title>Not found</title>{menu}<h1>Page not found</h1>").kind is PageKind.NOT_FOUND
+    assert judge_body(f"<title>Not found</title>{menu}<h1>Page not found</h1>").kind is PageKind.NOT_FOUND
 
 
-def test_a_sentence_is_read_to_its_end():
-    """Where the beginning of a long page ends within a sentence, that sentence tells nothing yet."""
+def test_a_cut_sentence_at_the_end_of_the_beginning_is_ignored():
+    """The beginning of a long page may end within a sentence; only the whole sentence counts."""
     told = "<h1>Not found</h1><p>Sorry, this page could not be found here.</p>"
     long_sentence = "<p>" + "rain, " * 3_000 + "and the page you are looking for was not found.</p>"
     page = a_page(body=(told + long_sentence).encode())
-    assert judge(page).probability == judge_parts(parts_of(page), shipped()).probability
+    assert judge(page).probability == judge_parts(parts_of(page), shipped_weights()).probability
     assert not is_talkative(reading_of(page).beginning())
 
 
-def test_a_page_that_is_clearly_there_is_not_read_to_its_end(monkeypatch):
-    monkeypatch.delattr(Reading, "parts")
-    assert judged("<title>Volcanoes</title><h1>Volcanoes</h1>" + LESSON * 100).kind is PageKind.ORDINARY
+def test_a_page_that_is_clearly_there_is_not_parsed_to_its_end(monkeypatch):
+    monkeypatch.delattr(PageReading, "parts")
+    assert judge_body("<title>Volcanoes</title><h1>Volcanoes</h1>" + LESSON * 100).kind is PageKind.ORDINARY

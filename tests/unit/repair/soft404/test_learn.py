@@ -1,13 +1,13 @@
-"""repair.soft404.learn and labelled: weights out of labelled pages."""
+"""repair.soft404.learn and labelled: training weights on labelled pages."""
 
 import json
 
 import pytest
 
 from repair.errors import EvaluationFailed
-from repair.soft404.labelled import labelled
+from repair.soft404.evaluation import measure
+from repair.soft404.labelled import labelled_pages
 from repair.soft404.learn import learn, main
-from repair.soft404.measure import measure
 from repair.soft404.model import load
 
 pytest.importorskip("sklearn")
@@ -31,31 +31,36 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_weights_are_learnt_saved_and_read_again(folder, tmp_path):
+def test_weights_are_trained_saved_and_loaded(folder, tmp_path):
     out = tmp_path / "weights.json"
     assert main([str(folder), "--out", str(out)]) == 0
     assert load(out).threshold >= 0.5
 
 
-def test_learning_needs_both_kinds_and_readable_files(folder, capsys):
+def test_training_needs_both_labels_and_readable_files(folder, capsys):
     with pytest.raises(EvaluationFailed, match="error pages and normal pages"):
-        learn([page for page in labelled(folder, "train") if page.label == "error"])
+        learn([page for page in labelled_pages(folder, "train") if page.label == "error"])
     (folder / "0.html").unlink()
     assert main([str(folder), "--out", str(folder / "w.json")]) == 1
     assert "0.html" in capsys.readouterr().err
 
 
-def test_only_the_part_asked_for_is_read(folder):
-    assert [page.file for page in labelled(folder, "test")] == ["20.html", "21.html", "22.html", "23.html"]
+def test_only_the_requested_split_is_read(folder):
+    assert [page.file for page in labelled_pages(folder, "test")] == [
+        "20.html",
+        "21.html",
+        "22.html",
+        "23.html",
+    ]
 
 
-def test_a_folder_without_labels_is_named(tmp_path):
+def test_a_folder_without_labels_is_an_error_with_its_name(tmp_path):
     with pytest.raises(EvaluationFailed, match=r"labels\.jsonl"):
-        list(labelled(tmp_path, "test"))
+        list(labelled_pages(tmp_path, "test"))
 
 
-def test_measuring_counts_what_each_detector_found(folder):
-    measured = measure(tuple(labelled(folder, "test")))
+def test_the_evaluation_counts_what_each_detector_found(folder):
+    measured = measure(tuple(labelled_pages(folder, "test")))
     ours, title, phrases = measured.scores
     assert (ours.found, ours.errors, ours.false_alarms) == (2, 2, 0)
     assert title.recall == phrases.recall == 1.0

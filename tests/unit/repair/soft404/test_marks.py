@@ -1,13 +1,13 @@
-"""repair.soft404.marks: names in the markup that call a page an error page, and names that only look like it."""
+"""repair.soft404.marks: names in the markup that mark an error page, and names that only look like it."""
 
 import pytest
 
-from repair import markup
+from repair.parse import htmlpage
 from repair.soft404.marks import NUMBER, marks_of
 
 
 def marks(html):
-    return marks_of(markup.tree(html), html)
+    return marks_of(htmlpage.tree(html), html)
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ def marks(html):
         ("<svg aria-label='Error 404'></svg>", "label"),
     ],
 )
-def test_an_error_page_is_called_so(html, mark):
+def test_names_of_error_pages_are_marks(html, mark):
     assert marks(html) == {mark}
 
 
 @pytest.mark.parametrize(
     "html", ["<img src=404.jpg>", "<img src=a.png alt=404>", "<body class=page-404>", "<div id=row-404>"]
 )
-def test_what_may_be_a_number_is_only_that(html):
+def test_a_404_that_may_be_a_counter_is_only_a_number(html):
     assert marks(html) == {NUMBER}
 
 
@@ -60,5 +60,5 @@ def test_what_may_be_a_number_is_only_that(html):
         "<link rel=canonical href='http://[404.html'>",
     ],
 )
-def test_what_has_another_reason_is_no_mark(html):
+def test_other_names_are_no_marks(html):
     assert marks(html) == frozenset()

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from repair.errors import ModelMismatch
-from repair.soft404.model import FORMAT, VERSION, load, read, shipped
+from repair.soft404.model import FORMAT, VERSION, load, read_weights, shipped_weights
 from repair.soft404.signals import FEATURES
 
 
@@ -24,15 +24,15 @@ def a_file(**changes):
     )
 
 
-def test_the_formula_is_a_logistic_one():
-    weights = read(a_file(), "model.json")
+def test_the_model_is_logistic():
+    weights = read_weights(a_file(), "model.json")
     assert weights.probability([0.0] * len(FEATURES), shift=1.0) == 0.5
     assert weights.probability([1e9] * len(FEATURES)) == pytest.approx(1.0)
 
 
-def test_the_shipped_weights_know_our_features():
-    assert 0.5 <= shipped().threshold < 1.0
-    assert shipped().unsure_from < shipped().threshold
+def test_the_shipped_weights_fit_our_features():
+    assert 0.5 <= shipped_weights().threshold < 1.0
+    assert shipped_weights().unsure_from < shipped_weights().threshold
 
 
 @pytest.mark.parametrize(
@@ -46,13 +46,13 @@ def test_the_shipped_weights_know_our_features():
     ],
     ids=["version", "features", "format", "length", "unknown"],
 )
-def test_another_model_is_refused(changes):
+def test_models_of_another_version_are_refused(changes):
     with pytest.raises(ModelMismatch, match=r"model\.json"):
-        read(a_file(**changes), "model.json")
+        read_weights(a_file(**changes), "model.json")
 
 
-def test_a_file_that_is_no_model_or_not_there_is_refused(tmp_path):
+def test_invalid_and_missing_files_are_refused(tmp_path):
     with pytest.raises(ModelMismatch, match="not a soft-404 model"):
-        read(b"{", "model.json")
-    with pytest.raises(ModelMismatch, match="cannot be read"):
+        read_weights(b"{", "model.json")
+    with pytest.raises(ModelMismatch, match="cannot read the file"):
         load(tmp_path / "none.json")

@@ -1,4 +1,4 @@
-"""repair.soft404.phrases: what pages say of themselves, in many languages."""
+"""repair.soft404.phrases: phrases of missing pages in many languages."""
 
 import time
 
@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.soft404.phrases import Phrases, languages, shipped
-from repair.words import tokens
+from repair.soft404.phrases import Phrases, languages, shipped_phrases
+from repair.text.words import tokens
 
 
-def found(text):
-    return shipped().found(tokens(text))
+def families_in(text):
+    return shipped_phrases().find(tokens(text))
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ def found(text):
         "Cannot GET /lessons/rivers",
     ],
 )
-def test_a_missing_page_says_so_in_its_own_language(text):
-    assert "not_found" in found(text)
+def test_phrases_of_many_languages_are_found(text):
+    assert "not_found" in families_in(text)
 
 
 def test_every_language_of_the_list_is_recognised():
@@ -40,30 +40,30 @@ def test_every_language_of_the_list_is_recognised():
     assert len(listed) >= 89
     for language, phrases in listed.items():
         for phrase in phrases:
-            assert "not_found" in found(phrase.replace("…", "here and there")), (language, phrase)
+            assert "not_found" in families_in(phrase.replace("…", "here and there")), (language, phrase)
 
 
-def test_a_gap_has_its_limits():
+def test_a_gap_spans_a_limited_number_of_words():
     phrases = Phrases({"lost": ["page … lost"]})
-    assert phrases.found(tokens("this page is lost")) == {"lost"}
-    assert not phrases.found(tokens("this page " + "and more " * 5 + "lost"))
-    assert not phrases.found(tokens("lost page"))
+    assert phrases.find(tokens("this page is lost")) == {"lost"}
+    assert not phrases.find(tokens("this page " + "and more " * 5 + "lost"))
+    assert not phrases.find(tokens("lost page"))
 
 
 @pytest.mark.parametrize(
     "text", ["Welcome to our school", "We found a page of his diary", "The exhibition is lovely"]
 )
-def test_other_text_says_nothing_of_the_kind(text):
-    assert "not_found" not in found(text)
+def test_other_text_has_no_such_phrase(text):
+    assert "not_found" not in families_in(text)
 
 
 @given(st.lists(st.sampled_from(["page", "not", "found", "the", "404", "url", "x"]), max_size=60))
-def test_any_row_of_words_can_be_asked(words):
-    assert shipped().found(words) <= set(languages())
+def test_any_words_can_be_searched(words):
+    assert shipped_phrases().find(words) <= set(languages())
 
 
-def test_time_grows_with_the_length_of_the_text_only():
+def test_search_time_is_linear_in_the_text():
     words = ["page", "page", "could", "not"] * 5_000
     started = time.thread_time()
-    shipped().found(words)
+    shipped_phrases().find(words)
     assert time.thread_time() - started < 5.0

@@ -1,4 +1,4 @@
-"""repair.soft404.shells: pages that are there, full of the words of missing pages (ordinary.json).
+"""repair.soft404.scriptpages: pages that are there, full of the words of missing pages (ordinary.json).
 
 None of the titles there is a bare notice ("Page not found"): a page whose whole title is one says that it is missing.
 """
@@ -17,19 +17,19 @@ NAMED = [title for titles in ORDINARY["titles"].values() for title in titles]
 MADE = [around.format(word) for word in ORDINARY["loaded"] for around in ORDINARY["around"]]
 TITLES = list(dict.fromkeys(title[:1].upper() + title[1:] for title in (*NAMED, *MADE)))
 EVERY = 9
-"""Of each shape so many titles are left out between two; another row of them for each shape."""
+"""Each shape is tried with every ninth title, starting at another one for each shape."""
 SHORT = "<title>{}</title><h1>{}</h1><p>{}</p>"
 INDISTINGUISHABLE = 14
-"""So many of the short pages have a title that is a notice ("404 Not Found", an album) or a sentence that says it."""
+"""How many short pages have a title that is a notice ("404 Not Found", an album) or a sentence that says it."""
 APP = "<div id=root></div><script src=/app.js></script>"
 ANALYTICS = "<script src=/count.js></script>"
 
 
-def judged(body):
+def judge_body(body):
     return judge(a_page(url="http://school.test/lessons/7", body=body.encode()))
 
 
-def test_there_are_enough_of_them():
+def test_the_sample_is_large_enough():
     assert len(TITLES) > 500
     assert len(ORDINARY["titles"]) > 10
     assert len(SHELLS) > 10
@@ -37,14 +37,14 @@ def test_there_are_enough_of_them():
 
 
 def test_no_title_makes_an_application_a_missing_page():
-    wrong = [title for title in TITLES if judged(SHELLS["issue"].format(t=title)).miss]
+    wrong = [title for title in TITLES if judge_body(SHELLS["issue"].format(t=title)).miss]
     assert wrong == []
 
 
 @pytest.mark.parametrize("shape", SHELLS)
-def test_no_shell_is_taken_for_a_missing_page_nor_asked_about(shape):
+def test_shells_are_neither_missing_nor_probed(shape):
     titles = (*NAMED[:6], *TITLES[list(SHELLS).index(shape) % EVERY :: EVERY])
-    found = {title: judged(SHELLS[shape].format(t=title)) for title in titles}
+    found = {title: judge_body(SHELLS[shape].format(t=title)) for title in titles}
     assert {title: one for title, one in found.items() if one.miss or one.unsure} == {}
 
 
@@ -62,15 +62,15 @@ def test_no_shell_is_taken_for_a_missing_page_nor_asked_about(shape):
     ],
     ids=["analytics", "site's name", "sentence", "rendered by the server", "next", "german"],
 )
-def test_what_the_html_itself_says_counts_whatever_scripts_there_are(body):
-    assert judged(body).kind is PageKind.NOT_FOUND
+def test_notices_in_the_html_count_despite_scripts(body):
+    assert judge_body(body).kind is PageKind.NOT_FOUND
 
 
-def test_an_error_message_that_is_not_shown_says_nothing():
+def test_hidden_error_messages_do_not_count():
     hidden = "<div style='display: none'><h2>Page not found</h2><p>This page does not exist.</p></div>"
     shown = hidden.replace("display: none", "color: red")
-    assert judged("<title>School</title>" + hidden + APP).kind is PageKind.SHELL
-    assert judged("<title>School</title>" + shown + APP).kind is PageKind.NOT_FOUND
+    assert judge_body("<title>School</title>" + hidden + APP).kind is PageKind.SHELL
+    assert judge_body("<title>School</title>" + shown + APP).kind is PageKind.NOT_FOUND
 
 
 @pytest.mark.parametrize(
@@ -83,34 +83,36 @@ def test_an_error_message_that_is_not_shown_says_nothing():
     ],
     ids=["marked", "broken line", "small print", "figures"],
 )
-def test_without_an_empty_place_marks_and_pieces_of_headings_count(body):
-    assert judged(body + ANALYTICS).kind is PageKind.NOT_FOUND
+def test_without_an_empty_element_marks_and_pieces_of_headings_count(body):
+    assert judge_body(body + ANALYTICS).kind is PageKind.NOT_FOUND
 
 
 @pytest.mark.parametrize(
     "mark", ["<body class=error404>", "<link rel=canonical href=/404.html>", "<img src=404.svg>"]
 )
 def test_no_mark_makes_an_application_a_missing_page(mark):
-    wrong = [title for title in TITLES[::EVERY] if judged(mark + SHELLS["issue"].format(t=title)).miss]
+    wrong = [title for title in TITLES[::EVERY] if judge_body(mark + SHELLS["issue"].format(t=title)).miss]
     assert wrong == []
 
 
-def test_a_mark_alone_tells_nothing():
+def test_a_mark_alone_does_not_count():
     page = "<title>{}</title><body class=error404><h1>{}</h1><p>Mondays at four, in the gym.</p>"
-    assert judged(page.format("Football", "Football")).kind is PageKind.ORDINARY
-    assert judged(page.format("Oops", "Page not found")).kind is PageKind.NOT_FOUND
+    assert judge_body(page.format("Football", "Football")).kind is PageKind.ORDINARY
+    assert judge_body(page.format("Oops", "Page not found")).kind is PageKind.NOT_FOUND
 
 
-def test_short_pages_with_loaded_titles_are_at_most_in_doubt():
-    found = [judged(SHORT.format(title, title, sentence)) for title, sentence in ORDINARY["short"]]
+def test_short_pages_with_suspicious_titles_are_at_most_in_doubt():
+    found = [judge_body(SHORT.format(title, title, sentence)) for title, sentence in ORDINARY["short"]]
     assert sum(one.miss is not None for one in found) <= INDISTINGUISHABLE
 
 
-def test_a_short_page_in_doubt_is_asked_about():
-    lost = judged(SHORT.format("Lost dog", "Lost dog", "Our dog Simba has been missing since Friday."))
+def test_a_short_page_in_doubt_is_unsure():
+    lost = judge_body(SHORT.format("Lost dog", "Lost dog", "Our dog Simba has been missing since Friday."))
     assert (lost.kind, lost.unsure) == (PageKind.ORDINARY, True)
 
 
 @pytest.mark.parametrize("opened", ["<div hidden>", "<article>", "<div id=a>", "<a-b>", "<div id=a></div>"])
-def test_hostile_markup_takes_no_time_to_speak_of(opened):
-    assert judged("<title>404</title><h1>404</h1>" + ANALYTICS + opened * 2_000 + "x " * 10_000) is not None
+def test_hostile_markup_is_judged_quickly(opened):
+    assert (
+        judge_body("<title>404</title><h1>404</h1>" + ANALYTICS + opened * 2_000 + "x " * 10_000) is not None
+    )

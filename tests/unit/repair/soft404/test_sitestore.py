@@ -1,12 +1,12 @@
-"""repair.soft404.sites: what is remembered of each site."""
+"""repair.soft404.sitestore: what is stored about each site."""
 
 import threading
 
 import pytest
 
 from repair.errors import CollectionError
-from repair.soft404 import sites as sites_module
-from repair.soft404.sites import ASK_EVERY_S, ASKED_PER_SITE, PER_SITE, Sites
+from repair.soft404 import sitestore as sites_module
+from repair.soft404.sitestore import ASK_EVERY_S, ASKED_PER_SITE, PER_SITE, SiteStore
 from repair.soft404.sketch import sketch
 from tests.fakes import FakeClock
 from tests.make import spoil
@@ -20,19 +20,19 @@ def a_sketch(name="a", size=40):
 
 @pytest.fixture
 def sites(tmp_path):
-    made = Sites(tmp_path / "soft404" / "sites.sqlite")
+    made = SiteStore(tmp_path / "soft404" / "sites.sqlite")
     yield made
     made.close()
 
 
-def test_an_error_page_is_known_again_on_its_own_site_only(sites):
+def test_error_pages_are_recognised_on_their_own_site_only(sites):
     sites.remember(PAGE, a_sketch())
     assert sites.is_error_page("http://school.test/other", a_sketch())
     assert not sites.is_error_page("http://other.test/", a_sketch())
     assert not sites.is_error_page(PAGE, a_sketch("b"))
 
 
-def test_what_a_reader_wanted_to_see_is_fine_and_its_print_forgotten(sites):
+def test_a_vouched_page_is_fine_and_its_sketch_deleted(sites):
     sites.remember(PAGE, a_sketch())
     sites.forget(PAGE, a_sketch())
     assert sites.is_fine(PAGE)
@@ -40,10 +40,10 @@ def test_what_a_reader_wanted_to_see_is_fine_and_its_print_forgotten(sites):
     assert not sites.is_error_page(PAGE, a_sketch())
 
 
-def test_a_directory_may_be_asked_once_in_a_while(tmp_path):
+def test_a_directory_may_be_probed_once_in_a_while(tmp_path):
     clock = FakeClock(1_000.0)
-    first = Sites(tmp_path / "sites.sqlite", clock=clock)
-    second = Sites(tmp_path / "sites.sqlite", clock=clock)
+    first = SiteStore(tmp_path / "sites.sqlite", clock=clock)
+    second = SiteStore(tmp_path / "sites.sqlite", clock=clock)
     assert first.may_ask("http://school.test/lessons/")
     assert not second.may_ask("http://school.test/lessons/")
     assert second.may_ask("http://school.test/other/")
@@ -53,10 +53,10 @@ def test_a_directory_may_be_asked_once_in_a_while(tmp_path):
     second.close()
 
 
-def test_a_site_is_asked_about_so_many_directories_a_day_and_no_more(tmp_path):
-    """Whoever makes pages in doubt under a domain would have it asked without end, by all of its names."""
+def test_probes_of_a_site_are_limited_per_day(tmp_path):
+    """Otherwise somebody could make endless pages in doubt under a domain and have each of its names probed."""
     clock = FakeClock(1_000.0)
-    sites = Sites(tmp_path / "sites.sqlite", clock=clock)
+    sites = SiteStore(tmp_path / "sites.sqlite", clock=clock)
 
     def asked():
         return sum(sites.may_ask(f"http://www{number % 3}.school.test/{number}/") for number in range(100))
@@ -68,7 +68,18 @@ def test_a_site_is_asked_about_so_many_directories_a_day_and_no_more(tmp_path):
     sites.close()
 
 
-def test_of_many_that_want_to_ask_one_may(sites):
+def test_hosts_of_one_domain_do_not_evict_error_pages_of_others(sites, monkeypatch):
+    monkeypatch.setattr(sites_module, "MAX_ROWS", 20)
+    monkeypatch.setattr(sites_module, "PER_DOMAIN", 10)
+    sites.remember(PAGE, a_sketch())
+    for number in range(50):
+        sites.remember(f"http://h{number}.evil.test/", a_sketch())
+    assert sites.is_error_page(PAGE, a_sketch())
+    assert not sites.is_error_page("http://h39.evil.test/", a_sketch())
+    assert sites.is_error_page("http://h40.evil.test/", a_sketch())
+
+
+def test_one_of_many_concurrent_probes_is_allowed(sites):
     told = []
     threads = [
         threading.Thread(target=lambda: told.append(sites.may_ask("http://school.test/a/"))) for _ in range(8)
@@ -80,7 +91,7 @@ def test_of_many_that_want_to_ask_one_may(sites):
     assert sorted(told) == [False] * 7 + [True]
 
 
-def test_prints_of_a_site_and_all_tables_are_bounded(sites, monkeypatch):
+def test_sketches_per_site_and_all_tables_are_bounded(sites, monkeypatch):
     monkeypatch.setattr(sites_module, "MAX_ROWS", 20)
     for number in range(PER_SITE + 3):
         sites.remember(PAGE, a_sketch(f"s{number}x"))
@@ -92,9 +103,9 @@ def test_prints_of_a_site_and_all_tables_are_bounded(sites, monkeypatch):
     assert sites.is_fine("http://school.test/24")
 
 
-def test_another_process_sees_what_was_learnt_and_addresses_are_not_kept_in_clear(tmp_path):
+def test_other_processes_see_error_pages_and_addresses_are_stored_hashed(tmp_path):
     path = tmp_path / "sites.sqlite"
-    first, second = Sites(path), Sites(path)
+    first, second = SiteStore(path), SiteStore(path)
     first.remember(PAGE, a_sketch())
     first.forget("http://school.test/reset?token=SECRET", ())
     assert second.is_error_page(PAGE, a_sketch())
@@ -105,23 +116,23 @@ def test_another_process_sees_what_was_learnt_and_addresses_are_not_kept_in_clea
 
 def test_a_damaged_file_is_set_aside(tmp_path):
     (tmp_path / "sites.sqlite").write_bytes(b"no database at all, but long enough to be taken for one" * 100)
-    sites = Sites(tmp_path / "sites.sqlite")
+    sites = SiteStore(tmp_path / "sites.sqlite")
     sites.remember(PAGE, a_sketch())
     assert sites.is_error_page(PAGE, a_sketch())
     assert (tmp_path / "sites.sqlite.damaged1").exists()
     sites.close()
 
 
-def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+def test_an_unusable_folder_is_an_error_with_its_name(tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(CollectionError, match="cannot be opened"):
-        Sites(tmp_path / "file" / "sites.sqlite")
+    with pytest.raises(CollectionError, match="cannot open the database"):
+        SiteStore(tmp_path / "file" / "sites.sqlite")
 
 
-def test_damage_that_shows_only_later_costs_what_was_known_and_no_more(tmp_path):
-    Sites(tmp_path / "sites.sqlite").close()
+def test_late_damage_loses_only_what_was_stored(tmp_path):
+    SiteStore(tmp_path / "sites.sqlite").close()
     spoil(tmp_path / "sites.sqlite")
-    sites = Sites(tmp_path / "sites.sqlite")
+    sites = SiteStore(tmp_path / "sites.sqlite")
     with pytest.raises(CollectionError, match="malformed"):
         sites.remember(PAGE, a_sketch())
     sites.remember(PAGE, a_sketch())

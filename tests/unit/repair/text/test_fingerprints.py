@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.fingerprints import (
+from repair.text.fingerprints import (
     LEAST_TERMS,
     NEAR,
     Fingerprints,
@@ -48,20 +48,20 @@ def test_the_nearest_come_first():
 
 
 @given(st.lists(PRINT, max_size=30), PRINT, st.integers(0, 64))
-def test_looking_up_finds_exactly_what_comparing_one_by_one_finds(prints, wanted, within):
+def test_lookup_finds_the_same_as_comparing_one_by_one(prints, wanted, within):
     found = Fingerprints(enumerate(prints)).near(wanted, within=within, limit=100)
     assert sorted(found) == [
         (at, distance(wanted, each)) for at, each in enumerate(prints) if distance(wanted, each) <= within
     ]
 
 
-def test_shingles_are_runs_of_terms():
+def test_shingles_are_term_n_grams():
     assert shingles(["a", "b", "c", "d"], 3) == {("a", "b", "c"), ("b", "c", "d")}
     assert shingles(["a"], 3) == {("a",)}
     assert shingles([], 3) == frozenset()
 
 
-def test_resemblance_is_shared_of_all():
+def test_resemblance_is_shared_shingles_over_all_shingles():
     assert resemblance(shingles(list("abcd"), 1), shingles(list("cdef"), 1)) == pytest.approx(2 / 6)
     assert resemblance(frozenset(), frozenset()) == 0.0
 
@@ -81,7 +81,7 @@ def test_every_measure_is_symmetric_and_between_0_and_1(left, right):
 
 
 @given(VECTOR)
-def test_a_text_is_all_like_itself(terms):
+def test_a_text_is_fully_similar_to_itself(terms):
     for measure in (cosine, dice, tanimoto):
         assert measure(terms, terms) == (pytest.approx(1.0) if terms else 0.0)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.snippets import ELLIPSIS, snippet
+from repair.text.snippets import ELLIPSIS, snippet
 
 FILLER = "Nothing of interest is said in this sentence here. " * 20
 

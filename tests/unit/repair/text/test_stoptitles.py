@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.titles import is_stop_title, stop_share
+from repair.text.stoptitles import is_stop_title, stop_share
 
 
 @pytest.mark.parametrize(

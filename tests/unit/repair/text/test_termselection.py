@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.selection import (
+from repair.text.termselection import (
     background_of,
     by_divergence,
     by_frequency,
     by_tf_idf,
+    drop_common,
     lexical_signature,
-    telling,
 )
 
 TEXT = ["web", "web", "web", "rain", "rain", "cloud"]
@@ -28,20 +28,20 @@ def names(weighted):
 
 
 def test_terms_that_most_pages_have_are_left_out():
-    assert telling(TEXT, df, 100) == ["rain", "rain", "cloud"]
-    assert telling(["x"], lambda _: 40, 100) == []
-    assert telling(["x"], lambda _: 39, 100) == ["x"]
+    assert drop_common(TEXT, df, 100) == ["rain", "rain", "cloud"]
+    assert drop_common(["x"], lambda _: 40, 100) == []
+    assert drop_common(["x"], lambda _: 39, 100) == ["x"]
 
 
-def test_without_a_collection_every_term_tells():
-    assert telling(TEXT, df, 0) == TEXT
+def test_without_a_collection_every_term_is_kept():
+    assert drop_common(TEXT, df, 0) == TEXT
 
 
-def test_frequency_prefers_what_is_said_most():
+def test_frequency_prefers_the_most_frequent_terms():
     assert by_frequency(TEXT, 2) == (("web", 3.0), ("rain", 2.0))
 
 
-def test_tf_idf_prefers_what_others_do_not_say():
+def test_tf_idf_prefers_rare_terms():
     assert by_tf_idf(TEXT, df, 100, 3)[0] == ("rain", pytest.approx(2 * math.log(20)))
     assert names(by_tf_idf(TEXT, df, 100, 3)) == ["rain", "cloud", "web"]
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.urls import directory, is_web_url, normal, path_words, resolve, shortened, site
+from repair.text.urls import directory, is_web_url, normal, path_words, resolve, shorter_urls, site
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_nothing_but_a_value_error_comes_of_garbage(text, other):
         if is_web_url(url):
             assert normal(normal(url)) == normal(url)
             assert normal(url).isprintable()
-        path_words(url), shortened(url), site(url), directory(url), resolve(url, other)
+        path_words(url), shorter_urls(url), site(url), directory(url), resolve(url, other)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_path_words_are_what_the_address_says(url, expected):
 
 
 def test_shorter_addresses_come_nearest_first_and_end_at_the_root():
-    assert shortened("http://school.test/a/b/c.html?q=1") == (
+    assert shorter_urls("http://school.test/a/b/c.html?q=1") == (
         "http://school.test/a/b/c.html",
         "http://school.test/a/b/",
         "http://school.test/a/",
@@ -150,7 +150,7 @@ def test_shorter_addresses_come_nearest_first_and_end_at_the_root():
 
 
 def test_the_root_has_no_shorter_address():
-    assert shortened("http://school.test/") == ()
+    assert shorter_urls("http://school.test/") == ()
 
 
 def test_a_directory_ends_in_a_slash():

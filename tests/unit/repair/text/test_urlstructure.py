@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.structure import UNLIKE, build, likeness, plain, squeezed
+from repair.text.urlstructure import UNLIKE, likeness, normalise_name, normalise_part, structure_of
 
 OLD = "http://school.test/science/water-cycle.html"
 
@@ -22,11 +22,11 @@ OLD = "http://school.test/science/water-cycle.html"
         ("http://school.test/science/water-cycle/index.html", "same_slug"),
     ],
 )
-def test_what_stayed_of_an_address_is_seen(candidate, feature):
+def test_common_parts_of_urls_are_measured(candidate, feature):
     assert getattr(likeness(OLD, candidate), feature) == 1.0
 
 
-def test_what_changed_of_an_address_is_seen():
+def test_differences_of_urls_are_measured():
     found = likeness(OLD, "http://other.test/geography/rivers.html")
     assert (found.same_site, found.same_directory, found.same_name, found.same_slug) == (0, 0, 0, 0)
 
@@ -56,17 +56,17 @@ def test_roots_have_no_name_to_share():
 
 
 def test_only_an_address_s_suffix_of_a_file_says_nothing_a_title_s_may():
-    assert plain("water-cycle.jpg") == squeezed("Water cycle") == "watercycle"
-    assert squeezed("Favicon.png") == "faviconpng"
+    assert normalise_part("water-cycle.jpg") == normalise_name("Water cycle") == "watercycle"
+    assert normalise_name("Favicon.png") == "faviconpng"
 
 
 def test_a_name_of_nothing_but_signs_stays_itself():
-    assert plain("---") == "---"
-    assert plain(".html") == "html"
+    assert normalise_part("---") == "---"
+    assert normalise_part(".html") == "html"
 
 
 @pytest.mark.parametrize("nonsense", ["", "mailto:a@b", "http://", "http://[::1", "x" * 10_000])
-def test_what_is_no_address_is_like_nothing(nonsense):
+def test_an_invalid_url_is_unlike_any_other(nonsense):
     assert likeness(nonsense, OLD) == UNLIKE
     assert likeness(OLD, nonsense) == UNLIKE
 
@@ -88,4 +88,4 @@ def test_an_address_is_like_itself(tail):
 def test_plain_addresses_are_taken_apart_as_all_others_are(path, query):
     """The short way through `build` and the long one, which a user name forces, agree."""
     tail = f"a.test/{path}" + (f"?{query}" if query else "")
-    assert build(f"http://{tail}") == build(f"http://user@{tail}")
+    assert structure_of(f"http://{tail}") == structure_of(f"http://user@{tail}")

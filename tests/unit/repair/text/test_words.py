@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.words import is_stop_anchor, language_of, located_terms, segments, terms, tokens
+from repair.text.words import is_stop_anchor, language_of, located_terms, segments, terms, tokens
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from repair.words import is_stop_anchor, language_of, located_terms, segments, t
         ("x" * 65, []),
     ],
 )
-def test_a_text_falls_into_words(text, expected):
+def test_a_text_is_split_into_words(text, expected):
     assert tokens(text) == expected
 
 
@@ -62,7 +62,7 @@ def test_a_title_of_stop_words_keeps_them():
 
 
 @given(st.text(max_size=200), st.sets(st.text(max_size=3), max_size=5))
-def test_who_looks_for_some_terms_is_told_the_same_places_of_them(text, others):
+def test_wanted_terms_are_located_at_the_same_places(text, others):
     wanted = others | {term for _, _, term in list(located_terms(text))[::3]}
     found = [place for place in located_terms(text, wanted) if place[2] in wanted]
     assert found == [place for place in located_terms(text) if place[2] in wanted]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.gluedwords import Splitter
+from repair.text.wordsplitting import WordSplitter
 
 DF = {"water": 200, "cycl": 80, "wat": 3, "ercycl": 0, "school": 300, "librari": 50, "world": 400, "histori": 90,
       "photosynthesi": 12, "photo": 60, "synthesi": 10, "rain": 30, "forest": 40, "rainforest": 25}  # fmt: skip
@@ -12,7 +12,7 @@ DF = {"water": 200, "cycl": 80, "wat": 3, "ercycl": 0, "school": 300, "librari":
 
 @pytest.fixture
 def splitter():
-    return Splitter(lambda term: DF.get(term, 0), lambda: 1000)
+    return WordSplitter(lambda term: DF.get(term, 0), lambda: 1000)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def splitter():
         ("schoollibraryhistory", ("school", "library", "history")),
     ],
 )
-def test_glued_words_come_apart(splitter, glued, expected):
+def test_compounds_are_split(splitter, glued, expected):
     assert splitter.split(glued) == expected
 
 
@@ -41,11 +41,11 @@ def test_glued_words_come_apart(splitter, glued, expected):
         "水循环水循环水循环",
     ],
 )
-def test_words_that_are_known_or_cannot_be_made_up_stay_whole(splitter, word):
+def test_known_words_and_unsplittable_words_stay_whole(splitter, word):
     assert splitter.split(word) == (word,)
 
 
 @given(st.text(max_size=50))
-def test_nothing_is_lost(text):
-    split = Splitter(lambda term: DF.get(term, 0), lambda: 1000).split(text)
+def test_splitting_loses_no_letters(text):
+    split = WordSplitter(lambda term: DF.get(term, 0), lambda: 1000).split(text)
     assert "".join(split) == text.lower()

@@ -1,17 +1,15 @@
-"""The way in, as a browser goes it."""
+"""The login, as a browser uses it."""
 
 import asyncio
 import re
 
 import pytest
 
-from proxy.desk.app import DeskApp
-from proxy.desk.passwords import Passwords
-from proxy.settings import DeskSettings, Settings
-from tests.desks import DOOR, PASSWORD, a_browser, a_desk, an_admin
+from proxy.settings import AdminSettings, Settings
+from tests.desks import PASSWORD, a_browser, a_desk, an_admin, app_of, cheap_passwords, through_proxy
 
-STUDENT = DOOR.headers_for("10.0.0.66", secure=False)
-STUDENT_HTTPS = DOOR.headers_for("10.0.0.66", secure=True)
+STUDENT = through_proxy("10.0.0.66", secure=False)
+STUDENT_HTTPS = through_proxy("10.0.0.66", secure=True)
 PORTAL = {"Origin": "http://linkmend.internal"}
 
 
@@ -19,24 +17,24 @@ async def log_in(browser, password=PASSWORD, headers=None, **fields):
     return await browser.post("/admin/login", {"password": password, **fields}, token="", headers=headers)
 
 
-async def test_who_is_not_logged_in_is_sent_to_the_login_page(tmp_path):
+async def test_anonymous_user_is_redirected_to_the_login_page(tmp_path):
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         response = await browser.get("/admin/access")
         assert response.status == 303
         assert response.headers["Location"] == "/admin/login?next=%2Fadmin%2Faccess"
 
 
-async def test_the_first_password_is_set_with_the_code_and_opens_the_desk(tmp_path):
+async def test_first_password_is_set_with_the_setup_code_and_logs_in(tmp_path):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
-        assert "The desk" in await browser.text("/admin")
+        assert "Admin desk" in await browser.text("/admin")
 
 
-async def test_at_the_machine_itself_the_first_password_needs_the_code_too(tmp_path):
+async def test_local_client_needs_the_setup_code_too(tmp_path):
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         fields = {"password": PASSWORD, "again": PASSWORD}
         response = await browser.post("/admin/first-password", fields, token="")
         assert response.status == 403
-        assert Passwords(tmp_path / "desk.json").kept().password is None
+        assert cheap_passwords(tmp_path).load().password is None
 
 
 async def test_the_address_in_the_log_fills_in_the_code(tmp_path):
@@ -44,7 +42,7 @@ async def test_the_address_in_the_log_fills_in_the_code(tmp_path):
         assert 'value="ABCDE-FGHJK"' in await browser.text("/admin/login?code=ABCDE-FGHJK")
 
 
-async def test_through_the_proxy_the_first_password_needs_the_code_of_the_log(tmp_path):
+async def test_client_through_the_proxy_needs_the_setup_code(tmp_path):
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         fields = {"password": PASSWORD, "again": PASSWORD, "code": "AAAAA-AAAAA"}
         headers = {**STUDENT, **PORTAL}
@@ -52,20 +50,20 @@ async def test_through_the_proxy_the_first_password_needs_the_code_of_the_log(tm
         assert 'name="code"' in await shown.text()
         response = await browser.post("/admin/first-password", fields, token="", headers=headers)
         assert response.status == 403
-        assert Passwords(tmp_path / "desk.json").kept().password is None
+        assert cheap_passwords(tmp_path).load().password is None
 
 
 @pytest.mark.parametrize("name", ["Via", "X-Forwarded-For", "Forwarded"])
-async def test_through_somebody_elses_proxy_on_this_machine_it_needs_the_code_too(tmp_path, name):
+async def test_client_through_another_local_proxy_needs_the_setup_code(tmp_path, name):
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         fields = {"password": PASSWORD, "again": PASSWORD}
         response = await browser.post("/admin/first-password", fields, token="", headers={name: "1.1 squid"})
         assert response.status == 403
 
 
-async def test_of_two_who_set_the_first_password_at_once_one_gets_in(tmp_path):
+async def test_of_two_simultaneous_first_passwords_one_wins(tmp_path):
     async with a_desk(tmp_path) as desk:
-        app = DeskApp(desk, DOOR)
+        app = app_of(desk)
         code = app.login.setup_code
         given = [{"password": word, "again": word, "code": code} for word in (PASSWORD, PASSWORD[::-1])]
         async with a_browser(app) as browser:
@@ -77,7 +75,7 @@ async def test_of_two_who_set_the_first_password_at_once_one_gets_in(tmp_path):
 
 async def test_with_the_code_the_first_password_is_set_from_elsewhere(tmp_path):
     async with a_desk(tmp_path) as desk:
-        app = DeskApp(desk, DOOR)
+        app = app_of(desk)
         async with a_browser(app) as browser:
             fields = {"password": PASSWORD, "again": PASSWORD, "code": app.login.setup_code.lower()}
             headers = {**STUDENT, **PORTAL}
@@ -85,25 +83,25 @@ async def test_with_the_code_the_first_password_is_set_from_elsewhere(tmp_path):
             assert response.status == 303
 
 
-async def test_nobody_sets_a_first_password_twice(tmp_path):
+async def test_first_password_can_be_set_only_once(tmp_path):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
-        before = Passwords(tmp_path / "desk.json").kept()
+        before = cheap_passwords(tmp_path).load()
         fields = {"password": "a thief's password", "again": "a thief's password"}
         response = await browser.post("/admin/first-password", fields, token="")
         assert response.headers["Location"] == "/admin/login"
-        assert Passwords(tmp_path / "desk.json").kept() == before
+        assert cheap_passwords(tmp_path).load() == before
 
 
-async def test_the_password_opens_the_desk_and_leads_to_the_page_that_was_wanted(tmp_path):
-    Passwords(tmp_path / "desk.json").set_password(PASSWORD)
+async def test_login_redirects_to_the_requested_page(tmp_path):
+    cheap_passwords(tmp_path).set_password(PASSWORD)
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         response = await log_in(browser, next="/admin/access")
         assert (response.status, response.headers["Location"]) == (303, "/admin/access")
-        assert "Tokens for programs" in await browser.text("/admin/access")
+        assert "API tokens" in await browser.text("/admin/access")
 
 
-async def test_the_login_leads_to_no_other_site_and_writes_no_header(tmp_path):
-    Passwords(tmp_path / "desk.json").set_password(PASSWORD)
+async def test_login_redirect_cannot_leave_the_site_or_inject_headers(tmp_path):
+    cheap_passwords(tmp_path).set_password(PASSWORD)
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         for wanted in (
             "//evil.test/",
@@ -118,8 +116,8 @@ async def test_the_login_leads_to_no_other_site_and_writes_no_header(tmp_path):
             await browser.post("/admin/logout")
 
 
-async def test_a_wrong_password_opens_nothing(tmp_path):
-    Passwords(tmp_path / "desk.json").set_password(PASSWORD)
+async def test_wrong_password_is_refused(tmp_path):
+    cheap_passwords(tmp_path).set_password(PASSWORD)
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         response = await log_in(browser, "wrong horse battery")
         assert response.status == 403
@@ -127,8 +125,8 @@ async def test_a_wrong_password_opens_nothing(tmp_path):
         assert (await browser.get("/admin")).status == 303
 
 
-async def test_guessing_is_stopped_and_the_right_password_waits_too(tmp_path):
-    Passwords(tmp_path / "desk.json").set_password(PASSWORD)
+async def test_rate_limit_applies_to_the_right_password_too(tmp_path):
+    cheap_passwords(tmp_path).set_password(PASSWORD)
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         headers = {**STUDENT, **PORTAL}
         statuses = [(await log_in(browser, f"guess {n}", headers)).status for n in range(7)]
@@ -138,26 +136,26 @@ async def test_guessing_is_stopped_and_the_right_password_waits_too(tmp_path):
         assert 1 <= int(refused.headers["Retry-After"]) <= 31
 
 
-async def test_a_student_who_guesses_does_not_keep_the_admin_out(tmp_path):
-    Passwords(tmp_path / "desk.json").set_password(PASSWORD)
+async def test_guessing_student_does_not_lock_out_the_admin(tmp_path):
+    cheap_passwords(tmp_path).set_password(PASSWORD)
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         for number in range(30):
-            headers = {**DOOR.headers_for(f"10.0.9.{number}", secure=False), **PORTAL}
+            headers = {**through_proxy(f"10.0.9.{number}", secure=False), **PORTAL}
             for _ in range(2):
                 await log_in(browser, "x", headers)
         assert (await log_in(browser)).status == 303
 
 
-async def test_the_cookie_is_kept_from_scripts_and_other_sites(tmp_path):
-    Passwords(tmp_path / "desk.json").set_password(PASSWORD)
+async def test_cookie_is_httponly_and_samesite(tmp_path):
+    cheap_passwords(tmp_path).set_password(PASSWORD)
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         cookie = (await log_in(browser)).headers["Set-Cookie"]
         assert cookie.startswith("linkmend-desk=")
         assert {"HttpOnly", "SameSite=Strict", "Path=/admin"} <= set(cookie.split("; "))
 
 
-async def test_over_https_the_cookie_goes_over_https_only(tmp_path):
-    Passwords(tmp_path / "desk.json").set_password(PASSWORD)
+async def test_https_cookie_is_secure(tmp_path):
+    cheap_passwords(tmp_path).set_password(PASSWORD)
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         headers = {**STUDENT_HTTPS, "Origin": "https://linkmend.internal"}
         cookie = (await log_in(browser, headers=headers)).headers["Set-Cookie"]
@@ -165,15 +163,15 @@ async def test_over_https_the_cookie_goes_over_https_only(tmp_path):
         assert {"HttpOnly", "SameSite=Strict", "Secure", "Path=/"} <= set(cookie.split("; "))
 
 
-async def test_in_the_clear_the_login_page_says_so(tmp_path):
+async def test_login_page_warns_on_plain_http(tmp_path):
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         plain = await (await browser.get("/admin/login", headers=STUDENT)).text()
         secure = await (await browser.get("/admin/login", headers=STUDENT_HTTPS)).text()
-        assert "unencrypted" in plain
+        assert "not encrypted" in plain
         assert "unencrypted" not in secure
 
 
-async def test_who_logs_out_is_out_even_with_the_old_cookie(tmp_path):
+async def test_logout_invalidates_the_cookie(tmp_path):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         cookie = next(iter(browser.client.session.cookie_jar)).value
         assert (await browser.post("/admin/logout")).status == 303
@@ -195,7 +193,7 @@ async def test_a_new_password_ends_all_sessions(tmp_path):
 
 async def test_a_password_set_on_the_command_line_ends_all_sessions_too(tmp_path):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
-        Passwords(tmp_path / "desk.json").set_password("another horse battery")
+        cheap_passwords(tmp_path).set_password("another horse battery")
         assert (await browser.get("/admin")).status == 303
 
 
@@ -217,11 +215,11 @@ async def test_a_token_made_on_the_desk_opens_the_api_until_it_is_removed(tmp_pa
         headers = {"Authorization": f"Bearer {token}"}
         await browser.post("/admin/logout")
         assert (await browser.get("/admin/api/openapi.json", headers=headers)).status == 200
-        Passwords(tmp_path / "desk.json").remove_token("backup")
+        cheap_passwords(tmp_path).remove_token("backup")
         assert (await browser.get("/admin/api/openapi.json", headers=headers)).status == 401
 
 
 async def test_a_session_lasts_as_long_as_the_settings_say(tmp_path):
-    settings = Settings(desk=DeskSettings(session_hours=0.0))
+    settings = Settings(desk=AdminSettings(session_hours=0.0))
     async with a_desk(tmp_path, settings=settings) as desk, an_admin(desk) as browser:
         assert (await browser.get("/admin")).status == 303

@@ -1,50 +1,50 @@
-"""Nobody guesses the password, and nobody keeps the admin out by trying."""
+"""Nobody guesses the password, and nobody locks the admin out by trying."""
 
-from proxy.desk.limits import LoginLimits
+from proxy.admin.auth.loginlimits import LoginLimits
 
 
-def tried(limits, client, times, *, known=False, now=0.0):
-    """How many of so many tries were looked at."""
+def count_tries(limits, client, times, *, known=False, now=0.0):
+    """How many of so many tries were admitted."""
     return sum(limits.wait_s(client, known=known, now=now) == 0 for _ in range(times))
 
 
 def test_one_client_has_five_tries_at_once():
-    assert tried(LoginLimits(), "10.0.0.5", 100) == 5
+    assert count_tries(LoginLimits(), "10.0.0.5", 100) == 5
 
 
-def test_then_one_every_half_minute():
+def test_further_tries_come_every_half_minute():
     limits = LoginLimits()
-    tried(limits, "10.0.0.5", 5)
+    count_tries(limits, "10.0.0.5", 5)
     assert limits.wait_s("10.0.0.5", known=False, now=0.0) == 30.0
-    assert tried(limits, "10.0.0.5", 10, now=29.0) == 0
-    assert tried(limits, "10.0.0.5", 10, now=60.0) == 2
+    assert count_tries(limits, "10.0.0.5", 10, now=29.0) == 0
+    assert count_tries(limits, "10.0.0.5", 10, now=60.0) == 2
 
 
-def test_a_thousand_addresses_share_what_strangers_have():
+def test_unknown_clients_share_one_bucket():
     limits = LoginLimits()
-    assert sum(tried(limits, f"10.0.{n // 250}.{n % 250}", 5) for n in range(1000)) == 50
+    assert sum(count_tries(limits, f"10.0.{n // 250}.{n % 250}", 5) for n in range(1000)) == 50
 
 
-def test_strangers_do_not_keep_a_known_client_out():
+def test_unknown_clients_do_not_lock_out_a_known_one():
     limits = LoginLimits()
     for number in range(100):
-        tried(limits, f"10.0.0.{number}", 5)
+        count_tries(limits, f"10.0.0.{number}", 5)
     assert limits.wait_s("10.0.1.1", known=False, now=0.0) > 0
     assert limits.wait_s("127.0.0.1", known=True, now=0.0) == 0
 
 
 def test_a_known_client_has_no_more_tries_than_others():
-    assert tried(LoginLimits(), "127.0.0.1", 100, known=True) == 5
+    assert count_tries(LoginLimits(), "127.0.0.1", 100, known=True) == 5
 
 
-def test_a_success_forgives_the_tries_before():
+def test_success_resets_earlier_tries():
     limits = LoginLimits()
-    tried(limits, "10.0.0.5", 5)
-    limits.succeeded("10.0.0.5")
-    assert tried(limits, "10.0.0.5", 10) == 5
+    count_tries(limits, "10.0.0.5", 5)
+    limits.forget_failures("10.0.0.5")
+    assert count_tries(limits, "10.0.0.5", 10) == 5
 
 
-def test_what_is_remembered_of_clients_is_bounded():
+def test_client_records_are_bounded():
     limits = LoginLimits()
     for number in range(20_000):
         limits.wait_s(str(number), known=True, now=0.0)

@@ -1,19 +1,19 @@
-"""Who gets to the desk, under which name, and what every answer carries."""
+"""Who is admitted to the admin server, under which host name, and the security headers."""
 
 import pytest
 from aiohttp import web
 
-from proxy.desk import app as desk_app
-from proxy.desk.frame import Call, Page, Problem
-from proxy.desk.passwords import Passwords
-from proxy.settings import DeskSettings, Settings
-from tests.desks import DOOR, PASSWORD, a_browser, a_desk, an_admin
+from proxy.admin import app as desk_app
+from proxy.admin.gateway import gateway_headers
+from proxy.admin.routing import AdminPage, ApiCall, ApiProblem
+from proxy.settings import AdminSettings, Settings
+from tests.desks import PASSWORD, a_browser, a_desk, an_admin, app_of, cheap_passwords, through_proxy
 
 PAGES = ("/admin", "/admin/access", "/admin/login", "/admin/nowhere", "/admin/static/desk.css")
 
 
 @pytest.mark.parametrize("path", PAGES)
-async def test_every_answer_carries_the_policy(tmp_path, path):
+async def test_every_response_has_the_security_headers(tmp_path, path):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         headers = (await browser.get(path)).headers
         policy = headers["Content-Security-Policy"]
@@ -29,7 +29,7 @@ async def test_every_answer_carries_the_policy(tmp_path, path):
 @pytest.mark.parametrize(
     "host", ["evil.test", "evil.test:8081", "linkmend.internal", "127.0.0.1.evil.test", "[::1", ""]
 )
-async def test_under_a_name_that_others_may_point_at_us_nothing_is_shown(tmp_path, host):
+async def test_unknown_host_name_is_refused(tmp_path, host):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         response = await browser.get("/admin", headers={"Host": host})
         assert response.status == 421
@@ -39,38 +39,38 @@ async def test_under_a_name_that_others_may_point_at_us_nothing_is_shown(tmp_pat
 @pytest.mark.parametrize(
     "host", ["127.0.0.1", "127.0.0.1:8081", "localhost:8081", "[::1]:8081", "desk.school.test"]
 )
-async def test_addresses_and_names_of_the_settings_are_ours(tmp_path, host):
-    settings = Settings(desk=DeskSettings(names=("desk.school.test",)))
+async def test_ip_addresses_and_configured_names_are_accepted(tmp_path, host):
+    settings = Settings(desk=AdminSettings(names=("desk.school.test",)))
     async with a_desk(tmp_path, settings=settings) as desk, an_admin(desk) as browser:
         assert (await browser.get("/admin", headers={"Host": host})).status == 200
 
 
-async def test_who_writes_the_proxys_headers_without_its_secret_is_taken_for_who_they_are(tmp_path):
-    async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
-        forged = {**DOOR.headers_for("10.0.0.1", secure=True), "Linkmend-Door": "guessed"}
+async def test_the_gateways_headers_do_not_count_on_the_admin_port(tmp_path):
+    async with a_desk(tmp_path) as desk, a_browser(desk_app.AdminApp(desk)) as browser:
+        forged = gateway_headers("10.0.0.1", secure=True)
         response = await browser.get("/admin/login", headers={**forged, "Host": "linkmend.internal"})
         assert response.status == 421
 
 
-async def test_through_the_proxy_the_desk_can_be_switched_off(tmp_path):
-    settings = Settings(desk=DeskSettings(through_proxy=False))
+async def test_admin_pages_through_the_proxy_can_be_disabled(tmp_path):
+    settings = Settings(desk=AdminSettings(through_proxy=False))
     async with a_desk(tmp_path, settings=settings) as desk, a_browser(desk) as browser:
-        passed = DOOR.headers_for("10.0.0.66", secure=False)
+        passed = through_proxy("10.0.0.66", secure=False)
         assert (await browser.get("/admin/login", headers=passed)).status == 404
         assert (await browser.get("/admin/login")).status == 200
 
 
-async def test_only_the_networks_of_the_settings_see_it(tmp_path):
-    settings = Settings(desk=DeskSettings(clients=("10.0.5.0/24", "::1/128")))
+async def test_only_configured_networks_are_admitted(tmp_path):
+    settings = Settings(desk=AdminSettings(clients=("10.0.5.0/24", "::1/128")))
     async with a_desk(tmp_path, settings=settings) as desk, a_browser(desk) as browser:
         for client, status in (("10.0.5.9", 200), ("10.0.6.9", 403), ("nonsense", 403)):
-            passed = DOOR.headers_for(client, secure=False)
+            passed = through_proxy(client, secure=False)
             assert (await browser.get("/admin/login", headers=passed)).status == status
         assert (await browser.get("/admin/login")).status == 403
 
 
 def changes(made):
-    """A desk with one page and one call that change something."""
+    """An admin server with one page and one call that change something."""
 
     def routes(desk):
         async def page(request):
@@ -81,8 +81,8 @@ def changes(made):
             made.append("call")
 
         return [
-            Page(path="/admin/change", handler=page, method="POST"),
-            Call(
+            AdminPage(path="/admin/change", handler=page, method="POST"),
+            ApiCall(
                 method="POST",
                 path="/admin/api/rules/change",
                 handler=call,
@@ -102,7 +102,7 @@ def made(monkeypatch):
     return made
 
 
-async def test_a_form_of_the_desk_changes_something(tmp_path, made):
+async def test_form_with_a_csrf_token_is_accepted(tmp_path, made):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         assert (await browser.post("/admin/change")).status == 204
         assert (await browser.call("POST", "/admin/api/rules/change")).status == 204
@@ -120,7 +120,7 @@ FOREIGN = (
 
 
 @pytest.mark.parametrize("path", ["/admin/change", "/admin/api/rules/change"])
-async def test_another_site_changes_nothing_even_with_the_token(tmp_path, made, path):
+async def test_cross_origin_request_is_refused_even_with_the_token(tmp_path, made, path):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         token = await browser.token()
         for said in FOREIGN:
@@ -129,7 +129,7 @@ async def test_another_site_changes_nothing_even_with_the_token(tmp_path, made, 
             assert (response.status, made) == (403, []), said
 
 
-async def test_who_does_not_say_where_a_change_comes_from_changes_nothing(tmp_path, made):
+async def test_change_without_an_origin_is_refused(tmp_path, made):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         token = await browser.token()
         response = await browser.client.post("/admin/change", data={"csrf": token})
@@ -138,7 +138,7 @@ async def test_who_does_not_say_where_a_change_comes_from_changes_nothing(tmp_pa
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "ä"])
-async def test_without_the_token_of_the_session_nothing_is_changed(tmp_path, made, token):
+async def test_change_without_the_csrf_token_is_refused(tmp_path, made, token):
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
         headers = {"Origin": browser.origin}
         assert (
@@ -148,10 +148,10 @@ async def test_without_the_token_of_the_session_nothing_is_changed(tmp_path, mad
         assert made == []
 
 
-async def test_the_token_of_one_session_is_worth_nothing_in_another(tmp_path, made):
-    Passwords(tmp_path / "desk.json").set_password(PASSWORD)
+async def test_csrf_token_of_another_session_is_refused(tmp_path, made):
+    cheap_passwords(tmp_path).set_password(PASSWORD)
     async with a_desk(tmp_path) as desk:
-        app = desk_app.DeskApp(desk, DOOR)
+        app = app_of(desk)
         async with a_browser(app) as one:
             await one.post("/admin/login", {"password": PASSWORD}, token="")
             token = await one.token()
@@ -161,8 +161,8 @@ async def test_the_token_of_one_session_is_worth_nothing_in_another(tmp_path, ma
             assert (await one.post("/admin/change", token=token)).status == 403
 
 
-async def test_a_program_with_a_token_needs_no_more(tmp_path, made):
-    token = Passwords(tmp_path / "desk.json").new_token("program")
+async def test_api_token_needs_no_csrf_token(tmp_path, made):
+    token = cheap_passwords(tmp_path).new_token("program")
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         headers = {"Authorization": f"Bearer {token}"}
         assert (await browser.client.post("/admin/api/rules/change", headers=headers)).status == 204
@@ -170,7 +170,7 @@ async def test_a_program_with_a_token_needs_no_more(tmp_path, made):
 
 
 @pytest.mark.parametrize("said", ["Bearer wrong", "Bearer ", "Basic YTpi", "bearer"])
-async def test_a_program_without_one_is_told_so(tmp_path, made, said):
+async def test_program_without_a_token_gets_a_401(tmp_path, made, said):
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         response = await browser.client.post("/admin/api/rules/change", headers={"Authorization": said})
         assert response.status == 401
@@ -187,12 +187,12 @@ async def test_a_body_that_is_too_large_is_not_read(tmp_path, made):
         assert response.status == 413
 
 
-async def test_what_fails_is_a_page_without_what_failed(tmp_path, monkeypatch, caplog):
+async def test_internal_error_page_shows_no_details(tmp_path, monkeypatch, caplog):
     def routes(desk):
         async def fail(request):
             raise KeyError("a secret of the machine")
 
-        return [Page(path="/admin/fail", handler=fail)]
+        return [AdminPage(path="/admin/fail", handler=fail)]
 
     monkeypatch.setattr(desk_app, "FEATURES", (*desk_app.FEATURES, routes))
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:
@@ -202,12 +202,12 @@ async def test_what_fails_is_a_page_without_what_failed(tmp_path, monkeypatch, c
         assert "secret" in caplog.text
 
 
-async def test_words_from_outside_stand_escaped_on_a_page(tmp_path, monkeypatch):
+async def test_untrusted_text_is_escaped(tmp_path, monkeypatch):
     def routes(desk):
         async def fail(request):
-            raise Problem(404, "no <script>alert(1)</script>")
+            raise ApiProblem(404, "no <script>alert(1)</script>")
 
-        return [Page(path="/admin/fail", handler=fail)]
+        return [AdminPage(path="/admin/fail", handler=fail)]
 
     monkeypatch.setattr(desk_app, "FEATURES", (*desk_app.FEATURES, routes))
     async with a_desk(tmp_path) as desk, an_admin(desk) as browser:

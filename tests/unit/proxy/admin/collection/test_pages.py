@@ -2,12 +2,12 @@ import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from proxy.desk.collectionpages import growth_chart
+from proxy.admin.collection.pages import growth_chart
 from proxy.fetching.queue import FetchQueue
-from proxy.removal.removing import Remover
-from repair.hints import Hints
+from proxy.removal.remover import PageRemover
+from repair.collection.pins import Pins
+from repair.evidence.hints import Hints
 from repair.model import Document, HeldCopy, Link
-from repair.pins import Pins
 from tests.desks import a_desk, an_admin
 
 URL = "http://school.test/heron"
@@ -34,7 +34,7 @@ def on_the_desk(tmp_path, visit):
         async with a_desk(tmp_path) as plain:
             fill(plain.collection)
             pins = Pins(plain.collection.database)
-            remover = Remover(
+            remover = PageRemover(
                 tmp_path,
                 responses=plain.responses,
                 collection=plain.collection,
@@ -47,7 +47,7 @@ def on_the_desk(tmp_path, visit):
             desk = replace(plain, pins=pins, remover=remover, fetches=queue)
             async with an_admin(desk) as browser:
                 seen = await visit(browser)
-            await remover.settled()
+            await remover.wait_until_done()
             held = desk.collection.holds(URL)
         queue.close()
         return seen, held
@@ -55,7 +55,7 @@ def on_the_desk(tmp_path, visit):
     return asyncio.run(visited())
 
 
-def test_the_collection_is_told_in_figures_and_searched(tmp_path):
+def test_collection_page_shows_figures_and_search_results(tmp_path):
     async def visit(browser):
         return await browser.text("/admin/collection"), await browser.text(
             "/admin/collection?q=shallow+water"
@@ -78,7 +78,7 @@ def test_one_page_shows_its_links_and_never_its_markup(tmp_path):
     assert "<script>" not in text.replace("<script src", "")
 
 
-def test_an_address_that_is_not_held_is_told_so(tmp_path):
+def test_address_without_a_saved_page_says_so(tmp_path):
     async def visit(browser):
         missing = await browser.get("/admin/collection/page?url=http://school.test/none")
         odd = await browser.get("/admin/collection/page?url=javascript:alert(1)")
@@ -87,13 +87,13 @@ def test_an_address_that_is_not_held_is_told_so(tmp_path):
     assert on_the_desk(tmp_path, visit)[0] == (404, 400)
 
 
-def test_removing_asks_first(tmp_path):
+def test_removal_asks_for_confirmation(tmp_path):
     async def visit(browser):
         asked = await browser.text(f"/admin/collection/remove?url={URL}")
         return asked, await browser.text("/admin/collection?q=shallow")
 
     (asked, found), held = on_the_desk(tmp_path, visit)
-    assert "Remove for good" in asked
+    assert "Remove permanently" in asked
     assert held
     assert "The heron" in found
 
@@ -110,13 +110,13 @@ def test_a_page_is_removed_by_the_form_and_by_the_call(tmp_path):
 
     (status, text), held = on_the_desk(tmp_path / "a", by_form)
     assert (status, held) == (303, False)
-    assert "It is removed for good." in text
+    assert "Page removed." in text
     assert "The heron" not in text
     (gone, again), held = on_the_desk(tmp_path / "b", by_call)
     assert (gone["held"], again, held) == (True, 404, False)
 
 
-def test_programs_are_told_the_same(tmp_path):
+def test_api_returns_the_same_as_the_pages(tmp_path):
     async def visit(browser):
         answers = [
             await browser.call("GET", f"/admin/api/collection{path}")

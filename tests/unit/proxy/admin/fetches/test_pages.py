@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from proxy.fetching.entries import State
+from proxy.fetching.entries import FetchState
 from proxy.fetching.queue import FetchQueue
 from proxy.settings import ProxySettings, Settings
 from tests.desks import a_desk, an_admin
@@ -36,7 +36,7 @@ def test_addresses_are_added_one_a_line(tmp_path, queue):
     assert [entry.url for entry in queue.list()] == [URL, f"{URL}/2"]
 
 
-def test_what_cannot_be_added_comes_back_with_its_reason_and_the_rest_is_added(tmp_path, queue):
+def test_invalid_addresses_come_back_with_a_reason_and_the_rest_is_added(tmp_path, queue):
     async def visit(browser):
         lines = f"javascript:alert(1)\n{URL}\nhttp://a.test/?session=12345678"
         response = await browser.post("/admin/fetch/add", {"urls": lines, "when": "now"})
@@ -44,7 +44,7 @@ def test_what_cannot_be_added_comes_back_with_its_reason_and_the_rest_is_added(t
 
     status, text = on_the_desk(tmp_path, queue, visit)
     assert status == 400
-    assert "not an address of the web" in text
+    assert "not a web address" in text
     assert "personal" in text
     assert "javascript:alert(1)\nhttp://a.test/?session=12345678</textarea>" in text
     assert [entry.url for entry in queue.list()] == [URL]
@@ -54,21 +54,21 @@ def test_progress_failures_and_their_reasons_are_shown(tmp_path, queue):
     first, second = queue.add(f"{URL}/1", when="now"), queue.add(f"{URL}/2", when="now")
     queue.claim(("now",))
     queue.progress(first.id, 500, 2_000)
-    queue.finish(second.id, State.FAILED, error="the site answers 404 <b>")
+    queue.finish(second.id, FetchState.FAILED, error="the site answered with status 404 <b>")
 
     async def visit(browser):
         return await browser.text("/admin/fetch"), await browser.text("/admin/fetch?state=failed")
 
     everything, failed = on_the_desk(tmp_path, queue, visit)
     assert '<progress value="25" max="100"' in everything
-    assert "the site answers 404 &lt;b&gt;" in everything
+    assert "the site answered with status 404 &lt;b&gt;" in everything
     assert "<progress" not in failed
     assert "404" in failed
 
 
-def test_a_failed_page_is_tried_again_and_another_taken_out(tmp_path, queue):
+def test_failed_page_is_retried_and_another_removed(tmp_path, queue):
     first, second = queue.add(f"{URL}/1"), queue.add(f"{URL}/2")
-    queue.finish(first.id, State.FAILED, error="404")
+    queue.finish(first.id, FetchState.FAILED, error="404")
 
     async def visit(browser):
         await browser.post("/admin/fetch/retry", {"id": str(first.id)})
@@ -76,12 +76,12 @@ def test_a_failed_page_is_tried_again_and_another_taken_out(tmp_path, queue):
 
     on_the_desk(tmp_path, queue, visit)
     assert [(entry.url, entry.state, entry.when) for entry in queue.list()] == [
-        (f"{URL}/1", State.WAITING, "now")
+        (f"{URL}/1", FetchState.WAITING, "now")
     ]
 
 
 @pytest.mark.parametrize("number", ["", "x", "-1", "9" * 30])
-def test_what_is_no_number_of_an_entry_is_refused(tmp_path, queue, number):
+def test_invalid_entry_number_is_refused(tmp_path, queue, number):
     async def visit(browser):
         return (await browser.post("/admin/fetch/remove", {"id": number})).status
 
@@ -93,10 +93,10 @@ def test_offline_the_page_says_that_nothing_is_fetched(tmp_path, queue):
         return await browser.text("/admin/fetch")
 
     settings = Settings(proxy=ProxySettings(offline=True))
-    assert "runs offline" in on_the_desk(tmp_path, queue, visit, settings)
+    assert "runs in offline mode" in on_the_desk(tmp_path, queue, visit, settings)
 
 
-def test_programs_add_look_at_retry_and_remove(tmp_path, queue):
+def test_api_adds_lists_retries_and_removes(tmp_path, queue):
     async def visit(browser):
         added = await browser.call("POST", "/admin/api/fetches", {"url": URL, "when": "line", "why": "x"})
         entry = await added.json()

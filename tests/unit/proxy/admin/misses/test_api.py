@@ -1,4 +1,4 @@
-"""Missed pages for programs."""
+"""The API of missed pages."""
 
 import json
 from urllib.parse import quote
@@ -10,7 +10,7 @@ from tests.desks import an_admin
 from tests.holdings import SITE
 from tests.make import A_MOMENT
 from tests.missed import HOUR, a_miss, note
-from tests.unit.proxy.desk.test_misspages import RIVERS, UNIT, WATER, a_full_desk
+from tests.unit.proxy.admin.misses.test_pages import RIVERS, UNIT, WATER, a_full_desk
 
 API = "/admin/api/misses"
 
@@ -39,7 +39,7 @@ async def asked(browser, path, status=200):
     return await answer.json()
 
 
-async def test_lists_are_told_with_whether_there_is_more(browser):
+async def test_lists_say_whether_there_is_more(browser):
     found = await asked(browser, "/addresses?days=0&limit=1")
     assert found["more"]
     (first,) = found["addresses"]
@@ -49,7 +49,7 @@ async def test_lists_are_told_with_whether_there_is_more(browser):
     assert (await asked(browser, "/addresses?days=0&order=latest"))["addresses"][0]["url"] == RIVERS
 
 
-async def test_every_list_can_be_asked(browser):
+async def test_every_list_can_be_requested(browser):
     assert [miss["url"] for miss in (await asked(browser, "?days=0"))["misses"]] == [RIVERS, WATER, WATER]
     summary = await asked(browser, "/summary?days=0")
     assert (summary["addresses"], [kind["kind"] for kind in summary["kinds"]]) == (
@@ -68,11 +68,11 @@ async def test_every_list_can_be_asked(browser):
 @pytest.mark.parametrize(
     "query", ["?kind=x", "?limit=0", "?nonsense=1", "?since=x", "/trend?limit=5", "/address"]
 )
-async def test_a_question_that_makes_no_sense_is_refused(browser, query):
+async def test_invalid_query_is_refused(browser, query):
     await asked(browser, query, status=400)
 
 
-async def test_one_address_is_told_with_all_that_is_known(browser, desk):
+async def test_address_call_returns_everything_known(browser, desk):
     desk.pins.pin(WATER, f"{SITE}/water", "admin", A_MOMENT)
     desk.review.marks.put(WATER, "ignored", "admin", A_MOMENT)
     about = await asked(browser, f"/address?url={quote(WATER)}")
@@ -82,7 +82,7 @@ async def test_one_address_is_told_with_all_that_is_known(browser, desk):
     assert (await asked(browser, "/address?url=http%3A%2F%2Fnew.test%2F"))["missed"] is None
 
 
-async def test_pins_are_put_listed_and_taken_off(browser):
+async def test_pins_are_added_listed_and_removed(browser):
     pinned = await browser.call("POST", f"{API}/pins", {"url": WATER, "target": f"{SITE}/water"})
     assert (pinned.status, (await pinned.json())["target"]) == (200, f"{SITE}/water")
     assert [pin["url"] for pin in await asked(browser, "/pins")] == [WATER]
@@ -92,7 +92,7 @@ async def test_pins_are_put_listed_and_taken_off(browser):
     assert refused.status == 400
 
 
-async def test_marks_are_put_listed_and_taken_off(browser):
+async def test_marks_are_added_listed_and_removed(browser):
     for mark in ("ignored", "wrong"):
         assert (await browser.call("POST", f"{API}/marks", {"url": RIVERS, "mark": mark})).status == 204
         assert [each["url"] for each in await asked(browser, f"/marks?mark={mark}")] == [RIVERS]
@@ -108,7 +108,7 @@ async def test_a_redirect_becomes_a_rule(browser, desk):
     assert len(desk.rules.versions()) == 1
 
 
-async def test_an_address_or_a_reader_is_erased(browser, desk):
+async def test_address_or_user_is_erased(browser, desk):
     erased = await browser.call("POST", f"{API}/erase", {"url": RIVERS})
     assert await erased.json() == {"misses": 1}
     erased = await browser.call("POST", f"{API}/erase", {"client": "0123456789abcdef"})

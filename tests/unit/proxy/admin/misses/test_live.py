@@ -5,19 +5,19 @@ import asyncio
 import msgspec
 import pytest
 
-from proxy.desk.missing import MissingNow
-from tests.desks import DOOR, a_desk, a_miss, an_admin
+from proxy.misses.feed import MissFeed
+from tests.desks import a_desk, a_miss, an_admin, through_proxy
 
 NASTY = "http://evil.test/<script>alert(1)</script>?\"'><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
 def missing():
-    return MissingNow()
+    return MissFeed()
 
 
 async def message(response):
-    """The next message of a stream: its id and what it holds."""
+    """The next message of a stream: its id and its data."""
     lines = {}
     async for line in response.content:
         name, _, value = line.decode().rstrip("\n").partition(": ")
@@ -39,7 +39,7 @@ async def test_a_miss_is_streamed_as_it_happens(tmp_path, missing):
         response.close()
 
 
-async def test_a_stream_goes_on_where_it_was_broken_off(tmp_path, missing):
+async def test_stream_resumes_after_the_last_id(tmp_path, missing):
     async with a_desk(tmp_path, missing_now=missing) as desk, an_admin(desk) as browser:
         for page in "abc":
             missing.note(a_miss(f"http://school.test/{page}"))
@@ -53,7 +53,7 @@ async def test_through_the_proxy_a_stream_ends_with_its_first_message(tmp_path, 
     async with a_desk(tmp_path, missing_now=missing) as desk, an_admin(desk) as browser:
         missing.note(a_miss())
         cookie = next(iter(browser.client.session.cookie_jar))
-        headers = {**DOOR.headers_for("10.0.0.5", secure=False), "Cookie": f"{cookie.key}={cookie.value}"}
+        headers = {**through_proxy("10.0.0.5", secure=False), "Cookie": f"{cookie.key}={cookie.value}"}
         response = await browser.get("/admin/live/stream", headers=headers)
         async with asyncio.timeout(5):
             assert b"data: " in await response.read()
@@ -70,12 +70,12 @@ async def test_the_page_shows_the_latest_first_and_escaped(tmp_path, missing):
         assert text.index("evil.test") < text.index("older")
 
 
-async def test_without_scripts_the_page_loads_itself_anew(tmp_path, missing):
+async def test_without_scripts_the_page_reloads_itself(tmp_path, missing):
     async with a_desk(tmp_path, missing_now=missing) as desk, an_admin(desk) as browser:
         assert '<noscript><meta http-equiv="refresh"' in await browser.text("/admin/live")
 
 
-async def test_the_call_tells_what_is_newer(tmp_path, missing):
+async def test_call_returns_newer_misses(tmp_path, missing):
     async with a_desk(tmp_path, missing_now=missing) as desk, an_admin(desk) as browser:
         missing.note(a_miss("http://school.test/a"))
         missing.note(a_miss("http://school.test/b"))
@@ -83,7 +83,7 @@ async def test_the_call_tells_what_is_newer(tmp_path, missing):
         assert [each["url"] for each in told] == ["http://school.test/b"]
 
 
-async def test_watchers_are_bounded(tmp_path, missing):
+async def test_viewers_are_bounded(tmp_path, missing):
     async with a_desk(tmp_path, missing_now=missing) as desk, an_admin(desk) as browser:
         watching = [asyncio.create_task(missing.newer(0, within_s=10)) for _ in range(20)]
         await asyncio.sleep(0)

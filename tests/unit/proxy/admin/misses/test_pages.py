@@ -1,4 +1,4 @@
-"""The desk's pages about missed pages, over real stores, as an admin's browser sees them."""
+"""The admin pages about missed pages, over real stores, as an admin's browser sees them."""
 
 import contextlib
 import json
@@ -9,14 +9,14 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from proxy.fetching.queue import FetchQueue
-from proxy.review.review import Review
+from proxy.misses.review import MissReview
 from proxy.rules.history import RuleEdits
 from proxy.rules.live import LiveRules
 from proxy.settings import MissesSettings, Settings
-from repair.hints import Hints
+from repair.collection.pins import Pins
+from repair.evidence.hints import Hints
 from repair.model import MissKind
-from repair.pins import Pins
-from repair.soft404.sites import Sites
+from repair.soft404.sitestore import SiteStore
 from tests.desks import a_desk, an_admin
 from tests.holdings import SITE, a_document, a_link
 from tests.make import A_MOMENT
@@ -39,12 +39,12 @@ SETTINGS = Settings(misses=MissesSettings(retention_days=9_000))
 @contextlib.asynccontextmanager
 async def a_full_desk(folder):
     async with a_desk(folder, settings=SETTINGS) as desk:
-        sites = Sites(folder / "sites.sqlite")
+        sites = SiteStore(folder / "sites.sqlite")
         live = LiveRules(folder / "rules.d", kept=folder / "in-force")
         async with desk.mementos:
             yield replace(
                 desk,
-                review=Review.over(desk.misses, sites),
+                review=MissReview.over(desk.misses, sites),
                 pins=Pins(desk.collection.database),
                 hints=Hints(desk.collection, SETTINGS.repair),
                 fetches=FetchQueue(folder / "fetch.sqlite"),
@@ -89,10 +89,10 @@ async def test_the_list_shows_what_was_missed_most_first(browser):
     found = await page(browser, "/admin/misses?days=0")
     assert listed(found) == ["school.test/old/water", "school.test/old/rivers"]
     assert [tile.css_first("b").text() for tile in found.css(".tile")] == ["3", "2", "67 %", "33 %"]
-    assert found.css_first("svg[role=img] desc").text().startswith("3 in all")
+    assert found.css_first("svg[role=img] desc").text().startswith("3 in total")
 
 
-async def test_a_page_of_ours_tells_how_many_dead_links_it_has_and_which(browser):
+async def test_source_page_shows_its_dead_links(browser):
     found = await page(browser, "/admin/misses?days=0&by=source")
     (row,) = found.css("ol.missed > li")
     assert row.css_first(".times").text() == "2dead links"
@@ -121,14 +121,14 @@ async def test_a_page_of_ours_tells_how_many_dead_links_it_has_and_which(browser
         ("days=0&by=choice", ["b.test"]),
     ],
 )
-async def test_the_list_can_be_narrowed_down_and_turned(browser, query, expected):
+async def test_list_can_be_filtered_and_sorted(browser, query, expected):
     assert listed(await page(browser, f"/admin/misses?{query}")) == expected
 
 
 @pytest.mark.parametrize(
     "query", ["kind=nonsense", "days=-1", "limit=9999999", "offset=x", "since=yesterday", "by=x"]
 )
-async def test_a_filter_that_makes_no_sense_is_refused(browser, query):
+async def test_invalid_filter_is_refused(browser, query):
     assert (await browser.get(f"/admin/misses?{query}")).status == 400
 
 
@@ -168,7 +168,7 @@ async def test_only_another_web_page_can_be_pinned(browser, desk, target):
     assert desk.pins.count() == 0
 
 
-async def test_without_the_proof_of_the_form_nothing_changes(browser, desk):
+async def test_form_without_a_csrf_token_changes_nothing(browser, desk):
     for name in ("pin", "unpin", "ignore", "heed", "wrong", "right", "fetch", "redirect", "erase"):
         fields = {
             "url": WATER,
@@ -183,13 +183,13 @@ async def test_without_the_proof_of_the_form_nothing_changes(browser, desk):
     assert desk.misses.count() == 3
 
 
-async def test_nobody_is_led_away_after_a_deed(browser):
+async def test_redirect_after_an_action_stays_on_the_admin_pages(browser):
     for back in ("http://evil.test/", "//evil.test/", "/admin/\r\nX: y", "/elsewhere"):
         answer = await browser.post("/admin/misses/ignore", {"url": WATER, "back": back})
         assert answer.headers["Location"] == "/admin"
 
 
-async def test_an_ignored_address_is_hidden_until_it_is_heeded(browser):
+async def test_ignored_address_is_hidden_until_it_is_unmarked(browser):
     await browser.post("/admin/misses/ignore", {"url": WATER})
     assert listed(await page(browser, "/admin/misses?days=0")) == ["school.test/old/rivers"]
     assert listed(await page(browser, "/admin/misses?days=0&shown=ignored")) == ["school.test/old/water"]
@@ -198,12 +198,12 @@ async def test_an_ignored_address_is_hidden_until_it_is_heeded(browser):
     assert len(listed(await page(browser, "/admin/misses?days=0"))) == 2
 
 
-async def test_only_our_own_verdict_can_be_called_wrong(browser, desk):
+async def test_only_our_own_verdict_can_be_marked_as_wrong(browser, desk):
     assert 'action="/admin/misses/wrong"' not in await browser.text(ABOUT + quote(WATER))
     assert 'action="/admin/misses/wrong"' in await browser.text(ABOUT + quote(RIVERS))
     await browser.post("/admin/misses/wrong", {"url": RIVERS})
     assert desk.review.marks.of(RIVERS) == {"wrong"}
-    assert "Judge again" in await browser.text("/admin/misses/decisions")
+    assert "Check again" in await browser.text("/admin/misses/decisions")
 
 
 async def test_a_page_is_put_into_the_fetch_queue(browser, desk):
@@ -224,7 +224,7 @@ async def test_a_redirect_becomes_a_rule(browser, desk):
         assert (await browser.post("/admin/misses/redirect", {"url": WATER, "to": to})).status == 400
 
 
-async def test_who_stands_behind_a_choice_is_shown_and_the_choice_can_be_forgotten(browser, desk):
+async def test_networks_behind_a_choice_are_shown_and_the_choice_can_be_forgotten(browser, desk):
     chosen = f"{SITE}/water"
     for network in ("one", "two"):
         desk.hints.note_choice(WATER, chosen, A_MOMENT, network=network)
@@ -234,7 +234,7 @@ async def test_who_stands_behind_a_choice_is_shown_and_the_choice_can_be_forgott
     assert desk.hints.choices.of(WATER) == ()
 
 
-async def test_what_is_erased_is_gone(browser, desk, tmp_path):
+async def test_erased_address_is_gone(browser, desk, tmp_path):
     desk.pins.pin(WATER, f"{SITE}/water", "admin", A_MOMENT)
     desk.hints.note_choice(WATER, f"{SITE}/water", A_MOMENT, network="one")
     assert (await browser.post("/admin/misses/erase", {"url": WATER})).status == 400
@@ -271,7 +271,7 @@ async def test_hostile_addresses_are_inert_wherever_they_are_shown(browser, desk
         assert "49" not in found.css_first("main").text().replace("{{ 7 * 7 }}", "")
 
 
-async def test_the_export_is_a_file_of_what_the_list_is_about(browser):
+async def test_export_contains_the_filtered_list(browser):
     answer = await browser.get("/admin/misses/export.csv?days=0&kind=soft_404")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="missed-pages.csv"'
     assert answer.content_type == "text/csv"
@@ -283,11 +283,11 @@ async def test_the_export_is_a_file_of_what_the_list_is_about(browser):
 
 
 async def test_an_address_that_nobody_missed_can_still_be_pinned(browser):
-    assert "Nobody missed it" in await browser.text(f"{ABOUT}http%3A%2F%2Fnew.test%2F")
+    assert "Nobody has reached this dead link" in await browser.text(f"{ABOUT}http%3A%2F%2Fnew.test%2F")
     assert (await browser.get(f"{ABOUT}nonsense")).status == 404
     assert (await browser.get("/admin/misses/address")).status == 400
 
 
-async def test_a_desk_without_a_log_has_no_such_pages(tmp_path):
+async def test_without_a_miss_log_there_are_no_miss_pages(tmp_path):
     async with a_desk(tmp_path) as bare, an_admin(bare) as browser:
         assert (await browser.get("/admin/misses")).status == 404

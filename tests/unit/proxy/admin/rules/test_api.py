@@ -1,4 +1,4 @@
-"""The desk's calls about rules."""
+"""The API of the rules."""
 
 import pytest
 
@@ -30,7 +30,7 @@ async def answer(browser, method, path, status=200, **more):
     return await response.json()
 
 
-async def test_the_rules_in_force_and_their_faults(browser, edits):
+async def test_rules_in_force_are_listed_with_errors(browser, edits):
     (edits.live.folder / "20.toml").write_text("[[rule]]\nx = 1\n")
     edits.live.reload()
     told = await answer(browser, "GET", "")
@@ -40,7 +40,7 @@ async def test_the_rules_in_force_and_their_faults(browser, edits):
     assert told["faults"][0]["line"] == 2
 
 
-async def test_which_rule_fires(browser):
+async def test_trial_names_the_rule_that_applies(browser):
     told = await answer(browser, "GET", "/test?url=http://a.test/&miss=gone")
     assert [trial["outcome"]["rule"] for trial in told] == ["first"] * 3
     await answer(browser, "GET", "/test?url=nothing", status=400)
@@ -54,27 +54,27 @@ async def test_files_are_listed_read_and_saved(browser, edits):
         browser, "PUT", "/files/10.toml", json={"text": GOOD.format("second"), "seen": file["seen"]}
     )
     assert version["number"] == 1
-    assert edits.live.book.rules[0].name == "second"
+    assert edits.live.ruleset.rules[0].name == "second"
     stale = {"text": GOOD.format("third"), "seen": file["seen"]}
     await answer(browser, "PUT", "/files/10.toml", json=stale, status=409)
     await answer(browser, "GET", "/files/none.toml", status=404)
 
 
-async def test_what_is_not_good_is_not_saved_and_every_fault_can_be_asked_for(browser, edits):
+async def test_faulty_rules_are_not_saved_and_all_errors_are_listed(browser, edits):
     bad = {"text": '[[rule]]\nx = 1\n[[rule]]\naction = "no"\n'}
     told = await answer(browser, "PUT", "/files/10.toml", json=bad, status=422)
     assert "10.toml:2: unknown key 'x'" in told["detail"]
     assert "10.toml:4: action" in told["detail"]
     faults = await answer(browser, "POST", "/files/10.toml/check", json=bad)
     assert [fault["line"] for fault in faults["faults"]] == [2, 4]
-    assert edits.live.book.rules[0].name == "first"
+    assert edits.live.ruleset.rules[0].name == "first"
 
 
 async def test_edits_are_listed_and_undone(browser, edits):
     await answer(browser, "PUT", "/files/10.toml", json={"text": GOOD.format("second")})
     undone = await answer(browser, "POST", "/undo", json={})
     assert undone["undoes"] == 1
-    assert edits.live.book.rules[0].name == "first"
+    assert edits.live.ruleset.rules[0].name == "first"
     history = await answer(browser, "GET", "/history?limit=10")
     assert [(each["number"], each["undone"]) for each in history] == [(2, False), (1, True)]
     await answer(browser, "POST", "/undo", json={}, status=404)

@@ -1,4 +1,4 @@
-"""The desk's pages of rules: seen, tried, edited with nothing lost, undone."""
+"""The admin pages of the rules: list, try, edit without loss, undo."""
 
 import html
 import re
@@ -44,7 +44,7 @@ async def saved(browser, text, *, seen=None, name="10.toml"):
 
 async def test_the_rules_in_force_are_shown_in_order(browser):
     page = await browser.text("/admin/rules")
-    assert "In force: 1" in page
+    assert "Active rules: 1" in page
     assert "10.toml:1" in page
     assert "domain .a" in page
     assert ">Rules</a>" in page
@@ -53,33 +53,33 @@ async def test_the_rules_in_force_are_shown_in_order(browser):
 async def test_thousands_of_rules_are_shown_a_page_at_a_time(browser, edits):
     edits.save("20.toml", '[[rule]]\ndomain = "b.test"\naction = "pass"\n' * 250, by="test")
     page = await browser.text("/admin/rules?offset=100")
-    assert "In force: 251" in page
+    assert "Active rules: 251" in page
     assert "offset=0" in page
     assert "offset=200" in page
     assert "20.toml:100" in page
 
 
-async def test_a_fault_is_shown_with_its_place_while_the_last_good_rules_stay(browser, edits):
+async def test_error_is_shown_with_its_line_while_the_last_good_rules_stay(browser, edits):
     (edits.live.folder / "20.toml").write_text(BAD)
     edits.live.reload()
     page = await browser.text("/admin/rules")
-    assert "In force: 1" in page
+    assert "Active rules: 1" in page
     assert "20.toml, line 2</a>: unknown key" in page
 
 
-async def test_which_rule_fires_is_told_and_why(browser):
+async def test_trial_page_shows_the_rule_that_applies_and_why(browser):
     page = await browser.text(
         "/admin/rules/test?url=http://www.a.test/x&client=10.0.0.1&time=10:30&miss=&content_type="
     )
     assert page.count("by “first”: no") == 3
     assert "matches" in page
-    assert "no rule fires" in await browser.text("/admin/rules/test?url=http://b.test/")
+    assert "no rule applies" in await browser.text("/admin/rules/test?url=http://b.test/")
 
 
 @pytest.mark.parametrize(
     "query", ["url=a.test", "url=http://a.test/&time=noon", "url=", "url=http://a.test/&miss=lost"]
 )
-async def test_what_cannot_be_tried_is_told(browser, query):
+async def test_invalid_trial_shows_an_error(browser, query):
     response = await browser.get(f"/admin/rules/test?{query}")
     assert response.status == 400
 
@@ -87,29 +87,29 @@ async def test_what_cannot_be_tried_is_told(browser, query):
 async def test_a_saved_file_is_in_force_at_once(browser, edits):
     response = await saved(browser, GOOD.format("second").replace("\n", "\r\n"))
     assert response.status == 303
-    assert [rule.name for rule in edits.live.book.rules] == ["second"]
+    assert [rule.name for rule in edits.live.ruleset.rules] == ["second"]
     assert edits.text("10.toml") == GOOD.format("second")
-    assert "saved, and in force" in await browser.text("/admin/rules")
+    assert "saved and in force" in await browser.text("/admin/rules")
 
 
-async def test_a_file_saved_while_another_is_bad_waits_for_it(browser, edits):
+async def test_file_saved_while_another_is_faulty_takes_effect_later(browser, edits):
     (edits.live.folder / "20.toml").write_text(BAD)
     assert (await saved(browser, GOOD.format("second"))).status == 303
-    assert "when the other files are good" in await browser.text("/admin/rules")
-    assert [rule.name for rule in edits.live.book.rules] == ["first"]
+    assert "once the errors in the other files are fixed" in await browser.text("/admin/rules")
+    assert [rule.name for rule in edits.live.ruleset.rules] == ["first"]
 
 
-async def test_a_text_that_is_not_good_comes_back_with_its_faults_and_nothing_is_lost(browser, edits):
+async def test_faulty_text_is_shown_again_with_its_errors(browser, edits):
     response = await saved(browser, BAD + "# <mine> & only\n")
     page = await response.text()
     assert response.status == 422
     assert "line 2: unknown key" in page
     assert "did you mean" in page
     assert text_in(page) == BAD + "# <mine> & only\n"
-    assert [rule.name for rule in edits.live.book.rules] == ["first"]
+    assert [rule.name for rule in edits.live.ruleset.rules] == ["first"]
 
 
-async def test_what_somebody_else_wrote_meanwhile_is_not_overwritten_unseen(browser, edits):
+async def test_concurrent_edit_is_not_overwritten(browser, edits):
     seen = field(await browser.text(EDITOR), "seen")
     edits.save("10.toml", GOOD.format("theirs"), by="other")
     response = await saved(browser, GOOD.format("mine"), seen=seen)
@@ -119,12 +119,12 @@ async def test_what_somebody_else_wrote_meanwhile_is_not_overwritten_unseen(brow
     assert "theirs" in page
     again = await saved(browser, GOOD.format("mine"), seen=field(page, "seen"))
     assert again.status == 303
-    assert [rule.name for rule in edits.live.book.rules] == ["mine"]
+    assert [rule.name for rule in edits.live.ruleset.rules] == ["mine"]
 
 
 async def test_a_new_file_begins_with_an_example(browser, edits):
     page = await browser.text("/admin/rules/file?name=20-new.toml")
-    assert "A new file" in page
+    assert "New file" in page
     assert (await saved(browser, GOOD.format("new"), name="20-new.toml")).status == 303
     assert edits.files() == ("10.toml", "20-new.toml")
 
@@ -150,10 +150,10 @@ async def test_edits_are_listed_with_what_changed_and_undone(browser, edits):
     assert '+name = "second"' in html.unescape(page)
     response = await browser.post("/admin/rules/undo", {"number": "1"})
     assert response.headers["Location"] == "/admin/rules/history"
-    assert [rule.name for rule in edits.live.book.rules] == ["first"]
+    assert [rule.name for rule in edits.live.ruleset.rules] == ["first"]
     page = await browser.text("/admin/rules/history")
-    assert "took back edit 1" in page
-    assert "10.toml is as it was before" in page
+    assert "undid edit 1" in page
+    assert "10.toml restored" in page
 
 
 async def test_an_undo_that_cannot_be_done_says_why(browser, edits):
@@ -181,4 +181,4 @@ async def test_a_change_without_the_forms_token_is_refused(browser, edits):
     form = {"name": "10.toml", "text": "", "seen": ""}
     assert (await browser.post("/admin/rules/file", form, token="wrong")).status == 403
     assert (await browser.post("/admin/rules/undo", {"number": "1"}, token="wrong")).status == 403
-    assert [rule.name for rule in edits.live.book.rules] == ["first"]
+    assert [rule.name for rule in edits.live.ruleset.rules] == ["first"]

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.bounds import LARGEST_FIELD, LARGEST_HEAD, MOST_FIELDS, is_moderate, without_excess
+from proxy.cache.sharing.bounds import LARGEST_FIELD, LARGEST_HEAD, MOST_FIELDS, is_moderate, without_excess
 from tests.caching import FIELD_TEXT, HEADERS
 
 
-def test_what_real_sites_send_is_moderate():
+def test_headers_of_real_sites_are_within_the_limits():
     assert is_moderate(
         (("Content-Security-Policy", "x" * 12_000), ("Cache-Control", "max-age=1"), ("ETag", '"a"'))
     )
@@ -28,5 +28,5 @@ def test_so_have_all_fields_together_and_their_number():
 
 
 @given(HEADERS, st.sampled_from(["Vary", "Link", "X"]), FIELD_TEXT, st.integers(0, 2000))
-def test_what_is_left_of_an_import_is_moderate(headers, name, text, times):
+def test_an_import_is_cut_to_the_limits(headers, name, text, times):
     assert is_moderate(without_excess((*headers[:4], (name, text * times))))

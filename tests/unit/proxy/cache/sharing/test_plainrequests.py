@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.harmless import is_bare_request, is_plain_request, plain_part
+from proxy.cache.sharing.plainrequests import is_bare_request, is_plain_request, plain_part
 from tests.caching import FIELD_TEXT, HEADERS
 
 CHROME = (
@@ -78,7 +78,7 @@ APT = (
 
 
 @pytest.mark.parametrize("headers", [CHROME, FIREFOX, SAFARI, CURL, ()])
-def test_what_browsers_send_by_themselves_is_plain(headers):
+def test_requests_of_browsers_are_plain(headers):
     assert is_plain_request(headers)
     for header in headers:
         assert is_plain_request((header,)), header
@@ -166,7 +166,7 @@ def test_all_fields_together_have_a_limit():
     assert not is_plain_request(many, named={name for name, _ in many})
 
 
-def test_a_bare_request_neither_says_who_asks_nor_asks_for_a_part_nor_has_a_condition():
+def test_a_bare_request_has_no_credentials_no_range_and_no_condition():
     bare = tuple(field for field in CHROME if field[0] != "Cookie")
     assert is_bare_request(bare)
     for name, value in (
@@ -178,7 +178,7 @@ def test_a_bare_request_neither_says_who_asks_nor_asks_for_a_part_nor_has_a_cond
         assert not is_bare_request((*bare, (name, value)))
 
 
-def test_the_plain_part_of_a_request_says_nothing_of_who_asks():
+def test_the_plain_part_of_a_request_has_no_personal_fields():
     odd = (("X-Foo", "1"), ("Foo", "2"), ("Authorization", "x"), ("X-Api-Key", "k"), ("Range", "bytes=0-1"))
     kept = plain_part((*CHROME, *odd, ("If-None-Match", '"a"')), named={"foo", "x-api-key", "cookie"})
     assert kept == (*(field for field in CHROME if field[0] != "Cookie"), ("Foo", "2"))
@@ -186,7 +186,7 @@ def test_the_plain_part_of_a_request_says_nothing_of_who_asks():
 
 
 @given(HEADERS | st.lists(st.tuples(st.sampled_from([name for name, _ in CHROME]), FIELD_TEXT)).map(tuple))
-def test_what_is_plain_has_no_markup_and_no_control_characters(headers):
+def test_plain_values_have_no_markup_and_no_control_characters(headers):
     if is_plain_request(headers):
         said = "".join(value for name, value in headers if name.lower() not in ("cookie", "authorization"))
         assert not set(said) & set("<>`{}\\")

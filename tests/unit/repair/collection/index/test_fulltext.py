@@ -2,12 +2,13 @@ import contextlib
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from repair import urls
-from repair.index import Entry, Index, IndexDamaged, entry_of
+from repair.collection.index.fulltext import FullTextIndex, IndexDamaged, IndexEntry, entry_of
+from repair.text import urls
+from tests.examples import examples
 from tests.holdings import a_document
 
 TEXTS = (
@@ -23,11 +24,11 @@ TEXTS = (
 
 @pytest.fixture
 def index(tmp_path):
-    return Index(tmp_path / "index", create=True)
+    return FullTextIndex(tmp_path / "index", create=True)
 
 
 def _body(page, text):
-    return Entry(page=page, fields={"body": text.split()})
+    return IndexEntry(page=page, fields={"body": text.split()})
 
 
 def _pages(index, *terms, **known):
@@ -68,16 +69,18 @@ def test_weights_of_terms_multiply_their_scores(index):
 
 
 def test_a_match_in_the_title_counts_more_than_in_the_body(index):
-    index.update([Entry(page=1, fields={"body": ["rome"]}), Entry(page=2, fields={"title": ["rome"]})])
+    index.update(
+        [IndexEntry(page=1, fields={"body": ["rome"]}), IndexEntry(page=2, fields={"title": ["rome"]})]
+    )
     assert _pages(index, "rome") == [2, 1]
     assert _pages(index, "rome", weights={"body": 1.0}) == [1]
 
 
-def test_an_entry_takes_the_place_of_the_older_one_and_an_empty_one_takes_it_out(index):
+def test_an_entry_replaces_the_older_one_and_an_empty_one_deletes_it(index):
     index.update([_body(1, "old")])
     index.update([_body(1, "new"), _body(1, "newest")])
     assert (_pages(index, "old"), _pages(index, "new"), _pages(index, "newest")) == ([], [], [1])
-    index.update([Entry(page=1)])
+    index.update([IndexEntry(page=1)])
     assert _pages(index, "newest") == []
     assert index.size() == 0
 
@@ -101,19 +104,19 @@ def test_an_entry_takes_the_place_of_the_older_one_and_an_empty_one_takes_it_out
         "-a",
     ],
 )
-def test_any_string_may_be_asked(index, term):
+def test_any_string_is_a_valid_query(index, term):
     index.update([_body(1, "rome")])
     assert _pages(index, term) == []
     assert _pages(index, term, "rome") == [1]
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, math.nan, math.inf])
-def test_a_weight_that_makes_no_sense_is_as_none(index, weight):
+def test_an_invalid_weight_is_ignored(index, weight):
     index.update([_body(1, "rome")])
     assert index.search([("rome", weight)], limit=10) == ()
 
 
-def test_asking_for_nothing_finds_nothing(index):
+def test_an_empty_query_finds_nothing(index):
     index.update([_body(1, "rome")])
     assert index.search([], limit=10) == ()
     assert index.search([("rome", 1.0)], limit=0) == ()
@@ -138,16 +141,16 @@ def test_a_page_is_indexed_by_title_headings_address_anchors_and_text():
 
 
 def test_another_process_sees_what_was_committed(tmp_path, index):
-    other = Index(tmp_path / "index")
+    other = FullTextIndex(tmp_path / "index")
     index.update([_body(1, "rome")])
     assert _pages(other, "rome") == []
     other.reload()
     assert _pages(other, "rome") == [1]
 
 
-def test_how_common_a_term_is_is_known_anew_after_every_commit(tmp_path, index):
+def test_document_frequencies_are_fresh_after_every_commit(tmp_path, index):
     index.update([_body(1, "rome"), _body(2, "rome")])
-    other = Index(tmp_path / "index")
+    other = FullTextIndex(tmp_path / "index")
     assert [each.document_frequency("rome", "body") for each in (index, other)] == [2, 2]
     index.update([_body(3, "rome")])
     assert [each.document_frequency("rome", "body") for each in (index, other)] == [3, 2]
@@ -158,17 +161,17 @@ def test_how_common_a_term_is_is_known_anew_after_every_commit(tmp_path, index):
 def test_a_second_writer_is_refused(tmp_path, index):
     index.update([_body(1, "rome")])
     with pytest.raises(IndexDamaged, match="LockBusy"):
-        Index(tmp_path / "index").update([_body(2, "rome")])
+        FullTextIndex(tmp_path / "index").update([_body(2, "rome")])
 
 
 def test_a_folder_without_an_index_is_none(tmp_path):
     with pytest.raises(IndexDamaged, match="no index found"):
-        Index(tmp_path)
+        FullTextIndex(tmp_path)
 
 
 @pytest.mark.parametrize("suffix", ["meta.json", ".managed.json", ".idx", ".term", ".fast", ".fieldnorm"])
 @pytest.mark.parametrize("damage", ["cut", "flipped", "missing"])
-def test_damage_is_told_or_harmless_but_never_ends_the_process(tmp_path, index, suffix, damage):
+def test_damage_raises_or_is_harmless_but_never_ends_the_process(tmp_path, index, suffix, damage):
     index.update(_body(page, f"rome w{page} w{page % 7}") for page in range(300))
     index.close()
     for file in tmp_path.glob(f"index/*{suffix}"):
@@ -182,24 +185,24 @@ def test_damage_is_told_or_harmless_but_never_ends_the_process(tmp_path, index, 
                 else bytes(b ^ 0xFF for b in data[:-200]) + data[-200:]
             )
     with contextlib.suppress(IndexDamaged):
-        damaged = Index(tmp_path / "index")
+        damaged = FullTextIndex(tmp_path / "index")
         damaged.search([("rome", 1.0), ("w3", 1.0)], limit=50)
 
 
 _TERM = st.text(st.characters(blacklist_categories=["Z", "C"]), min_size=1, max_size=8)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.lists(st.lists(_TERM, min_size=1, max_size=6), min_size=1, max_size=5))
 def test_every_term_that_was_put_in_finds_its_page(tmp_path_factory, texts):
-    index = Index(tmp_path_factory.mktemp("index"), create=True)
-    index.update(Entry(page=page, fields={"body": terms}) for page, terms in enumerate(texts))
+    index = FullTextIndex(tmp_path_factory.mktemp("index"), create=True)
+    index.update(IndexEntry(page=page, fields={"body": terms}) for page, terms in enumerate(texts))
     for page, terms in enumerate(texts):
         for term in terms:
             assert page in _pages(index, term)
 
 
-def test_settling_joins_the_segments_of_many_updates(index):
+def test_settle_merges_the_segments_of_many_updates(index):
     for page, text in enumerate(TEXTS * 2):
         index.update([_body(page, text)])
     index.settle()
@@ -207,7 +210,7 @@ def test_settling_joins_the_segments_of_many_updates(index):
     assert len(_pages(index, "river")) == 6
 
 
-def test_after_settling_the_index_is_written_on(index):
+def test_the_index_can_be_written_after_settle(index):
     index.update([_body(1, "water")])
     index.settle()
     index.update([_body(2, "water")])
@@ -228,7 +231,7 @@ def test_links_are_kept_as_addresses_and_as_their_directories(url):
     assert entry_of(1, a_document("/x"), (), (url,)).fields["links"] == [url, urls.directory(url)]
 
 
-def test_after_an_update_that_could_not_be_written_the_next_one_is_found(index, tmp_path):
+def test_an_update_after_a_failed_one_is_found(index, tmp_path):
     index.update([_body(1, "river")])
     (tmp_path / "index").rename(tmp_path / "away")  # as on a full disk, no file can be opened for writing
     with pytest.raises(IndexDamaged):

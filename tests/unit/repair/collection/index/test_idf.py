@@ -1,7 +1,7 @@
 """How rare all terms are."""
 
-from repair.rarity import BUCKETS, Rarities, buckets
-from repair.vectors import hashes
+from repair.collection.index.idf import BUCKETS, InverseFrequencies, buckets
+from repair.collection.index.vectors import hashes
 from tests.holdings import a_collection, a_document
 
 
@@ -18,7 +18,7 @@ def test_a_word_that_all_pages_have_weighs_less_than_one_of_few(tmp_path):
 def test_weights_follow_when_the_collection_has_grown_much(tmp_path):
     with a_collection(tmp_path, a_document("/1", text="water")) as collection:
         assert collection.rarities().shape == (BUCKETS,)
-        rarities = Rarities(collection.database)
+        rarities = InverseFrequencies(collection.database)
         before = rarities.weights(10)
         assert rarities.weights(11) is before
         assert rarities.weights(20) is not before

@@ -1,6 +1,6 @@
-from repair.database import Database
-from repair.index import Entry
-from repair.vectors import FIELDS, VectorStore, hashes
+from repair.collection.database import Database
+from repair.collection.index.fulltext import IndexEntry
+from repair.collection.index.vectors import FIELDS, VectorStore, hashes
 
 BODY, TITLE = FIELDS.index("body"), FIELDS.index("title")
 
@@ -8,7 +8,8 @@ BODY, TITLE = FIELDS.index("body"), FIELDS.index("title")
 def a_store(tmp_path, *bodies):
     store = VectorStore(Database(tmp_path / "c.sqlite3"))
     store.update(
-        Entry(page=at, fields={"body": body.split(), "title": ["t"]}) for at, body in enumerate(bodies, 1)
+        IndexEntry(page=at, fields={"body": body.split(), "title": ["t"]})
+        for at, body in enumerate(bodies, 1)
     )
     return store
 
@@ -36,20 +37,20 @@ def test_statistics_count_pages_and_occurrences(tmp_path):
 
 def test_a_page_put_again_counts_once(tmp_path):
     store = a_store(tmp_path, "a a", "a")
-    store.update([Entry(page=1, fields={"body": ["b"]})])
+    store.update([IndexEntry(page=1, fields={"body": ["b"]})])
     found = store.statistics(hashes(("a", "b")))
     assert (found.df[BODY].tolist(), found.cf[BODY].tolist(), found.pages) == ([1, 1], [1, 1], 2)
 
 
-def test_a_page_taken_out_leaves_nothing(tmp_path):
+def test_a_deleted_vector_leaves_no_counts(tmp_path):
     store = a_store(tmp_path, "a a", "a")
-    store.update([Entry(page=1)])
+    store.update([IndexEntry(page=1)])
     found = store.statistics(hashes(("a",)))
     assert (found.df[BODY].tolist(), found.cf[BODY].tolist(), found.pages) == ([1], [1], 1)
     assert store.get((1,)).lengths.sum() == 0
 
 
-def test_pages_come_in_the_order_asked_for_and_unknown_ones_are_empty(tmp_path):
+def test_vectors_come_in_the_requested_order_and_unknown_ones_are_empty(tmp_path):
     assert a_store(tmp_path, "a", "a b").get((2, 9, 1)).lengths[:, BODY].tolist() == [2, 0, 1]
 
 
@@ -60,8 +61,8 @@ def test_two_terms_of_one_hash_are_counted_together(tmp_path):
 
 
 def test_counts_are_exact_however_often_they_are_added_up(tmp_path, monkeypatch):
-    monkeypatch.setattr("repair.vectors._GATHERED", 2)
+    monkeypatch.setattr("repair.collection.index.vectors._MAX_BUFFERED", 2)
     store = a_store(tmp_path, "a a b", "a", "b c")
-    store.update([Entry(page=2), Entry(page=3, fields={"body": ["a"]})])
+    store.update([IndexEntry(page=2), IndexEntry(page=3, fields={"body": ["a"]})])
     found = store.statistics(hashes(("a", "b", "c")))
     assert (found.df[BODY].tolist(), found.cf[BODY].tolist(), found.pages) == ([2, 1, 0], [3, 1, 0], 2)

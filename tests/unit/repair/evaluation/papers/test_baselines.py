@@ -1,9 +1,9 @@
-"""The models that ours is measured against."""
+"""The baselines that our model is compared with."""
 
 import pytest
 
-from repair.papers.rivals import good_terms, rivals
-from repair.papers.termclassifier import TermModel
+from repair.evaluation.papers.baselines import baselines, good_terms
+from repair.evaluation.papers.termclassifier import TermModel
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
 
@@ -24,11 +24,11 @@ def collection(tmp_path):
 
 
 def runs(collection, *, every):
-    found = rivals(collection, collection, every=every)
+    found = baselines(collection, collection, every=every)
     return {run.name: run for rival in found for run in rival.runs(LINK)}
 
 
-def test_every_model_has_a_name_of_its_own_and_the_dear_ones_come_only_when_asked_for(collection):
+def test_baseline_names_are_unique_and_slow_ones_run_only_with_every(collection):
     few, all_of_them = runs(collection, every=False), runs(collection, every=True)
     assert set(few) < set(all_of_them)
     dear = {"genetic programming", "term classifier/bm25", "term classifier/lm", "decision procedure"}
@@ -36,12 +36,12 @@ def test_every_model_has_a_name_of_its_own_and_the_dear_ones_come_only_when_aske
     assert {"context ±5/lm", "context ±10/lm", "page by tfidf/lm", "page by kl/lm"} <= set(all_of_them)
 
 
-def test_the_neighbourhood_asks_with_the_words_of_other_links(collection):
+def test_the_neighbourhood_queries_with_the_words_of_other_links(collection):
     found = runs(collection, every=False)["neighbourhood/bm25"]
     assert found.pages[0] == collection.page_number(SITE + "/new/volcano")
 
 
-def test_the_sum_finds_what_most_sources_name(collection):
+def test_the_sum_ranks_first_what_most_sources_agree_on(collection):
     found = [page for page in runs(collection, every=False)["sum"].pages if page != 2]
     assert found[0] == collection.page_number(SITE + "/new/volcano")
 

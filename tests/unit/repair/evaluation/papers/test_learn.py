@@ -1,4 +1,4 @@
-"""Learning the papers' models anew."""
+"""Training the papers' models."""
 
 import json
 
@@ -6,13 +6,13 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from repair.papers import formula, termclassifier
-from repair.papers.learn import main
-from repair.papers.singles import FEATURES
+from repair.evaluation.papers import formula, termclassifier
+from repair.evaluation.papers.learn import main
+from repair.evaluation.papers.singlesources import FEATURES
 from tests.folders import a_folder, a_random_folder
 
 
-def test_all_three_models_are_learnt_from_a_folder_and_can_be_read(tmp_path, capsys):
+def test_all_three_models_are_trained_and_can_be_loaded(tmp_path, capsys):
     folder = a_random_folder(tmp_path / "site", 60, 20)
     main([str(folder), "--cache", str(tmp_path / "cache"), "--out", str(tmp_path), "--generations", "2"])
     termclassifier.loads((tmp_path / "terms.json").read_text())
@@ -21,7 +21,7 @@ def test_all_three_models_are_learnt_from_a_folder_and_can_be_read(tmp_path, cap
     assert "R@1" in capsys.readouterr().out
 
 
-def test_where_no_term_helps_or_harms_the_term_model_is_left_as_it_is(tmp_path, capsys):
+def test_the_term_model_is_kept_when_all_terms_are_of_one_class(tmp_path, capsys):
     folder = a_folder(tmp_path / "site")
     main([str(folder), "--cache", str(tmp_path / "cache"), "--out", str(tmp_path), "--generations", "1"])
     assert not (tmp_path / "terms.json").exists()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from rank_bm25 import BM25Okapi
 
-from repair.papers.postings import WEIGHTINGS, Postings, best
+from repair.evaluation.papers.postings import WEIGHTINGS, Postings, best
 from tests.holdings import a_collection, a_document
 
 TEXTS = {
@@ -25,7 +25,7 @@ def postings(tmp_path):
 
 
 def scores(postings, terms, weighting):
-    matched = postings.matched(terms)
+    matched = postings.match(terms)
     return dict(zip(matched.places.tolist(), WEIGHTINGS[weighting](matched).tolist(), strict=True))
 
 
@@ -33,11 +33,11 @@ def test_only_pages_with_a_term_are_scored_and_tf_counts_its_occurrences(posting
     assert scores(postings, ["rain", "river"], "tf") == {0: 3, 1: 1, 2: 1}
 
 
-def test_df_counts_how_rare_the_terms_are_that_occur(postings):
+def test_df_weights_matching_terms_by_rarity(postings):
     assert scores(postings, ["rain", "snow"], "df") == pytest.approx({0: 4 / 6, 1: 4 / 6 + 5 / 6})
 
 
-def test_bm25_ranks_as_the_reference_does(postings):
+def test_bm25_ranks_like_the_reference_implementation(postings):
     reference = BM25Okapi([text.split() for text in TEXTS.values()], k1=1.2, b=0.75)
     wanted = reference.get_scores(["snow", "storm"])
     found = scores(postings, ["snow", "storm"], "bm25")
@@ -50,24 +50,24 @@ def test_the_language_model_prefers_the_shorter_page_of_two_with_the_term_once(p
     assert found[5] > found[1]
 
 
-def test_a_term_given_twice_counts_once_and_one_never_seen_for_nothing(postings):
+def test_repeated_terms_count_once_and_unseen_terms_not_at_all(postings):
     once = scores(postings, ["rain"], "bm25")
     assert scores(postings, ["rain", "rain"], "bm25") == once
     assert scores(postings, ["rain", "unheard"], "bm25") == pytest.approx(once)
     assert scores(postings, [], "tf") == scores(postings, ["unheard"], "tf") == {}
 
 
-def test_how_common_a_term_is(postings):
+def test_df_and_background_probability_of_a_term(postings):
     assert (postings.df("rain"), postings.df("unheard"), postings.size) == (2, 0, 6)
     assert postings.background("rain") == pytest.approx(3 / postings.lengths.sum())
     assert postings.background("unheard") == pytest.approx(0.5 / postings.lengths.sum())
 
 
-def test_the_words_of_a_page_s_own_address_count_as_its_text(postings):
+def test_the_url_terms_of_a_page_count_as_its_text(postings):
     assert postings.df("school") == len(TEXTS)
 
 
-def test_the_best_come_first_and_equals_in_their_order():
+def test_the_best_come_first_and_equal_ones_keep_their_order():
     places, values = np.arange(6), np.array([1.0, 3.0, 2.0, 3.0, 2.0, 2.0])
     assert best(places, values, 4).tolist() == [1, 3, 2, 4]
     assert best(places, values, 9).tolist() == [1, 3, 2, 4, 5, 0]

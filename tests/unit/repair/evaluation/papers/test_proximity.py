@@ -1,4 +1,4 @@
-"""Nearness of terms to seeds."""
+"""Proximity of terms to seeds."""
 
 import math
 
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.papers.proximity import NAMES, proximity
+from repair.evaluation.papers.proximity import NAMES, proximity
 
 #       0     1     2      3       4    5     6
 PAGE = ["a", "near", "s", "both", "u", "far", "a"]

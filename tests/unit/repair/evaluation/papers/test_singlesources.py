@@ -3,8 +3,15 @@
 import numpy as np
 import pytest
 
-from repair.papers.postings import Postings
-from repair.papers.singles import FEATURES, Asking, Reader, Reading, Singles, normalised
+from repair.evaluation.papers.postings import Postings
+from repair.evaluation.papers.singlesources import (
+    FEATURES,
+    SingleSources,
+    SourceQuery,
+    SourceReader,
+    TermChoice,
+    normalise_scores,
+)
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import a_broken_link
 
@@ -31,34 +38,34 @@ def collection(tmp_path):
 
 
 def terms(collection, source, link=LINK, **reading):
-    return Reader(collection, Postings(collection), Reading(**reading)).terms(link, source)
+    return SourceReader(collection, Postings(collection), TermChoice(**reading)).terms(link, source)
 
 
-def test_anchor_and_url_are_asked_for_as_they_are_but_for_what_is_everywhere(collection):
+def test_anchor_and_url_give_all_terms_but_the_most_common(collection):
     assert terms(collection, "anchor") == ["crater"]
     assert terms(collection, "url") == ["wiki", "lava", "flow"]
     everywhere = a_broken_link(SITE + "/x", anchor="everywhere crater")
     assert terms(collection, "anchor", everywhere) == ["crater"]
 
 
-def test_of_the_source_page_the_most_frequent_terms_are_asked_for(collection):
+def test_the_source_page_gives_its_most_frequent_terms(collection):
     assert terms(collection, "page", terms=2) == ["basalt", "moss"]
     assert terms(collection, "page", a_broken_link(SITE + "/x")) == []
 
 
-def test_the_context_is_as_wide_as_told(collection):
+def test_the_context_has_the_given_width(collection):
     assert "hill" not in terms(collection, "context", around=2)
     assert set(terms(collection, "context", around=20)) > {*terms(collection, "context", around=2), "hill"}
 
 
 @pytest.mark.parametrize("chosen_by", ["tfidf", "kl"])
-def test_terms_that_tell_more_are_chosen_first(collection, chosen_by):
+def test_rarer_terms_are_chosen_first(collection, chosen_by):
     assert terms(collection, "page", chosen_by=chosen_by, terms=1) == ["basalt"]
 
 
 def test_every_source_and_weighting_ranks_the_whole_collection(collection):
     postings = Postings(collection)
-    runs = {run.name: run for run in Singles(Reader(collection, postings), postings).runs(LINK)}
+    runs = {run.name: run for run in SingleSources(SourceReader(collection, postings), postings).runs(LINK)}
     assert tuple(runs) == FEATURES
     crater = collection.page_number(SITE + "/crater")
     assert all(runs[f"anchor/{weighting}"].pages == [crater] for weighting in ("tf", "df", "bm25", "lm"))
@@ -69,19 +76,19 @@ def test_every_source_and_weighting_ranks_the_whole_collection(collection):
 def test_formulas_are_over_the_normalised_runs(collection):
     postings = Postings(collection)
     both = ("add", FEATURES.index("anchor/tf"), FEATURES.index("page/tf"))
-    *_, run = Singles(Reader(collection, postings), postings, {"both": both}).runs(LINK)
+    *_, run = SingleSources(SourceReader(collection, postings), postings, {"both": both}).runs(LINK)
     pages = [collection.page_number(SITE + url) for url in ("/crater", "/source", "/moss")]
     assert run.name == "both"
     assert run.pages[:3] == pages  # 1 each for crater and source, then moss
 
 
-def test_asking_charges_each_run_with_finding_the_terms(collection):
-    runs = list(Asking("mine", Postings(collection), lambda link: ["lava"], ("bm25", "lm")).runs(LINK))
+def test_the_time_of_each_run_includes_choosing_terms(collection):
+    runs = list(SourceQuery("mine", Postings(collection), lambda link: ["lava"], ("bm25", "lm")).runs(LINK))
     assert [run.name for run in runs] == ["mine/bm25", "mine/lm"]
     assert all(len(run.pages) == 2 and run.seconds > 0 for run in runs)
 
 
 def test_scores_are_normalised_per_query():
-    assert normalised(np.array([2.0, 4.0, 3.0])).tolist() == [0.0, 1.0, 0.5]
-    assert normalised(np.array([2.0, 2.0])).tolist() == [1.0, 1.0]
-    assert normalised(np.array([])).tolist() == []
+    assert normalise_scores(np.array([2.0, 4.0, 3.0])).tolist() == [0.0, 1.0, 0.5]
+    assert normalise_scores(np.array([2.0, 2.0])).tolist() == [1.0, 1.0]
+    assert normalise_scores(np.array([])).tolist() == []

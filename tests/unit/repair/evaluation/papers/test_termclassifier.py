@@ -1,4 +1,4 @@
-"""Choosing terms of the source page by a learnt model."""
+"""Choosing terms of the source page by a trained model."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repair.errors import ModelMismatch
-from repair.papers.termclassifier import (
+from repair.evaluation.papers.termclassifier import (
     FEATURES,
     TermModel,
     dumps,
@@ -40,14 +40,14 @@ def test_an_empty_page_has_no_terms():
     assert good_terms(NEARER_IS_BETTER, [], ["river"], ["water"]) == ()
 
 
-def test_a_link_teaches_which_terms_move_its_target():
+def test_the_examples_of_a_link_are_terms_that_move_its_target():
     ranks = {"near": 1.0, "far": math.inf}
     rows, good = examples(PAGE, ["river"], ["water"], lambda query: ranks.get(query[-1], 3.0))
     assert good == [True, False]
     assert rows.shape == (2, len(FEATURES))
 
 
-def test_what_is_learnt_tells_good_from_bad_and_survives_saving():
+def test_the_trained_model_separates_terms_and_survives_saving():
     random = np.random.default_rng(1)
     rows = random.normal(size=(200, len(FEATURES)))
     good = rows[:, 0] < 0
@@ -55,7 +55,7 @@ def test_what_is_learnt_tells_good_from_bad_and_survives_saving():
     assert ((model.probabilities(rows) > 0.5) == good).mean() > 0.9
 
 
-def test_a_feature_that_never_changes_does_no_harm():
+def test_a_constant_feature_does_no_harm():
     rows = np.zeros((4, len(FEATURES)))
     rows[:, 1] = [0, 1, 0, 1]
     assert np.isfinite(fit(rows, [False, True, False, True]).probabilities(rows)).all()
@@ -72,13 +72,13 @@ def test_a_feature_that_never_changes_does_no_harm():
         {"means": None},
     ],
 )
-def test_another_model_is_refused(change):
+def test_models_of_another_version_are_refused(change):
     saved = json.loads(dumps(NEARER_IS_BETTER)) | change
     with pytest.raises(ModelMismatch):
         loads(json.dumps(saved))
 
 
 @given(st.text())
-def test_what_is_no_model_is_refused(text):
+def test_invalid_models_are_refused(text):
     with pytest.raises(ModelMismatch):
         loads(text)

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.database import Database
-from repair.features.company import _like_others, _texts
-from repair.index import Entry
-from repair.rarity import BUCKETS
-from repair.vectors import VectorStore
+from repair.collection.database import Database
+from repair.collection.index.fulltext import IndexEntry
+from repair.collection.index.idf import BUCKETS
+from repair.collection.index.vectors import VectorStore
+from repair.ranking.features.textsimilarity import _cosines_with_others, _texts
 
 EVEN = np.ones(BUCKETS, np.float32)
 
@@ -19,17 +19,17 @@ def vectors(tmp_path):
     """Two pages on water, one on castles."""
     store = VectorStore(Database(tmp_path / "v.sqlite3"))
     bodies = {1: ["water", "rain"], 2: ["water", "river"], 3: ["castle", "moat"]}
-    store.update([Entry(page=page, fields={"body": terms}) for page, terms in bodies.items()])
+    store.update([IndexEntry(page=page, fields={"body": terms}) for page, terms in bodies.items()])
     return store.get([1, 2, 3])
 
 
 def test_a_page_is_compared_with_the_others_not_with_itself(vectors):
-    likeness = _like_others(*_texts(vectors, EVEN), np.array([1, 1, 0], np.float32))
+    likeness = _cosines_with_others(*_texts(vectors, EVEN), np.array([1, 1, 0], np.float32))
     assert likeness.tolist() == pytest.approx([0.5, 0.5, 0.0], abs=1e-3)
 
 
-def test_without_company_nobody_is_like_it(vectors):
-    assert _like_others(*_texts(vectors, EVEN), np.zeros(3, np.float32)).tolist() == [0, 0, 0]
+def test_without_related_pages_similarity_is_zero(vectors):
+    assert _cosines_with_others(*_texts(vectors, EVEN), np.zeros(3, np.float32)).tolist() == [0, 0, 0]
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=3, max_size=3))
@@ -37,6 +37,6 @@ def test_likeness_is_a_cosine_whatever_the_weights(weights):
     rows = np.array([0, 0, 1, 1, 2, 2])
     places = np.array([5, 6, 5, 7, 8, 9])
     values = np.full(6, np.sqrt(0.5), np.float32)
-    likeness = _like_others(rows, places, values, np.array(weights, np.float32))
+    likeness = _cosines_with_others(rows, places, values, np.array(weights, np.float32))
     assert np.isfinite(likeness).all()
     assert ((likeness > -0.01) & (likeness < 1.01)).all()

@@ -2,16 +2,16 @@
 
 import pytest
 
-from repair.clues import Clues
-from repair.features.names import COLUMNS, columns, title_names
-from repair.pages import Brief
+from repair.collection.pages import PageSummary
+from repair.ranking.features.titles import COLUMNS, columns, title_names
+from repair.ranking.queryfeatures import QueryFeatures
 from tests.make import a_broken_link
 
 
 def rows(title, **names):
-    clues = Clues(link=a_broken_link("http://a.test/x"), terms={}, **names)
-    page = Brief(page=1, url="http://a.test/y", title=title, language="", digest=b"")
-    return dict(zip(COLUMNS, columns(clues, [page])[0].tolist(), strict=True))
+    query_features = QueryFeatures(link=a_broken_link("http://a.test/x"), terms={}, **names)
+    page = PageSummary(page=1, url="http://a.test/y", title=title, language="", digest=b"")
+    return dict(zip(COLUMNS, columns(query_features, [page])[0].tolist(), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def test_the_site_s_name_in_a_title_does_not_hide_the_page_s(title, name):
     assert name in title_names(title)
 
 
-def test_a_hyphen_within_a_word_parts_nothing():
+def test_a_hyphen_within_a_word_separates_nothing():
     assert title_names("X-ray") == ("xray",)
 
 
@@ -43,7 +43,7 @@ def test_the_same_name_is_equal_and_a_similar_one_alike():
     assert 0.9 < other["anchor~title"] < 1
 
 
-def test_what_most_others_call_the_page_counts_by_how_many_do():
+def test_anchors_of_other_pages_count_by_frequency():
     assert rows("Rain", names=(("rain", 0.75), ("shower", 0.25)))["names=title"] == 0.75
 
 

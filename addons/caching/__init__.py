@@ -1,0 +1,3 @@
+"""What the cache addon does to a flow: answer from the store, store what comes, revalidate. Read originanswers
+first.
+"""

@@ -1,0 +1,1 @@
+"""The collection in the admin UI: pages and API over one service. Read `service` first."""

@@ -1,0 +1,1 @@
+"""The fetch queue in the admin UI: pages and API. Read `pages` first."""

@@ -1,0 +1,1 @@
+"""Dead links in the admin UI: lists, one address, actions, live view, API. Read `pages` first."""

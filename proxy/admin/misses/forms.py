@@ -1,0 +1,91 @@
+"""The forms about missed pages: each runs one action and returns to the page it was sent from."""
+
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+
+from proxy.admin.misses.actions import MissActions
+from proxy.admin.misses.views import LIST_PATH
+from proxy.admin.routing import AdminPage, ApiProblem, Route, form, see_other
+
+_MAX_URL = 4_000
+FormAction = Callable[[dict[str, str]], Awaitable[str]]
+"""Takes the fields of a form; returns the notice on the next page."""
+
+
+def routes(actions: MissActions) -> list[Route]:
+    async def pin(fields: dict[str, str]) -> str:
+        pinned = await actions.pin(_url(fields), fields.get("target", ""))
+        return f"Pinned. The repair page now suggests {pinned.target[:200]} first."
+
+    async def unpin(fields: dict[str, str]) -> str:
+        await actions.unpin(_url(fields))
+        return "Unpinned."
+
+    async def ignore(fields: dict[str, str]) -> str:
+        await actions.mark(_url(fields), "ignored")
+        return "Ignored. You can undo this under Pins and decisions."
+
+    async def heed(fields: dict[str, str]) -> str:
+        await actions.unmark(_url(fields), "ignored")
+        return "No longer ignored."
+
+    async def wrong(fields: dict[str, str]) -> str:
+        await actions.mark(_url(fields), "wrong")
+        return "Marked as not an error page. linkmend shows it from now on."
+
+    async def right(fields: dict[str, str]) -> str:
+        await actions.unmark(_url(fields), "wrong")
+        return "linkmend checks this page again from now on."
+
+    async def fetch(fields: dict[str, str]) -> str:
+        if fields.get("when") == "now":
+            await actions.fetch(_url(fields), "now")
+            return "Fetching. See the fetch queue for progress."
+        await actions.fetch(_url(fields), "line")
+        return "It will be fetched when online."
+
+    async def redirect(fields: dict[str, str]) -> str:
+        await actions.redirect(_url(fields), fields.get("to", ""))
+        return "Redirect rule added. It is in force now."
+
+    async def forget_choice(fields: dict[str, str]) -> str:
+        gone = await actions.forget_choice(_url(fields), fields.get("chosen", ""))
+        return "Choice deleted. It no longer counts." if gone else "This choice was already deleted."
+
+    async def erase(fields: dict[str, str]) -> str:
+        if fields.get("sure") != "yes":
+            raise ApiProblem(400, "tick the box to confirm")
+        return f"Deleted. Log entries removed: {await actions.erase(_url(fields))}."
+
+    named = {
+        "pin": pin,
+        "unpin": unpin,
+        "ignore": ignore,
+        "heed": heed,
+        "wrong": wrong,
+        "right": right,
+        "fetch": fetch,
+        "redirect": redirect,
+        "forget-choice": forget_choice,
+        "erase": erase,
+    }
+    return [
+        AdminPage(path=f"/admin/misses/{name}", method="POST", handler=_handler_of(action))
+        for name, action in named.items()
+    ]
+
+
+def _handler_of(action: FormAction) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
+    async def handle(request: web.Request) -> web.StreamResponse:
+        fields = await form(request)
+        return see_other(request, fields.get("back", LIST_PATH), notice=await action(fields))
+
+    return handle
+
+
+def _url(fields: dict[str, str]) -> str:
+    url = fields.get("url", "")
+    if not 0 < len(url) <= _MAX_URL:
+        raise ApiProblem(400, "the form has no address")
+    return url

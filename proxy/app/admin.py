@@ -1,0 +1,165 @@
+"""What an admin has beside the proxy: the admin UI, the metrics port, the fetch queue and the removal of pages.
+
+It is part of the backend, where the stores are.
+"""
+
+import logging
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from proxy.admin.routing import AdminContext
+from proxy.admin.server import AdminServer, HttpListener
+from proxy.app.sharedstate import SharedState
+from proxy.fetching.entries import FetchState
+from proxy.fetching.rulecheck import FetchRuleCheck
+from proxy.fetching.saving import FetchedPageSaver
+from proxy.fetching.service import FetchService
+from proxy.misses.review import MissReview
+from proxy.monitoring.endpoints import create_app
+from proxy.monitoring.health import HealthSources, model_beside
+from proxy.removal.orders import RemovalOrders
+from proxy.removal.remover import PageRemover
+from proxy.rules.history import RuleEdits
+from proxy.settings import Settings, split_address
+from proxy.tls.certificates import origin_context
+from repair.collection.pins import Pins
+
+if TYPE_CHECKING:
+    from proxy.app.backend import Backend
+
+
+class AdminServices:
+    """Started and stopped with the proxy; the proxy serves pages even if one of them cannot listen."""
+
+    def __init__(self, shared: SharedState, backend: "Backend") -> None:
+        """Raises StoreError when the fetch queue cannot be opened."""
+        self._shared = shared
+        self._backend = backend
+        self._watching = backend.watching
+        self._pins = Pins(backend.collection.database)
+        self._fetching = FetchService(
+            shared.data / "fetch",
+            self._saver,
+            backend.watching.connectivity,
+            settings=lambda: shared.settings,
+            reach=lambda: shared.reach,
+            tls=origin_context(shared.settings.proxy),
+        )
+        self._remover = self._made_remover()
+        self._removals = RemovalOrders(shared.data / "removals")
+        self._server = AdminServer(self._context(), backend.admin_socket)
+        self.unready: Callable[[], str] = lambda: "not listening yet"
+        """Why no client is served at this moment; set by the process that runs the proxy."""
+        self._probes = HttpListener(
+            create_app(self._watching.snapshot, lambda: self.unready()), what="port for figures"
+        )
+        self.metrics_address = ""
+        self.ports: frozenset[int] = frozenset()
+        """Where it listens on this machine."""
+        self._watch()
+
+    @property
+    def address(self) -> str:
+        """Where the admin UI listens; empty while it does not."""
+        return self._server.address
+
+    def apply(self, settings: Settings) -> None:
+        """Logging was set up anew, which removes all handlers."""
+        self._listen_to_log()
+
+    async def start(self) -> None:
+        self._listen_to_log()
+        await self._fetching.start()
+        await self._removals.start(self._remover)
+        await self._server.start()
+        metrics = self._shared.settings.metrics
+        if metrics.enabled:
+            self.metrics_address = await self._probes.listen(metrics.listen)
+        listening = (self.address, self.metrics_address)
+        self.ports = frozenset(split_address(address)[1] for address in listening if address)
+        self._shared.note_ports(self.ports)
+
+    async def stop(self) -> None:
+        self._watching.missing_now.close()
+        await self._server.stop()
+        await self._probes.stop()
+        await self._removals.close()
+        await self._fetching.close()
+        logging.getLogger().removeHandler(self._watching.problems)
+
+    def describe(self) -> str:
+        """Where admins find what, for the terminal: a line each."""
+        places = (("desk", self.address), ("metrics", self.metrics_address))
+        return "".join(f"linkmend {name} on http://{place}\n" for name, place in places if place)
+
+    def _listen_to_log(self) -> None:
+        logging.getLogger().addHandler(self._watching.problems)
+
+    def _saver(self, max_bytes: Callable[[], int]) -> FetchedPageSaver:
+        return FetchedPageSaver(
+            responses=self._shared.responses,
+            collection=self._backend.collection,
+            harvester=self._backend.harvester,
+            hints=self._backend.hints,
+            detector=self._shared.detector,
+            settings=self._shared.settings.collection,
+            max_bytes=max_bytes,
+            rulings=FetchRuleCheck(lambda: self._shared.rules.ruleset),
+        )
+
+    def _made_remover(self) -> PageRemover:
+        backend = self._backend
+        return PageRemover(
+            self._shared.data,
+            responses=self._shared.responses,
+            collection=backend.collection,
+            hints=backend.hints,
+            pins=self._pins,
+            misses=backend.misses,
+            fetches=self._fetching.queue,
+            mementos=backend.mementos,
+            harvester=backend.harvester,
+            missing_now=self._watching.missing_now,
+        )
+
+    def _context(self) -> AdminContext:
+        """What the admin UI may use."""
+        shared, backend, watching = self._shared, self._backend, self._watching
+        return AdminContext(
+            data=shared.data,
+            settings=lambda: shared.settings,
+            misses=backend.misses,
+            responses=shared.responses,
+            collection=backend.collection,
+            async_collection=backend.async_collection,
+            repairer=backend.repairer,
+            harvester=backend.harvester,
+            mementos=backend.mementos,
+            review=MissReview.over(backend.misses, shared.sites),
+            pins=self._pins,
+            hints=backend.hints,
+            fetches=self._fetching.queue,
+            remover=self._remover,
+            rules=RuleEdits(shared.rules, shared.data / "rules-history", keep=shared.settings.rules.versions),
+            health=HealthSources(
+                snapshot=watching.snapshot,
+                connectivity=watching.connectivity,
+                problems=watching.problems,
+                model=model_beside(shared.data / "collection"),
+                workers=watching.processes,
+                started_at=watching.started_at,
+                data=shared.data,
+            ),
+            missing_now=watching.missing_now,
+        )
+
+    def _watch(self) -> None:
+        """Have the gauges looked up where they are known."""
+        self._watching.metrics.watch(
+            queues={
+                "harvest": lambda: self._backend.harvester.stats().waiting,
+                "misses": lambda: self._backend.misses.waiting,
+                "fetch": lambda: self._fetching.queue.counts().get(FetchState.WAITING, 0),
+            },
+            lost_records=lambda: self._backend.misses.lost,
+        )

@@ -1,0 +1,180 @@
+"""What the backend holds: the stores that have one writer, all that works on them, and the admin UI.
+
+It is a process of its own beside the workers, or part of linkmend's only process.
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from proxy.app.admin import AdminServices
+from proxy.app.clientstate import ClientState
+from proxy.app.sharedstate import SharedState
+from proxy.archives.client import RememberedCopies, client_from
+from proxy.archives.repairpagearchives import ArchiveDisplay, RepairPageArchives
+from proxy.fetching.connectivity import Connectivity
+from proxy.misses.store import MissStore, OfferClick
+from proxy.monitoring.metrics import Metrics
+from proxy.monitoring.overview import MonitoringOverview
+from proxy.repairservice import RepairPageService
+from proxy.rpc.protocol import (
+    ArchiveService,
+    CollectionService,
+    HarvestService,
+    MissLogService,
+    MonitoringService,
+    RepairService,
+    SearchService,
+)
+from proxy.settings import Settings
+from repair.admission import AdmissionControl, AdmittedRepairs
+from repair.collection.asynccollection import AsyncCollection
+from repair.collection.collection import Collection
+from repair.collection.versions import HeldVersions
+from repair.evidence.archivedcopy import ArchivedCopy
+from repair.evidence.hints import Hints
+from repair.harvest import Harvester
+from repair.model import Page
+from repair.moves.rules import Move
+from repair.newversion import NewVersionQueries
+from repair.pipeline import Repairer
+
+_REPAIR_THREADS = 1  # a second one makes no more repairs a minute, and keeps the workers' core busy
+_ABREAST = 2  # while one page is ranked, what archives have is looked up for another, or it is drawn
+_LOOKUP_THREADS = 2  # of their own: a copy is shown without waiting for repairs
+
+
+class HarvestQueue:
+    """The harvester as workers see it: pages and moves are taken in later, by its thread."""
+
+    def __init__(self, harvester: Harvester, hints: Hints) -> None:
+        self._harvester = harvester
+        self._hints = hints
+
+    def offer(self, page: Page) -> bool:
+        return self._harvester.offer(page)
+
+    def note_redirect(self, old: str, new: str) -> None:
+        self._harvester.later(partial(self._hints.note_redirect, old, new))
+
+
+class Backend:
+    """Collection, hints, miss log and archives of one data folder, and the admin UI over them."""
+
+    def __init__(self, shared: SharedState, admin_socket: Path, *, process: str = "proxy") -> None:
+        """Open everything, in the process of this name; raises LinkmendError or RepairError when that fails.
+
+        `admin_socket` is where the admin UI answers requests that the proxy forwards.
+        """
+        self._shared = shared
+        settings, data = shared.settings, shared.data
+        self._threads = ThreadPoolExecutor(_REPAIR_THREADS, thread_name_prefix="repair")
+        self._lookups = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="look")
+        self.watching = MonitoringOverview(process)
+        self.collection = Collection.open(data / "collection", settings.collection)
+        self.hints = Hints(self.collection, settings.repair)
+        self._admission = AdmissionControl(at_once=settings.repair.at_once, abreast=_ABREAST)
+        self.harvester = Harvester(
+            self.collection,
+            settings.collection,
+            self.hints,
+            is_hurried=lambda: self._admission.in_progress > 0,
+        )
+        self.harvest = HarvestQueue(self.harvester, self.hints)
+        self.mementos = client_from(settings, data, on_move=self._note_move, reach=lambda: shared.reach)
+        self.mementos.offline = settings.proxy.offline  # a rule may ask archives that are else left alone
+        self.misses = MissStore(
+            data / "misses",
+            settings.misses,
+            on_choice=self._note_choice,
+            on_record=self.watching.note_miss,
+        )
+        self.clients = ClientState()
+        self.async_collection = AsyncCollection(self.collection, self._lookups)
+        self._build_repair()
+        self.admin_socket = admin_socket
+        self.admin = AdminServices(shared, self)
+
+    def _build_repair(self) -> None:
+        settings = self._shared.settings
+        copies = RememberedCopies(self.mementos)
+        archived = ArchivedCopy(copies, self.collection, stop_titles=settings.repair.stop_titles)
+        repairer = Repairer(
+            self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
+        )
+        self.repairer = self.searcher = AdmittedRepairs(repairer, self.async_collection, self._admission)
+        self.archives = RepairPageArchives(
+            self.mementos,
+            copies,
+            NewVersionQueries(self.collection, settings.repair, self.hints),
+            self._threads,
+            ArchiveDisplay(
+                portal=self._shared.portal_reachable,
+                versions=self._readable_versions,
+                search=repairer.search,
+                search_template=settings.repair.search_template,
+            ),
+        )
+        self.repair_service = RepairPageService(
+            repairer, self.async_collection, self._admission, self.archives, self._lookups
+        )
+
+    def services(self) -> dict[type, object]:
+        """The implementations of the services that workers in other processes call."""
+        return {
+            RepairService: self.repair_service,
+            SearchService: self.searcher,
+            CollectionService: self.async_collection,
+            ArchiveService: self.archives,
+            MissLogService: self.misses,
+            HarvestService: self.harvest,
+            MonitoringService: self.watching,
+        }
+
+    @property
+    def metrics(self) -> Metrics:
+        return self.watching.metrics
+
+    @property
+    def internet(self) -> Connectivity:
+        return self.watching.connectivity
+
+    def apply(self, settings: Settings) -> None:
+        """Take over new settings while running. Sizes of stores and queues wait for the next start."""
+        self.mementos.offline = settings.proxy.offline
+        self.archives.shown = replace(self.archives.shown, search_template=settings.repair.search_template)
+        self.admin.apply(settings)
+
+    async def start(self) -> None:
+        await self.mementos.__aenter__()
+        await self.admin.start()
+
+    async def close(self) -> None:
+        """Write what waits and close every store; called once nothing is in flight any more."""
+        await self.admin.stop()
+        await self.archives.close()
+        await self.mementos.__aexit__(None, None, None)  # what it still learns goes to the harvester
+        await asyncio.to_thread(self._close_stores)
+
+    def _close_stores(self) -> None:
+        self.misses.close()  # what it still learns goes to the harvester
+        self.harvester.close()
+        for threads in (self._threads, self._lookups):
+            threads.shutdown(wait=True, cancel_futures=True)
+        self.collection.close()
+
+    def _note_choice(self, click: OfferClick) -> None:
+        note = partial(self.hints.note_choice, click.url, click.chosen, click.at)
+        self.harvester.later(partial(note, network=click.network, unfit=click.unfit))
+
+    def _note_move(self, move: Move) -> None:
+        self.harvest.note_redirect(move.old, move.new)
+
+    async def _readable_versions(self, url: str) -> HeldVersions | None:
+        return (
+            await self.async_collection.versions(url)
+            if self._shared.settings.collection.share != "off"
+            else None
+        )

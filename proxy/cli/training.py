@@ -1,0 +1,130 @@
+"""The work of `linkmend train`: examples from collection folders or saved pages, and a model from them."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from proxy.cli.options import print_line
+from proxy.cli.progress import progress
+from proxy.errors import LinkmendError
+from proxy.version import version
+from repair.errors import EvaluationFailed, ModelMismatch
+from repair.evaluation.compare import VARIANTS, compare_models, is_better
+from repair.learning import schoolfolder
+from repair.learning.curriculum import check, lessons
+from repair.learning.examples import Examples, gather_examples
+from repair.learning.train import learn_model, save_model
+from repair.learning.workfolder import work_folder
+from repair.ranking import rankmodel
+from repair.ranking.rankmodel import RankModel
+from repair.ranking.schoolmodel import NAME, SchoolModel, save
+from repair.simulation.pseudobroken import BreakagePlan, Variant, cases
+
+_OWN_PAGES = "own pages"
+
+
+def learn_from_folders(folders: list[Path], limit: int, cache: Path, out: Path | None) -> None:
+    """Learn from collection folders, and save the model as `out`, or under its usual name in the current folder."""
+    named = _unique_names(folders)
+    sets = _examples(named, limit, cache)
+    _save(out or Path(NAME), _learn(sets, list(named.values())))
+
+
+def learn_from_held(data: Path, limit: int) -> None:
+    """Learn from the saved pages, and use the new model if it is better."""
+    path = data / "collection" / NAME
+    with _scratch(data) as work:
+        folder = work / "own"
+        folder.mkdir()
+        with schoolfolder.open_database(path.parent) as database:
+            written = schoolfolder.write(database, folder, limit=limit)
+        print_line(f"{written.pages} pages, {written.train} training links, {written.test} for validation")
+        sets = _examples({folder: _OWN_PAGES}, written.train, work / "cache")
+        model = _learn(sets, [_OWN_PAGES])
+        new = rankmodel.loads(model, "the new model")
+        if _is_taken(new, _in_use(path), folder, work / "cache"):
+            _save(path, model)
+
+
+def _is_taken(new: RankModel, old: RankModel | None, folder: Path, cache: Path) -> bool:
+    if old is None:
+        return True
+    links = len(cases(BreakagePlan(folder=folder, variant=Variant.KEPT)))
+    with progress("comparing", len(VARIANTS) * links) as tell:
+        new_figures, old_figures = compare_models(folder, cache, (new, old), tell)
+    print_line(f"new: {new_figures}")
+    print_line(f"in use: {old_figures}")
+    better = is_better(new_figures, old_figures)
+    print_line(
+        "the new model is better" if better else "the new model is not better; keeping the current one"
+    )
+    return better
+
+
+def _in_use(path: Path) -> RankModel | None:
+    try:
+        return SchoolModel(path).current()
+    except ModelMismatch as error:
+        print_line(f"no current model: {error}")
+        return None
+
+
+def _examples(folders: Mapping[Path, str], limit: int, cache: Path) -> list[Examples]:
+    """The examples of the folders; a folder without examples is skipped."""
+    sets = []
+    for folder, name in folders.items():
+        for lesson in lessons(folder, limit):
+            title = f"{name} {lesson.title}"
+            print_line(f"reading {title}")
+            with progress(title, len(cases(lesson.plan))) as tell:
+                try:
+                    found = gather_examples(lesson.plan, cache, copied=lesson.copied, tell=tell)
+                except EvaluationFailed as error:
+                    print_line(f"skipped: {error}")
+                    continue
+            sets.append(replace(found, name=title))
+    check(sets)
+    return sets
+
+
+def _learn(sets: list[Examples], names: list[str]) -> bytes:
+    """The model as a file."""
+    about: dict[str, Any] = {
+        "folders": names,
+        "links": {each.name: each.links for each in sets},
+        "date": datetime.now(UTC).date().isoformat(),
+        "linkmend": version(),
+    }
+    return save_model(learn_model(sets, about, lambda what: print_line(f"training: {what}")))
+
+
+def _unique_names(folders: list[Path]) -> dict[Path, str]:
+    """Each folder once, with a unique name: its own, preceded by as many parent names as necessary."""
+    paths = dict.fromkeys(folder.resolve() for folder in folders)
+    found = {}
+    for path in paths:
+        depth = 1
+        while any(other.parts[-depth:] == path.parts[-depth:] for other in paths if other != path):
+            depth += 1
+        found[path] = "/".join(path.parts[-depth:])
+    return found
+
+
+def _save(path: Path, model: bytes) -> None:
+    try:
+        save(path, model)
+    except OSError as error:
+        raise LinkmendError(f"{path}: {error.strerror}") from error
+    print_line(f"saved {path}")
+
+
+@contextmanager
+def _scratch(data: Path) -> Iterator[Path]:
+    try:
+        with work_folder(data) as work:
+            yield work
+    except OSError as error:
+        raise LinkmendError(f"{error.filename or data}: {error.strerror}") from error

@@ -1,0 +1,1 @@
+"""Monitoring of the running linkmend: metrics, health endpoints, recent problems. Read `metrics` first."""

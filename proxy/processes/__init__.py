@@ -1,1 +1,0 @@
-"""Several processes as one program: who starts, watches, replaces and stops whom."""

@@ -1,0 +1,137 @@
+"""What workers ask of the backend, and tell it and each other: the one declaration of every call.
+
+Workers are handed objects of these shapes: in a process of their own, stubs that `RpcClient` makes; where everything
+is in one process, the implementations themselves. Arguments and results are msgspec structs, dataclasses or plain
+values; what cannot be sent cannot be declared.
+"""
+
+from datetime import datetime
+from typing import Protocol
+
+from proxy.misses.record import MissRecord
+from proxy.monitoring.metrics import MetricsSnapshot
+from proxy.monitoring.recentproblems import LoggedProblem
+from proxy.pages.render import RenderedPage
+from proxy.portal.routes import MementosRoute
+from proxy.privacy.suppressed import SuppressedPage
+from proxy.repairservice import REMEMBER_S, RepairRequest, RepairResponse
+from proxy.rpc.methods import broadcast, notify, request, version_of
+from repair.collection.versions import HeldVersions
+from repair.model import Alternative, BrokenLink, HeldCopy, HeldPage, Page
+
+_LOOKUP_S = 5.0
+_SEARCH_S = 30.0  # callers give up earlier, and the backend is notified
+_ARCHIVES_S = 30.0  # the backend itself waits for what archives say
+
+
+class RepairService(Protocol):
+    """Makes repair pages."""
+
+    # After `within_s` the backend has a page with what is known; it gets a moment more to send it.
+    @request(within_s=2 * REMEMBER_S)
+    async def repair_page(self, miss: RepairRequest, *, within_s: float) -> RepairResponse: ...
+
+
+class SearchService(Protocol):
+    """Searches the collection by words."""
+
+    @request(within_s=_SEARCH_S, otherwise=())
+    async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
+
+
+class CollectionService(Protocol):
+    """Knows which pages are held."""
+
+    @request(within_s=_LOOKUP_S, otherwise=None)
+    async def copy(self, url: str) -> HeldCopy | None: ...
+
+    @request(within_s=_LOOKUP_S, otherwise=None)
+    async def versions(self, url: str) -> HeldVersions | None: ...
+
+    @request(within_s=_LOOKUP_S, otherwise=None)
+    async def version(self, url: str, moment: datetime) -> HeldCopy | None: ...
+
+    @request(within_s=_LOOKUP_S, otherwise=None)
+    async def page(self, url: str) -> HeldPage | None: ...
+
+    @request(within_s=_LOOKUP_S, otherwise=0)
+    async def count(self) -> int: ...
+
+
+class ArchiveService(Protocol):
+    """Knows the archived versions of lost pages."""
+
+    @notify
+    def note(self, miss_id: str, client: str, link: BrokenLink, *, ask: bool = True) -> None: ...
+
+    @request(within_s=_ARCHIVES_S, otherwise=None)
+    async def answer(self, call: MementosRoute, language: str, client: str) -> RenderedPage | None: ...
+
+
+class MissLogService(Protocol):
+    """Records missed pages, and which alternative was opened."""
+
+    @notify
+    def record(self, record: MissRecord) -> None: ...
+
+    @notify
+    def record_choice(self, miss_id: str, number: int, *, client: str, network: str) -> None: ...
+
+
+class HarvestService(Protocol):
+    """Takes pages into the collection, and learns where pages moved."""
+
+    @notify
+    def offer(self, page: Page) -> bool: ...
+
+    @notify
+    def note_redirect(self, old: str, new: str) -> None: ...
+
+
+class MonitoringService(Protocol):
+    """Gathers what every worker sees and counts."""
+
+    @notify
+    def report_internet(self, at: float, answered: bool) -> None:
+        """Whether sites answer, at a moment of `time.monotonic`, which all processes of a machine share."""
+
+    @notify
+    def report_metrics(
+        self, worker: str, pid: int, snapshot: MetricsSnapshot, problems: tuple[LoggedProblem, ...] = ()
+    ) -> None:
+        """What a worker counted since it began, and the problems that it has logged since the last report."""
+
+
+class ClientEvents(Protocol):
+    """What one worker learns about a client, and all others have to know: the next request may come to them."""
+
+    @broadcast(may_wait=True)
+    def client_opened(self, client: str, url: str) -> None: ...
+
+    @broadcast()
+    def client_redirected(self, client: str, requested: str, location: str) -> None: ...
+
+    @broadcast()
+    def client_landed(self, client: str, url: str) -> None: ...
+
+    @broadcast()
+    def client_auto_redirected(self, client: str, missed: str, target: str) -> None: ...
+
+    @broadcast()
+    def client_arrived(self, client: str, url: str) -> None: ...
+
+    @broadcast()
+    def page_suppressed(self, miss_id: str, client: str, page: SuppressedPage) -> None: ...
+
+
+SERVICES: tuple[type, ...] = (
+    RepairService,
+    SearchService,
+    CollectionService,
+    ArchiveService,
+    MissLogService,
+    HarvestService,
+    MonitoringService,
+    ClientEvents,
+)
+VERSION = version_of(SERVICES)

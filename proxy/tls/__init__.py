@@ -1,0 +1,1 @@
+"""Our certificate authority, and whose certificates we trust. Read `certificates` first."""

@@ -1,1 +1,0 @@
-"""What linkmend tells of itself while it runs: figures, probes, recent problems."""

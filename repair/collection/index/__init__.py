@@ -1,0 +1,1 @@
+"""The full-text index and the term vectors over the collection. Start with fulltext."""

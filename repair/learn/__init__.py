@@ -1,1 +1,0 @@
-"""Learning the ranking; needs scikit-learn, which nothing else in `repair` imports."""

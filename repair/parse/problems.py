@@ -1,0 +1,17 @@
+"""What an import skipped, by file and place, so that one bad record does not cost the rest."""
+
+_MAX_LINES = 1_000
+
+
+class ImportProblems:
+    """A list of one-line problems, `file: place: what was expected`; only the first thousand are kept."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+
+    def add(self, file: str, place: str, what: str) -> None:
+        """Record that something was skipped."""
+        self.count += 1
+        if len(self.lines) < _MAX_LINES:
+            self.lines.append(f"{file}: {place}: {what}" if place else f"{file}: {what}")

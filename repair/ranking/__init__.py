@@ -1,0 +1,1 @@
+"""Candidates, features and the models that rank them. Start with learned."""

@@ -1,0 +1,1 @@
+"""Secrets in addresses: links that are keys, sessions, names. Start with addresses."""
