@@ -581,7 +581,9 @@ async def test_files_of_a_killed_process_are_removed_at_the_start(tmp_path):
 async def test_while_another_process_is_there_only_old_leftovers_are_removed(tmp_path, monkeypatch):
     async with opened(tmp_path) as first:
         spooled = await a_spooled_body(first)
-        await first.put("so that its own sweeping is over", a_response())  # alone, it takes every orphan for old
+        await first.put(
+            "so that its own sweeping is over", a_response()
+        )  # alone, it takes every orphan for old
         orphan = tmp_path / "responses" / "1" / "aa" / "new.body"
         orphan.parent.mkdir()
         orphan.write_bytes(b"perhaps being put")
