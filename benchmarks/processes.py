@@ -35,7 +35,14 @@ class Program:
     """A process that listens on loopback; a context manager that ends it. Its output goes to a file."""
 
     def __init__(
-        self, command: Sequence[str | Path], *, port: int, log: Path, cores: set[int], says: str = ""
+        self,
+        command: Sequence[str | Path],
+        *,
+        port: int,
+        log: Path,
+        cores: set[int],
+        says: str = "",
+        checkout: Path = ROOT,
     ) -> None:
         """`says` is the line it prints when it is ready; its port may be open before."""
         self.port = port
@@ -46,7 +53,7 @@ class Program:
                 [str(part) for part in command],
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                cwd=ROOT,
+                cwd=checkout,
                 env={**os.environ, **_ON_LOOPBACK},
             )
         os.sched_setaffinity(self._process.pid, cores)
@@ -227,18 +234,20 @@ sslproxy_cert_error allow all
 """
 
 
-def linkmend(data: Path, cores: set[int], *, workers: int = 1, settings: str = "") -> Program:
-    """linkmend over a data folder, with its backend and `workers` workers."""
+def linkmend(
+    data: Path, cores: set[int], *, workers: int = 1, settings: str = "", checkout: Path = ROOT
+) -> Program:
+    """linkmend over a data folder, with its backend and `workers` workers; `checkout` holds its code."""
     port, config = free_port(), data.with_suffix(".toml")
     config.write_text(settings, encoding="utf-8")
     where = ("--config", config, "--data", data)
     command = (*_LINKMEND, "serve", *where, "--listen", f"127.0.0.1:{port}", "--workers", str(workers))
     log = data.with_suffix(".log")
-    return Program(command, port=port, log=log, cores=cores, says="linkmend ready on")
+    return Program(command, port=port, log=log, cores=cores, says="linkmend ready on", checkout=checkout)
 
 
-def demo(data: Path) -> Path:
+def demo(data: Path, *, checkout: Path = ROOT) -> Path:
     """A data folder with the demo collection, so that repair pages have something to offer."""
     command = [*_LINKMEND, "import", "--data", str(data), str(ROOT / "deploy" / "demo")]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    subprocess.run(command, cwd=checkout, check=True, capture_output=True)
     return data

@@ -1,9 +1,10 @@
 """How fast linkmend is, in one table: beside bare mitmdump and Squid, and two workers beside one.
 
-    python -m benchmarks.speed [--seconds N] [--rounds N] [--only WORD] [--json]
+    python -m benchmarks.speed [--seconds N] [--rounds N] [--only WORD] [--before CHECKOUT] [--json]
 
 Everything runs on loopback and is started and stopped here. All cases alternate in every round (turns.py), and
-docs/performance.md explains them. They share the cores in two ways:
+docs/performance.md explains them. With `--before` the linkmend of another checkout takes turns with this one, under
+the same Python and packages. They share the cores in two ways:
 
 - Comparing proxies: each has the first core, and the others are idle while it is measured; origin and loads have the
   other cores. Every answer is checked (load.py).
@@ -28,6 +29,7 @@ from benchmarks.handshakes import RESUMED, SEEN, UNSEEN, measure_handshakes
 from benchmarks.load import Load, measure_load
 from benchmarks.origin import CACHEABLE, PASSING
 from benchmarks.processes import (
+    ROOT,
     Program,
     demo,
     linkmend,
@@ -121,14 +123,17 @@ def beside_others(programs: dict[str, Program], stage: Stage) -> Iterator[Case]:
 def _who_is_asked(
     programs: dict[str, Program], stage: Stage, way: Way
 ) -> Iterator[tuple[str, Program, Asked]]:
-    ours = programs["linkmend"]
     yield _BASE, programs["mitmdump"], PLAIN
     yield "the origin itself", stage.origin(way), PLAIN
     if "squid" in programs and (squid_opens_https() or not way.https):
         yield from ((f"Squid, {name}", programs["squid"], asked) for name, asked in SQUIDS.items())
-    yield from ((f"linkmend, {name}", ours, asked) for name, asked in OURS.items())
+    further = FURTHER if way == WAYS[0] else {}
+    for who in ("linkmend", "linkmend before"):
+        if who in programs:
+            yield from (
+                (f"{who}, {name}", programs[who], asked) for name, asked in {**OURS, **further}.items()
+            )
     if way == WAYS[0]:
-        yield from ((f"linkmend, {name}", ours, asked) for name, asked in FURTHER.items())
         yield "linkmend, hit on disk", programs["disk"], OURS[_HIT]
 
 
@@ -191,7 +196,7 @@ def wanted_cases(cases: Sequence[Case], word: str) -> list[Case]:
     return [case for case in cases if case in named or case.name in beside]
 
 
-def all_cases(running: ExitStack, home: Path) -> tuple[list[Case], list[Program]]:
+def all_cases(running: ExitStack, home: Path, before: Path | None) -> tuple[list[Case], list[Program]]:
     """Start everything; the cases, and the linkmend programs."""
     proxy_cores, other_cores = split_cores()
     every_core = proxy_cores | other_cores
@@ -200,9 +205,13 @@ def all_cases(running: ExitStack, home: Path) -> tuple[list[Case], list[Program]
     def started(program: Program) -> Program:
         return running.enter_context(program)
 
-    def ours(name: str, cores: set[int], *, workers: int = 1, settings: str = "") -> Program:
-        data = demo(home / name)
-        return started(linkmend(data, cores, workers=workers, settings=_SETTINGS + settings))
+    def ours(
+        name: str, cores: set[int], *, workers: int = 1, settings: str = "", checkout: Path = ROOT
+    ) -> Program:
+        data = demo(home / name, checkout=checkout)
+        return started(
+            linkmend(data, cores, workers=workers, settings=_SETTINGS + settings, checkout=checkout)
+        )
 
     def stage(cores: set[int]) -> Stage:
         web, secure = started(origin(home, cores)), started(origin(home, cores, pem=pem))
@@ -214,6 +223,8 @@ def all_cases(running: ExitStack, home: Path) -> tuple[list[Case], list[Program]
         "linkmend": ours("usual", proxy_cores),
         "disk": ours("disk", proxy_cores, settings="[cache]\nmemory_bytes = 0\n"),
     }
+    if before:
+        programs["linkmend before"] = ours("before", proxy_cores, checkout=before)
     if shutil.which("squid"):
         programs["squid"] = started(squid(home, proxy_cores, pem=pem))
     one, two = ours("one", every_core), ours("two", every_core, workers=2)
@@ -231,11 +242,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one turn of a case")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="cases whose names hold this, and what they are beside")
+    parser.add_argument("--before", type=Path, help="an earlier checkout of linkmend to compare with")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     with ExitStack() as running:
         home = running.enter_context(scratch())
-        cases, linkmends = all_cases(running, home)
+        cases, linkmends = all_cases(running, home, asked.before)
         cases = wanted_cases(cases, asked.only)
         if not cases:
             parser.error(f"no case is named like {asked.only!r}")
