@@ -56,7 +56,7 @@ class SharedRecentPages(RecentPages):
         self._events = events
 
     def note_page(self, client: str, url: str) -> None:
-        is_new = self.recent(client)[:1] != (url,)
+        is_new = not self.has_open(client, url)
         super().note_page(client, url)
         if is_new:
             self._events.client_opened(client, url)

@@ -52,6 +52,11 @@ class RecentPages:
         known = self._by_client.get(client)
         return tuple(dict.fromkeys(reversed(known.pages))) if known else ()
 
+    def has_open(self, client: str, url: str) -> bool:
+        """Whether this is the page that the client opened last."""
+        known = self._by_client.get(client)
+        return known is not None and len(known.pages) > 0 and known.pages[-1] == url
+
     def note_redirect(self, client: str, missed: str, target: str) -> None:
         """Note that a rule redirects the client from a missing address to another page."""
         self._expects_until = self._clock() + _ARRIVES_WITHIN_S
