@@ -53,7 +53,7 @@ class FairMemory(Generic[K, T]):
             self.forget(next(iter(clients[most])))
 
     def _renew(self, key: K, client: str, clients: dict[str, dict[K, None]]) -> None:
-        """Make a key the newest of its client: as if it was forgotten and put again, with every page that is opened."""
+        """Make a key the newest of its client, as if it was forgotten and put again."""
         keys = clients[client]
         del keys[key]
         keys[key] = None
