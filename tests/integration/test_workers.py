@@ -355,3 +355,65 @@ def test_one_that_hangs_is_replaced_and_what_was_committed_is_there(start_linkme
     eventually(lambda: processes.pid(role) != hung, "nobody took its place")
     eventually(lambda: "okapi.html" in client.search("okapi").text, "what was held is gone")
     assert client.open_page(f"{origin.url}/okapi.html").status == 200
+
+
+def shared_rankings(processes):
+    """How many repair pages were made from the ranking for another reader so far."""
+    address = eventually(
+        lambda: re.search(r"metrics\W+on\W+http://(\S+?)/?\s", processes.running.output), "no metrics"
+    )
+    text = Client("").get(f"http://{address[1]}/metrics").text
+    return int(float(re.search(r"^linkmend_repairs_collapsed_total (\S+)$", text, re.MULTILINE)[1]))
+
+
+def miss_ids(answer):
+    return set(re.findall(r"miss=([\w-]+)", unescape(answer.text)))
+
+
+def test_thirty_readers_of_one_dead_link_through_two_workers_share_a_ranking(origin, processes):
+    read(origin, Client(processes.running.url), "glaciers", "volcanoes")
+    clients = [Client(processes.running.url, source=f"127.0.0.{number}") for number in range(2, 32)]
+
+    def click_together():
+        before = shared_rankings(processes)
+        with ThreadPoolExecutor(len(clients)) as threads:
+            answers = list(
+                threads.map(lambda each: each.open_page(f"{origin.url}/old/glaciers.html"), clients)
+            )
+        return answers, shared_rankings(processes) - before
+
+    answers, _ = click_together()
+    assert all(f'data-url="{origin.url}/glaciers"' in answer.text for answer in answers)
+    ids = [miss_ids(answer) for answer in answers]
+    assert all(len(each) == 1 for each in ids)
+    assert len(set().union(*ids)) == len(clients)  # each reader has an id of their own
+    # What was read just now may still be indexed; then nothing changes any more.
+    eventually(lambda: click_together()[1] == len(clients), "each reader has a ranking of their own")
+    read(origin, clients[0], "glacier-tongues")
+    eventually(
+        lambda: "glacier-tongues" in clients[0].open_page(f"{origin.url}/old/glaciers.html").text,
+        "a ranking is remembered although a better page came in",
+    )
+
+
+def test_readers_who_came_from_different_pages_get_lists_of_their_own(origin, processes):
+    reader = Client(processes.running.url, source="127.0.0.2")
+    read(origin, reader, "glaciers", "volcanoes")
+    for name in ("glaciers", "volcanoes"):
+        link = f"<title>Links to {name}</title><p>See <a href='/gone'>{name}</a> for more of it, please.</p>"
+        origin.pages[f"/about-{name}"] = reply(link, Cache_Control="max-age=60")
+        assert reader.open_page(f"{origin.url}/about-{name}").status == 200
+
+    def first_offer(number, name):
+        source = f"{origin.url}/about-{name}"
+        told = (
+            Client(processes.running.url, source=f"127.0.0.{number}")
+            .repair(f"{origin.url}/gone", Referer=source)
+            .told
+        )
+        return told["source_page"] == source and told["alternatives"][0]["url"] == f"{origin.url}/{name}"
+
+    eventually(lambda: first_offer(3, "glaciers"), "links were not read")
+    with ThreadPoolExecutor(20) as threads:
+        names = ["glaciers", "volcanoes"] * 10
+        assert all(threads.map(first_offer, range(3, 23), names))
