@@ -17,12 +17,12 @@ from typing import Protocol
 from proxy.pages.archivefindings import ArchiveFindings
 from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import RepairPageContext, render
-from proxy.privacy.harvestpolicy import shareable_url
 from repair.admission import AdmissionControl, RepairTicket, SavedPages, TooManyRepairs, without_ranking
 from repair.collapsing import MadeResult, ResultCollapser
 from repair.errors import RepairError
 from repair.memento.model import TimeMap
 from repair.model import BrokenLink, Click, PlacedLink, RankedAlternatives, RankingOutcome
+from repair.secrets.addresses import without_secret
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +161,7 @@ class RepairPageService:
         except TooManyRepairs:
             pass  # counted, and too many to be logged one by one
         except TimeoutError:
-            log.warning("repair timed out after %.1f s: %s", within_s, shareable_url(miss.link.url))
+            log.warning("repair timed out after %.1f s: %s", within_s, without_secret(miss.link.url))
         else:
             self._note(found.link, miss)
             findings = await self._find_archived(found, miss.ask)
@@ -224,7 +224,7 @@ class RepairPageService:
             return None
 
         async def make() -> MadeResult[_Findings]:
-            url = shareable_url(found.link.url)
+            url = without_secret(found.link.url)
             try:
                 async with asyncio.timeout(REMEMBER_S):
                     findings = await self._archives.stored_findings(found.link, ask=ask)

@@ -43,19 +43,18 @@ class RecentPages:
         self._clock = clock
         self._expects_until = float("-inf")
 
-    def note_page(self, client: str, url: str) -> None:
-        """The client opened a page."""
+    def note_page(self, client: str, url: str) -> bool:
+        """The client opened a page; False when it is the one it opened last."""
+        known = self._by_client.get(client)
+        if known is not None and known.pages and known.pages[-1] == url:
+            return False
         self._of(client).pages.append(url)
+        return True
 
     def recent(self, client: str) -> tuple[str, ...]:
         """The pages the client opened last, latest first, each once."""
         known = self._by_client.get(client)
         return tuple(dict.fromkeys(reversed(known.pages))) if known else ()
-
-    def has_open(self, client: str, url: str) -> bool:
-        """Whether this is the page that the client opened last."""
-        known = self._by_client.get(client)
-        return known is not None and len(known.pages) > 0 and known.pages[-1] == url
 
     def note_redirect(self, client: str, missed: str, target: str) -> None:
         """Note that a rule redirects the client from a missing address to another page."""

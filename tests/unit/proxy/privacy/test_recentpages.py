@@ -55,13 +55,3 @@ def test_the_number_of_remembered_redirects_is_limited():
         recent_pages.note_redirect("ada", f"/old/{number}", f"/new/{number}")
     assert recent_pages.take_arrival("ada", "/new/0") is None
     assert recent_pages.take_arrival("ada", "/new/99") == "/old/99"
-
-
-def test_only_the_page_that_was_opened_last_is_open():
-    recent_pages = RecentPages()
-    assert not recent_pages.has_open("ada", "/a")
-    recent_pages.note_page("ada", "/a")
-    assert recent_pages.has_open("ada", "/a")
-    recent_pages.note_page("ada", "/b")
-    assert not recent_pages.has_open("ada", "/a")
-    assert not recent_pages.has_open("ben", "/b")
