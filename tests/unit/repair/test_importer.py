@@ -1,8 +1,31 @@
-from repair import importer
+import pytest
+
+from repair import harvest, importer
+from repair.errors import FileTooCostly, ImportFailed
 from repair.importer import CollectionImporter
 from repair.settings import CollectionSettings
 from tests.holdings import a_collection
 from tests.make import a_page
+
+
+def test_a_file_too_costly_to_read_is_passed_over(tmp_path, monkeypatch):
+    def read(page, settings):
+        raise FileTooCostly("too much")
+
+    monkeypatch.setattr(harvest, "read_document", read)
+    with a_collection(tmp_path) as collection:
+        taking = CollectionImporter(collection, CollectionSettings())
+        taking.add(a_page(url="http://a.test/bomb.pdf"))
+        assert (taking.count.pages, taking.count.passed) == (0, 1)
+
+
+def test_an_import_without_a_process_to_read_files_fails(tmp_path, monkeypatch):
+    def read(page, settings):
+        raise OSError(11, "no more processes")
+
+    monkeypatch.setattr(harvest, "read_document", read)
+    with a_collection(tmp_path) as collection, pytest.raises(ImportFailed, match="no more processes"):
+        CollectionImporter(collection, CollectionSettings()).add(a_page(url="http://a.test/plan.pdf"))
 
 
 def test_large_pages_do_not_wait_for_many_others(tmp_path, monkeypatch):
