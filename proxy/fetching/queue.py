@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from proxy.errors import StoreError
 from proxy.fetching.entries import FetchEntry, FetchState, FetchTime, NotQueuedError
-from proxy.privacy.harvestpolicy import is_personal_url
+from repair.secrets.addresses import has_secret
 from repair.sqlite import SqliteFile, transaction
 from repair.text import urls
 
@@ -234,7 +234,7 @@ def queueable_url(url: str) -> str:
     """
     if _BARE_ADDRESS.match(url.strip()):
         url = f"https://{url.strip()}"
-    if is_personal_url(url):
+    if has_secret(url):
         raise NotQueuedError(f"personal address (contains a name, a session or a token): {url[:100]!r}")
     try:
         return urls.normal(url)
