@@ -21,10 +21,10 @@ from proxy.admin.routing import (
     render,
 )
 from proxy.misses.feed import MissFeed, RecentMiss
-from proxy.pages.display import address
+from proxy.pages.display import address, shorten
 
 _SHOWN = 50
-_MAX_SHOWN = 44  # characters of an address
+_MAX_SHOWN = 42  # characters of an address, which fit its column
 _HEARTBEAT_S = 15.0
 _MAX_STREAM_S = 600.0
 _SEND_TIMEOUT_S = 5.0
@@ -133,8 +133,8 @@ def _row(miss: RecentMiss) -> LiveRow:
 
 
 def _short(url: str) -> str:
-    shown = address(url, _MAX_SHOWN)
-    return shown.host + shown.path
+    shown = address(url)
+    return shorten(shown.host + shown.path, _MAX_SHOWN)
 
 
 def _last_known(request: web.Request) -> int:
