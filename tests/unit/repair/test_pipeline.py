@@ -403,7 +403,7 @@ def test_the_learned_ranking_uses_configured_stop_anchors(collection):
 
 def test_all_that_ranking_sees_of_a_click_is_in_the_placed_link(repairer):
     roman = Click(referrer=f"{SITE}/", recent=(f"{SITE}/cooking", f"{SITE}/rome"))
-    other = Click(recent=(f"{SITE}/rome", "http://private.test/diary"))
+    other = Click(referrer=f"{SITE}/", recent=(f"{SITE}/rome", "http://private.test/diary"))
     placed = repairer.place(a_broken_link(GONE), roman)
     assert placed == repairer.place(a_broken_link(GONE), other)
     assert (placed.link.source_url, placed.link.anchor) == (f"{SITE}/rome", "aqueducts")
@@ -453,3 +453,25 @@ def test_whatever_may_change_a_ranking_changes_the_state(collection, executor, h
     assert repairer.place(link, click) == before
     EVENTS[event](collection, hints)
     assert repairer.place(link, click).state != before.state
+
+
+@pytest.mark.parametrize(
+    ("click", "source", "guessed"),
+    [
+        ({"referrer": f"{SITE}/rome"}, f"{SITE}/rome", False),
+        ({"referrer": f"{SITE}/", "recent": (f"{SITE}/rome",)}, f"{SITE}/rome", False),
+        ({"recent": (f"{SITE}/rome",)}, f"{SITE}/rome", True),
+        ({}, f"{SITE}/rome", True),
+        ({"recent": (f"{SITE}/rome",), "typed": True}, None, False),
+    ],
+    ids=["page named", "site named", "opened lately", "any page with the link", "typed"],
+)
+async def test_a_source_that_the_browser_did_not_name_is_a_guess(repairer, click, source, guessed):
+    link = (await repairer.repair(a_broken_link(GONE), click=Click(**click))).link
+    assert (link.source_url, link.source_guessed) == (source, guessed)
+
+
+async def test_the_source_of_a_frame_is_the_latest_page_of_the_site_around_it(repairer):
+    frame, around = "http://video.test/embed/1", ("http://other.test/x", f"{SITE}/cooking", f"{SITE}/rome")
+    link = (await repairer.repair(a_broken_link(frame), click=Click(referrer=f"{SITE}/", recent=around))).link
+    assert (link.source_url, link.source_guessed) == (f"{SITE}/cooking", True)
