@@ -32,6 +32,7 @@ class FrontierLink:
     worth: float = 0.0
     read: tuple[tuple[int, int], tuple[float, ...]] | None = field(default=None, compare=False, repr=False)
     """What its words said, and to which versions of what reads them."""
+    _terms: tuple[list[str], list[str], list[str]] | None = field(default=None, compare=False, repr=False)
 
     def note_parent(self, link: Link, probability: float, *, belongs: bool) -> None:
         """Take in what one more page says: its anchor, and its context if it is the likeliest page so far."""
@@ -44,15 +45,17 @@ class FrontierLink:
         self.good_parents += belongs
         self.best = max(self.best, probability)
         self.total += probability
-        self.read = None
+        self.read = self._terms = None
 
     def terms(self) -> tuple[list[str], list[str], list[str]]:
         """The terms of its anchors, of the context, and of its address."""
-        return (
-            words.terms(self.anchor) if self.anchor else [],
-            words.terms(self.context) if self.context else [],
-            words.terms(" ".join(urls.path_words(self.url))),
-        )
+        if self._terms is None:
+            self._terms = (
+                words.terms(self.anchor) if self.anchor else [],
+                words.terms(self.context) if self.context else [],
+                words.terms(" ".join(urls.path_words(self.url))),
+            )
+        return self._terms
 
 
 class Frontier:

@@ -20,6 +20,7 @@ _LEAST_OUTCOMES = 30
 _TRUST = 40  # outcomes after which what was learnt counts as much as the fixed weights
 _LEAST_TEXTS = 20  # of good and of bad links, before their words are learnt from
 _MOST_TEXTS = 400
+_GROWTH = 1.25  # their words are learnt again when there are so many times as many
 _FIXED = np.array([1.0, 1.0, 0.2, 1.0, 0.8, 0.6, 1.0, 0.8, 0.4, 0.5, 1.0, -0.5])
 _FIXED_BIAS = -2.0
 
@@ -48,7 +49,8 @@ class HostRecord:
 
 
 class LinkWorth:
-    """Weighs links for one topic, and learns how from outcomes."""
+    """Weighs links for one topic, and learns how from outcomes: which clues to trust, and which words links have that
+    lead to pages of the topic (the apprentice of Chakrabarti et al. 2002)."""
 
     def __init__(
         self, judge: PageJudge, hosts: HostRecord, learn: LearnWeights, learn_texts: LearnTexts
@@ -59,7 +61,7 @@ class LinkWorth:
         self._learn_texts = learn_texts
         self._texts: tuple[list[Terms], list[Terms]] = ([], [])
         self._apprentice: TopicModel | None = None
-        self._version = 0
+        self._version = self._learnt_from = 0
         self._seen: list[Numbers] = []
         self._outcomes: list[bool] = []
         self._learnt: tuple[Numbers, float] | None = None
@@ -85,7 +87,8 @@ class LinkWorth:
 
     def learn(self) -> None:
         """Learn from the outcomes, once there are enough of both kinds."""
-        if min(map(len, self._texts)) >= _LEAST_TEXTS:
+        if min(map(len, self._texts)) >= _LEAST_TEXTS and len(self._outcomes) >= self._learnt_from * _GROWTH:
+            self._learnt_from = len(self._outcomes)
             bad, good = (texts[-_MOST_TEXTS:] for texts in self._texts)
             self._apprentice = self._learn_texts(good, bad)
             self._version += 1

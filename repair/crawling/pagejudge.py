@@ -20,10 +20,10 @@ BELONGS = 0.5
 LEAST_EXAMPLES = 20
 """Of each kind, before anything is learnt; the paper's number."""
 _CLEARLY_IN, _CLEARLY_OUT = 0.7, 0.3
-_MOST_EXAMPLES = 300
+_MOST_EXAMPLES = 200
 _GROWTH = 1.25  # learn again when there are so many times as many examples
 _FAR_SHARE = 0.8
-_MAX_PAGE_TERMS = 2_000
+_MAX_PAGE_TERMS = 1_000
 _TITLE_WEIGHT = 3
 
 Learn = Callable[[Sequence[Terms], Sequence[Terms]], TopicModel]
