@@ -21,7 +21,7 @@ from addons.mitm.fastlayer import LayerTarget, with_fast_path
 from addons.soft404 import is_worth_keeping
 from proxy.cache.hits import HitAnswer, PlainHit, answer_hit, goes_as_bytes
 from proxy.cache.vary import select
-from proxy.headers.plainrequest import PlainFields, PlainRequest, plain_request
+from proxy.headers.fastrequest import PlainFields, PlainRequest, plain_request
 from proxy.messages import CacheRequest, values
 from proxy.portal.routes import PORTAL_HOST, PREFIX
 from proxy.settings import CacheSettings
@@ -83,7 +83,7 @@ class FastPath:
         self,
         settings: CacheSettings,
         store: ResponseStore,
-        asides: FastPathListeners,
+        listeners: FastPathListeners,
         *,
         offline: Callable[[], bool],
         clock: Callable[[], float] = time.time,
@@ -91,7 +91,7 @@ class FastPath:
         self.settings = settings
         self.answered = 0
         self._store = store
-        self._listeners = asides
+        self._listeners = listeners
         self._offline = offline
         self._clock = clock
 

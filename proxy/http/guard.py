@@ -17,7 +17,7 @@ from aiohttp.connector import AddrInfoType
 
 from proxy.http.errors import ForbiddenTarget
 from proxy.reach.policy import OUT_OF_REACH, ReachPolicy
-from repair.memento.reach import is_public_address, is_public_host
+from repair.text.publichosts import is_public_address, is_public_host
 
 Place = tuple[str, int]
 
@@ -48,7 +48,7 @@ class ConnectGuard:
             return
         if self._public_only and not is_public_host(host):
             raise ForbiddenTarget(f"leads into a private network: {host}")
-        if not reach.may_name(host) or not reach.may_ask(port) or reach.is_reserved(host, port):
+        if not reach.may_name(host) or not reach.may_request_port(port) or reach.is_reserved(host, port):
             raise ForbiddenTarget(f"{OUT_OF_REACH}: {host}:{port}")
 
     @contextmanager

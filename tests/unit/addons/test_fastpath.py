@@ -15,7 +15,7 @@ from addons.mitm.fastlayer import with_fast_path
 from addons.mitm.master import LeanMaster
 from proxy.cache.collapsing import RequestCollapser
 from proxy.headers import plainrequest
-from proxy.headers.plainrequest import PlainFields
+from proxy.headers.fastrequest import PlainFields
 from proxy.settings import CacheSettings, ProxySettings
 from repair.soft404.detector import Soft404Finding
 from repair.soft404.judge import ORDINARY
