@@ -14,7 +14,6 @@ from rich.text import Text
 from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
 from proxy.fetching.queue import queueable_url
-from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.syllabus import read_syllabus
 from repair.crawling.topicdatabase import FOLDER, TopicDatabase
 from repair.crawling.topics import Topic
@@ -74,6 +73,8 @@ def add(
 @topics.command("list")
 def list_(config: Config = None, data: Data = None, as_json: Json = False) -> None:
     """List the topics and how far their crawls are."""
+    from repair.crawling.crawlstore import CrawlStore
+
     with open_topics(config, data) as (database, store):
         rows = [
             (topic, store.page_count(topic.name), CrawlStore(database, topic.name).counts())
@@ -106,6 +107,8 @@ def show(
     as_json: Json = False,
 ) -> None:
     """Show a topic with its likeliest pages."""
+    from repair.crawling.crawlstore import CrawlStore
+
     with open_topics(config, data) as (database, store):
         topic = find_topic(store, name)
         pages = store.pages(topic.name, limit=limit)

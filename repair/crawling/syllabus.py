@@ -11,8 +11,8 @@ known of it as `key: value` lines among them:
         - Crop rotation
 
 A CSV file has the columns topic, subtopic, words, seeds, language, pages, bytes, hours and groups, of which only
-topic is needed; lines with the same topic are joined. Words and groups are separated by commas or semicolons, seeds by
-spaces. `#` begins a comment.
+topic is needed; lines with the same topic are joined. Words and groups are separated by commas or semicolons,
+seeds by spaces. `#` begins a comment.
 """
 
 import csv
@@ -124,5 +124,7 @@ def _made(drafts: dict[str, dict[str, Any]]) -> tuple[Topic, ...]:
 
 
 def _topic(name: str, draft: dict[str, Any]) -> Topic:
-    given: dict[str, Any] = {key: tuple(value) if isinstance(value, dict) else value for key, value in draft.items()}
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, dict) else value for key, value in draft.items()
+    }
     return Topic(name=name, **given)

@@ -15,7 +15,7 @@ from repair.collection.collection import Collection
 from repair.locks import lock_alone
 from repair.settings import CollectionSettings
 from tests.integration.origin import Origin, cut, reply
-from tests.integration.processes import ROOT, Running, eventually, surroundings
+from tests.integration.processes import ROOT, START_S, Running, surroundings
 from tests.unit.repair.crawling.pages import FARM, OTHER, a_text
 
 PAUSE_S = 0.3
@@ -122,13 +122,22 @@ def school(tmp_path):
 def test_killed_crawl_loses_nothing_fetches_nothing_twice_and_stays_polite(school):
     with CountedOrigin() as quick, CountedOrigin(answer_s=0.15) as slow, CountedOrigin() as broken:
         good = {f"{host.url}/farm/{name}" for host in (quick, slow) for name in "abcdefghijklmnop"}
-        refused = (f"{quick.url}/closed/x", f"{quick.url}/blocked", "http://169.254.169.254/farm", f"{slow.url}/own")
+        refused = (
+            f"{quick.url}/closed/x",
+            f"{quick.url}/blocked",
+            "http://169.254.169.254/farm",
+            f"{slow.url}/own",
+        )
         faulty = (f"{broken.url}/cut", f"{broken.url}/stall", f"{broken.url}/gone")
-        personal = f"{slow.url}/farm/q?token=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcdefghijklmnop"
+        personal = (
+            f"{slow.url}/farm/q?token=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcdefghijklmnop"
+        )
         everything = [(url, "soil crop") for url in (*sorted(good), *refused, *faulty, personal)]
         for host in (quick, slow):
             for number, name in enumerate("abcdefghijklmnop"):
-                host.serve(f"/farm/{name}", a_page(FARM, f"{host.port} {number}", everything[number:] + everything))
+                host.serve(
+                    f"/farm/{name}", a_page(FARM, f"{host.port} {number}", everything[number:] + everything)
+                )
         quick.serve("/robots.txt", reply("User-agent: *\nDisallow: /closed/", kind="text/plain"))
         quick.serve("/closed/x", a_page(FARM, "closed", []))
         quick.serve("/blocked", a_page(FARM, "blocked", []))
@@ -138,21 +147,24 @@ def test_killed_crawl_loses_nothing_fetches_nothing_twice_and_stays_polite(schoo
 
         seeds = [part for name in "ab" for part in ("--seed", f"{quick.url}/farm/{name}")]
         seeds += ["--seed", f"{slow.url}/farm/a"]
-        added = school.run("topics", "add", "Farm", "--word", "soil", "--word", "crop", "--word", "seed", *seeds)
+        added = school.run(
+            "topics", "add", "Farm", "--word", "soil", "--word", "crop", "--word", "seed", *seeds
+        )
         assert added.returncode == 0, added.stderr
 
         interrupted = set()
         for kill in range(1, KILLS + 1):
             running = Running(school.command("crawl", "Farm"))
             wanted = kill * len(good) // (KILLS + 2)
-            eventually(
-                lambda wanted=wanted: len(quick.times) + len(slow.times) >= wanted or running.process.poll() is not None,
+            running.wait_until(
+                lambda wanted=wanted: len(quick.times) + len(slow.times) >= wanted,
                 "the crawl does not go on",
-                timeout_s=120,
+                timeout_s=START_S,
             )
-            assert running.process.poll() is None, running.output
             running.kill()
-            interrupted |= {url for (url,) in school.rows("SELECT url FROM frontier WHERE state = 'fetching'")}
+            interrupted |= {
+                url for (url,) in school.rows("SELECT url FROM frontier WHERE state = 'fetching'")
+            }
         ended = school.run("crawl", "Farm", "--json")
         assert ended.returncode == 0, ended.stderr
         told = json.loads(ended.stdout)
@@ -167,7 +179,9 @@ def test_killed_crawl_loses_nothing_fetches_nothing_twice_and_stays_polite(schoo
     assert states[f"{broken.url}/gone"] == "failed"
     assert personal not in states
     for host in (quick, slow):
-        twice = {f"{host.url}{path}" for path, count in host.asked.items() if count > 1 and path != "/robots.txt"}
+        twice = {
+            f"{host.url}{path}" for path, count in host.asked.items() if count > 1 and path != "/robots.txt"
+        }
         assert twice <= interrupted, (twice, interrupted)
         assert not any("token" in path for path in host.asked)
         assert host.least_pause_s() >= PAUSE_S * 0.95

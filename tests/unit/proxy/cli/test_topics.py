@@ -34,7 +34,10 @@ def test_topic_is_added_changed_listed_and_removed(tmp_path):
 def test_syllabus_is_imported_and_shown(tmp_path):
     syllabus = tmp_path / "syllabus.csv"
     syllabus.write_text("topic,subtopic\nSoil,Clay\nSoil,Sand\nWater,Rivers\n")
-    assert [topic["name"] for topic in told(run("import", syllabus, data=tmp_path / "data"))] == ["Soil", "Water"]
+    assert [topic["name"] for topic in told(run("import", syllabus, data=tmp_path / "data"))] == [
+        "Soil",
+        "Water",
+    ]
     (soil,) = told(run("show", "soil", data=tmp_path / "data"))
     assert (soil["subtopics"], soil["pages"], soil["states"]["waiting"]) == (["Clay", "Sand"], [], 0)
 

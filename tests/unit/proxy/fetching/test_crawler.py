@@ -176,7 +176,7 @@ def test_site_that_is_busy_is_asked_later_in_another_run(crawling):
 
 
 def test_without_connectivity_the_crawl_stops_and_no_try_counts(crawling):
-    web, reason = crawling.crawl({SEED: NoConnectivity("nobody there")})
+    _, reason = crawling.crawl({SEED: NoConnectivity("nobody there")})
     assert "no connection" in reason
     assert crawling.store.claim(SEED) == 1
 

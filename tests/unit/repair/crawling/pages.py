@@ -2,8 +2,9 @@
 
 import random
 
-FARM = "soil crop seed harvest plough field manure maize bean cattle rain farmer weed root grain".split()
-OTHER = "violin opera king castle rocket planet engine theatre novel poem sword crown ballet orbit film".split()
+_FARM = "soil crop seed harvest plough field manure maize bean cattle rain farmer weed root grain"
+_OTHER = "violin opera king castle rocket planet engine theatre novel poem sword crown ballet orbit film"
+FARM, OTHER = _FARM.split(), _OTHER.split()
 
 
 def a_text(about, number, words=60):

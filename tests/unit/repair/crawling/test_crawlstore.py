@@ -29,7 +29,9 @@ def store(database):
 
 
 def test_links_wait_with_all_that_is_known_of_them(store):
-    link = a_link(depth=2, anchor="Soil", context="all about", parents=3, good_parents=1, best=0.5, total=0.7, nav=True)
+    link = a_link(
+        depth=2, anchor="Soil", context="all about", parents=3, good_parents=1, best=0.5, total=0.7, nav=True
+    )
     store.put([link])
     assert store.waiting() == ((link, 0.0),)
 

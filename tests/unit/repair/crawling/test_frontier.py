@@ -13,7 +13,12 @@ def test_link_gathers_what_pages_say_of_it():
     link.note_parent(Link(target_url=URL, anchor="Soil", before="all about", after="here"), 0.9, belongs=True)
     link.note_parent(Link(target_url=URL, anchor="Earth", before="less", after="known"), 0.1, belongs=False)
     link.note_parent(Link(target_url=URL, anchor="Soil"), 0.2, belongs=False)
-    assert (link.anchor, link.context, link.parents, link.good_parents) == ("Soil Earth", "all about here", 3, 1)
+    assert (link.anchor, link.context, link.parents, link.good_parents) == (
+        "Soil Earth",
+        "all about here",
+        3,
+        1,
+    )
     assert (link.best, round(link.total, 2)) == (0.9, 1.2)
     assert link.terms()[2][-2:] == ["soil", "type"]
 

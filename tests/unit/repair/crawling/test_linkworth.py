@@ -15,9 +15,7 @@ def a_link(anchor, probability=0.5, host="a.test"):
 
 
 def a_worth(hosts=None):
-    judge = PageJudge(
-        Topic(name="Farm"), learn_topic, positives=farm_texts(20), background=other_texts(40)
-    )
+    judge = PageJudge(Topic(name="Farm"), learn_topic, positives=farm_texts(20), background=other_texts(40))
     judge.learn()
     return LinkWorth(judge, hosts or HostRecord(), learn_link_weights, learn_topic)
 

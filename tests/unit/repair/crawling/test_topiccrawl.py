@@ -29,7 +29,9 @@ def visit(crawl, about=FARM, links=(), **known):
 
 def test_best_link_is_fetched_first_and_each_once():
     crawl = a_crawl()
-    assert visit(crawl, links=[("http://a.test/x", "opera king"), ("http://b.test/y", "crop harvest")]) == SEED
+    assert (
+        visit(crawl, links=[("http://a.test/x", "opera king"), ("http://b.test/y", "crop harvest")]) == SEED
+    )
     assert visit(crawl, links=[(SEED, "home"), ("http://a.test/x", "opera")]) == "http://b.test/y"
     assert visit(crawl) == "http://a.test/x"
     assert crawl.choose() is None
@@ -112,7 +114,10 @@ def test_page_in_another_language_does_not_belong():
 
 
 def test_some_links_are_drawn_at_random():
-    links = [("http://best.test/", "crop harvest soil"), *((f"http://h{n}.test/", "opera king") for n in range(30))]
+    links = [
+        ("http://best.test/", "crop harvest soil"),
+        *((f"http://h{n}.test/", "opera king") for n in range(30)),
+    ]
     firsts = set()
     for explore in (0.0, 1.0):
         crawl = a_crawl(explore=explore)

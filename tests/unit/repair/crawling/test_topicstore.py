@@ -39,7 +39,10 @@ def test_page_knows_its_topics_by_probability(store):
     store.note_page(PAGE, "Soil", 0.6)
     store.note_page(PAGE, "Water", 0.9)
     store.note_page("http://a.test/sand", "Soil", 0.8)
-    assert [(page.topic, page.probability) for page in store.topics_of(PAGE)] == [("Water", 0.9), ("Soil", 0.6)]
+    assert [(page.topic, page.probability) for page in store.topics_of(PAGE)] == [
+        ("Water", 0.9),
+        ("Soil", 0.6),
+    ]
     assert [page.url for page in store.pages("Soil")] == ["http://a.test/sand", PAGE]
     assert store.page_count("Soil") == 2
 

@@ -7,7 +7,9 @@ HOST = "http://w.test/wp"
 
 
 def a_document(name, targets, about=FARM):
-    links = tuple(Link(target_url=f"{HOST}/{target}", anchor=target.strip("0123456789")) for target in targets)
+    links = tuple(
+        Link(target_url=f"{HOST}/{target}", anchor=target.strip("0123456789")) for target in targets
+    )
     return Document(url=f"{HOST}/{name}", title=name, text=a_text(about, name), links=links)
 
 
