@@ -4,8 +4,8 @@
 
 Best first by what a link is probably worth (`repair.crawling.linkworth`), with a small share of links drawn at
 random: what looks bad beside what is known may be good elsewhere. No host gets more than its share of the budget,
-unless all seeds are there. Nothing here touches the network, a clock or a disk; the simulated web of the benchmark and
-the real crawler drive the same code.
+unless all seeds are there. Nothing here touches the network, a clock or a disk; the simulated web of the benchmark
+and the real crawler drive the same code.
 """
 
 import random
