@@ -45,6 +45,7 @@ log = logging.getLogger(__name__)
 _POLL_S = 0.2
 _SOON_S = 30.0  # a link due within this time is waited for
 _LONGEST_WAIT_S = 6 * 3600.0
+_INTERRUPTIONS = 20  # a page during which the process died so often is given up
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +112,7 @@ class TopicCrawler:
 
     def _recall(self) -> None:
         """Take up what earlier runs left, then the addresses to begin with that are new."""
-        self._store.recover(max_tries=self._tools.fetch.tries)
+        self._store.recover(max_tries=_INTERRUPTIONS)
         recall_crawl(self._crawl, self._store, on_waiting=self._wait_until)
         self._store.put(self._crawl.add_seeds(url for url in self._start_at if url not in self._later))
 
