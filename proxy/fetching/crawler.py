@@ -34,6 +34,7 @@ from repair.crawling.heldpages import held_terms
 from repair.crawling.pagejudge import BELONGS, document_terms
 from repair.crawling.topiccrawl import JudgedPage, TopicCrawl
 from repair.crawling.topicstore import TopicStore
+from repair.errors import FileTooCostly
 from repair.fetch import FetchLimits
 from repair.harvest import addition_of
 from repair.model import Document, Link
@@ -208,7 +209,10 @@ class TopicCrawler:
             await asyncio.to_thread(self._record, link, judged, links, final_url, received)
 
     def _read(self, fetched: FetchedPage) -> Document:
-        addition = addition_of(fetched.page, self._tools.reading)
+        try:
+            addition = addition_of(fetched.page, self._tools.reading)
+        except FileTooCostly as error:
+            raise PermanentFetchError(str(error)) from error
         if addition is None:
             raise PermanentFetchError("not a page that can be read")
         if addition.document.noindex:
