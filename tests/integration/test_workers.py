@@ -282,6 +282,9 @@ def test_a_page_that_was_withheld_by_one_worker_is_shown_anyway_by_another(origi
         client.open_page(
             origin.url + "/other"
         )  # by then the others have been told; a stopped worker tells nobody
+
+        # By then the others have been told: a worker that is stopped tells nobody.
+        client.open_page(origin.url + "/other")
     assert page.miss == "soft_404"
     anyway = re.search(r'href="([^"]*/anyway[^"]*)"', page.text)[1]
     with processes.only(2) as client:
