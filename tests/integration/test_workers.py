@@ -279,10 +279,6 @@ def test_a_page_that_was_withheld_by_one_worker_is_shown_anyway_by_another(origi
     origin.pages["/other"] = reply("<title>hello</title>")
     with processes.only(1) as client:
         page = client.open_page(origin.url + "/lesson")
-        client.open_page(
-            origin.url + "/other"
-        )  # by then the others have been told; a stopped worker tells nobody
-
         # By then the others have been told: a worker that is stopped tells nobody.
         client.open_page(origin.url + "/other")
     assert page.miss == "soft_404"
