@@ -61,6 +61,16 @@ def test_renamed_pages_have_new_addresses_and_links_lead_to_old_and_new(folder, 
         assert leads == {True, False}
 
 
+def test_a_readdressed_link_leads_to_an_address_that_the_site_gave_up(folder, tmp_path):
+    plan, collection = opened(folder, tmp_path, "readdressed", split="train")
+    with collection:
+        for case in cases(plan):
+            assert collection.holds(case.truth)
+            assert not collection.holds(case.link.url)
+            assert collection.inlinks(case.link.url) == ()
+    assert {bool(case.link.anchor) for case in cases(plan)} == {True, False}
+
+
 def test_neither_source_page_may_be_returned(folder, tmp_path):
     plan, collection = opened(folder, tmp_path, "moved")
     collection.close()
