@@ -178,7 +178,7 @@ _KINDS: tuple[re.Pattern[str], ...] = tuple(
     map(
         re.compile,
         (
-            r".*(\.title|\.title_dice|\.title_all|=title|~title)(/best)?\Z",
+            r".*(\.title(?:_\w+)?|=title|~title)(/best)?\Z",
             r"(anchor[.=~]|known\.anchor_terms)",
             r"(inlinks\.|around\.|names[=~]|known\.inlinks)",
             r"(slug[.=~]|dirs\.|tail[.=~]|known\.slug_terms)",
@@ -188,6 +188,7 @@ _KINDS: tuple[re.Pattern[str], ...] = tuple(
             r"(move\.)",
             r"(links_|hub|authority)",
             r"(company\.)",
+            r"(language\.)",
             r"(copy[.=~])",
             r"(tags\.)",
             r"((body|title)_length|prior\.|found\.)",

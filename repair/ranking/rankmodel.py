@@ -61,7 +61,9 @@ _SIGNS = (
         "address.parts_kept",
     ),
     *("move.confidence", "anchor.body_all", "slug.body_all", "inlinks.body_all"),
-    *("copy.body_all", "company.best", "company.backlinks", "found.ways"),
+    *("copy.body_all", "company.best", "company.backlinks", "found.ways", "links_near"),
+    *("anchor.title_part", "slug.title_part", "anchor.numbers", "slug.numbers"),
+    *("language.source", "language.expected", "language.links", "language.all"),
 )
 _KNOWN = tuple(name for name in FEATURES if name.startswith("known."))
 _RANKING = (
