@@ -8,6 +8,7 @@ the first two forests are trained again on all links.
 """
 
 import math
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -79,14 +80,15 @@ def learn_model(
     sets: Sequence[ExampleSets], about: dict[str, Any], tell: Callable[[str], Any] = lambda _: None
 ) -> SavedModel:
     """Train a model on examples of one or more collections; sets without answers are about pages that are gone."""
-    judged, temperature = _judge_left_out(sets, tell)
+    made = _RankingForms()
+    judged, temperature = _judge_left_out(sets, made, tell)
     tell("all links")
     return SavedModel(
         format=FORMAT,
         version=VERSION,
         features=list(FEATURES),
         signals=list(SIGNALS),
-        identity=_identity(sets, _IDENTITY_TREES, _REDUCED_FORMS),
+        identity=_identity(sets, made, trees=_IDENTITY_TREES, forms=_REDUCED_FORMS),
         likeness=_likeness(sets),
         right=_fit_right(judged),
         repairable=_fit_repairable(judged),
@@ -96,13 +98,15 @@ def learn_model(
     )
 
 
-def _judge_left_out(sets: Sequence[ExampleSets], tell: Callable[[str], Any]) -> tuple[JudgedRankings, float]:
+def _judge_left_out(
+    sets: Sequence[ExampleSets], made: "_RankingForms", tell: Callable[[str], Any]
+) -> tuple[JudgedRankings, float]:
     """All rankings, each by forests that do not know its site, and the temperature of the scores."""
     rankings: list[tuple[Any, ...]] = []
     answered: list[tuple[Matrix, Flags]] = []
     for title, known, left_out in _folds(sets):
         tell(f"without {title}")
-        identity = _load_forest(_identity(known, _LEFT_OUT_TREES, _LEFT_OUT_FORMS))
+        identity = _load_forest(_identity(known, made, trees=_LEFT_OUT_TREES, forms=_LEFT_OUT_FORMS))
         likeness = _load_forest(_likeness(known))
         for each in left_out:
             for kind, examples in (("found", each.found), ("gone", each.gone), ("unrelated", each.unrelated)):
@@ -159,20 +163,31 @@ def _judge_rankings(examples: Examples, scores: Matrix, alike: Matrix) -> Iterat
         yield bool(answer.any()), bool(answer[scores[of_link].argmax()]), signals
 
 
-def _identity(sets: Sequence[ExampleSets], trees: int, forms: int) -> SavedForest:
-    rows, answers, sizes = [], [], []
-    for number, each in enumerate(sets):
-        if not each.is_answered:
-            continue
+class _RankingForms:
+    """The candidates to learn ranking from, of each set in several forms; made once, since every fold uses them."""
+
+    def __init__(self) -> None:
+        self._made: dict[
+            int, tuple[ExampleSets, list[Examples]]
+        ] = {}  # with the set, so that its id stays its own
+
+    def of(self, each: ExampleSets, count: int) -> list[Examples]:
+        """The links as they are, and in `count` forms with some evidence removed; none without an answer."""
         own = each.found.subset(each.found.answerable())
-        for form in (own, *(drop_evidence(own, number + 100 * more) for more in range(forms))):
-            kept = form.subset(
-                hard_candidates(form, form.rows[:, PLAIN].sum(axis=1), keep=12, share=0.05, seed=number)
-            )
-            rows.append(kept.rows)
-            answers.append(kept.answer)
-            sizes += [of_link.stop - of_link.start for of_link in groups(kept.link)]
-    return boosting.fit_ranking(np.concatenate(rows), np.concatenate(answers), sizes, trees=trees)
+        _, made = self._made.setdefault(id(each), (each, []))
+        seed = zlib.crc32(each.name.encode()) % 10_000
+        for number in range(len(made), count + 1 if each.is_answered else 0):
+            form = drop_evidence(own, seed + number) if number else own
+            plain = form.rows[:, PLAIN].sum(axis=1)
+            made.append(form.subset(hard_candidates(form, plain, keep=12, share=0.05, seed=seed)))
+        return made[: count + 1]
+
+
+def _identity(sets: Sequence[ExampleSets], made: _RankingForms, *, trees: int, forms: int) -> SavedForest:
+    chosen = [form for each in sets for form in made.of(each, forms)]
+    sizes = [of_link.stop - of_link.start for form in chosen for of_link in groups(form.link)]
+    rows, answers = (np.concatenate([getattr(form, name) for form in chosen]) for name in ("rows", "answer"))
+    return boosting.fit_ranking(rows, answers, sizes, trees=trees)
 
 
 def _likeness(sets: Sequence[ExampleSets]) -> SavedForest:

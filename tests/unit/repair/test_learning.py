@@ -115,4 +115,4 @@ def test_sites_reorganise_in_every_way_that_sites_do():
         assert any(re.search(way, url, re.ASCII) for url in new), way
     assert any("/2019/" not in url for url in new)
     assert any("/fr/" not in url for url in new)
-    assert all("Page" in url.title() for url in new)
+    assert sum("page" in url.lower() for url in new) > 0.9 * len(new)
