@@ -97,7 +97,7 @@ class Cache:
         if flow.response is not None or flow in self._exchanges:
             return True
         verdict = verdict_of(flow)
-        if self._offline() or verdict.offline_only or not verdict.cache or _stands_apart(flow):
+        if self._offline() or verdict.offline_only or not verdict.cache or _must_bypass_store(flow):
             return False
         request, now = request_of(flow), self._clock()
         held = self._store.recall(request.url) if may_use_store(request) else ()
@@ -122,11 +122,11 @@ class Cache:
         exchange = Exchange(
             request=request_of(flow),
             requested_at=self._clock(),
-            apart=_stands_apart(flow) or not verdict.cache,
+            bypasses_store=_must_bypass_store(flow) or not verdict.cache,
             offline=self._offline() or verdict.offline_only,
         )
         self._exchanges[flow] = exchange
-        if not exchange.apart:
+        if not exchange.bypasses_store:
             decision = self._outlast(exchange, await self._decide(exchange))
             decision = await self._collapse(exchange, decision)
             decision = await self._revalidation.revalidate_first(flow, exchange, decision)
@@ -150,7 +150,9 @@ class Cache:
         exchange.received_at = self._clock()
         exchange.forward_status = response.status_code
         exchange.headers = header_list(response.headers)
-        exchange.apart = exchange.apart or is_unshared(flow)  # the response may have said so
+        exchange.bypasses_store = exchange.bypasses_store or is_unshared(
+            flow
+        )  # the response may have said so
         if exchange.state is ExchangeState.REVALIDATING and response.status_code == 304:
             exchange.handle(ExchangeEvent.CONFIRM)
         elif exchange.own_request is RevalidationKind.AHEAD:
@@ -265,7 +267,7 @@ class Cache:
             exchange.matches = decision.matches
             send_on(flow.request, decision.conditions)
         else:
-            exchange.handle(ExchangeEvent.BYPASS if exchange.apart else ExchangeEvent.FORWARD)
+            exchange.handle(ExchangeEvent.BYPASS if exchange.bypasses_store else ExchangeEvent.FORWARD)
             send_on(flow.request, None)
 
     async def _serve(
@@ -293,10 +295,10 @@ class Cache:
         return bool(answered)
 
 
-def _stands_apart(flow: http.HTTPFlow) -> bool:
-    """Whether the store must have no part in a request.
+def _must_bypass_store(flow: http.HTTPFlow) -> bool:
+    """Whether a request must neither be answered from the store nor stored.
 
-    One that is streamed is under way already, and what we would answer comes on top of the origin's answer. A name
-    that only the client vouches for is nobody's key. And of some connections nothing is anybody else's.
+    A streamed request is already on its way, so an answer of ours would follow the origin's. A host that only the
+    client names must not be a cache key. Nothing from a connection that authenticates one user may be shared.
     """
     return bool(flow.request.stream) or not named_truly(flow) or is_unshared(flow)

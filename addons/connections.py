@@ -82,7 +82,7 @@ class PersonalConnections:
 
 
 def _says_nothing_of_connections(response: http.Response) -> bool:
-    """Nearly always, but for how long the origin keeps its own, which goes no further."""
+    """True for nearly all responses. Removes Keep-Alive, which concerns the origin's connection only."""
     named = fields_by_name(response.headers)
     connection_fields = _OF_CONNECTIONS.intersection(named)
     if not connection_fields <= _OF_LASTING or any(

@@ -83,7 +83,7 @@ class FastPath:
         self,
         settings: CacheSettings,
         store: ResponseStore,
-        asides: FastPathListeners,
+        listeners: FastPathListeners,
         *,
         offline: Callable[[], bool],
         clock: Callable[[], float] = time.time,
@@ -91,7 +91,7 @@ class FastPath:
         self.settings = settings
         self.answered = 0
         self._store = store
-        self._listeners = asides
+        self._listeners = listeners
         self._offline = offline
         self._clock = clock
 

@@ -13,10 +13,12 @@ from addons.soft404 import is_worth_keeping
 from proxy.headers.personal import is_personal
 from proxy.messages import CacheRequest
 from proxy.privacy.clients import ClientHasher
-from proxy.privacy.harvestpolicy import SeenContent, is_personal_url, may_harvest
+from proxy.privacy.harvestpolicy import may_harvest
 from proxy.privacy.recentpages import RecentPages
+from proxy.privacy.seencontent import SeenContent
 from proxy.rpc.protocol import HarvestService
 from proxy.settings import HarvestSettings
+from repair.secrets.addresses import has_secret
 from repair.text import urls
 
 _PERMANENT = (301, 308)
@@ -78,7 +80,7 @@ class Harvest:
             request, response_headers, status=200, seen_without_cookie=False, harmless=self._harmless
         ).allowed
         new = urls.resolve(request.url, location) if shared else None
-        if new is not None and not is_personal_url(new):
+        if new is not None and not has_secret(new):
             self._harvest.note_redirect(request.url, new)
 
     def _offer(self, flow: http.HTTPFlow, request: CacheRequest) -> None:

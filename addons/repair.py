@@ -40,7 +40,6 @@ from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import RepairPageContext, auto_follow_target
 from proxy.pages.rulepages import rule_redirect
 from proxy.privacy.clients import ClientHasher, device_of
-from proxy.privacy.harvestpolicy import is_personal_url, shareable_url
 from proxy.privacy.portalredirect import PortalRedirects, RedirectedMiss
 from proxy.privacy.recentpages import RecentPages
 from proxy.privacy.serviceworkers import ServiceWorkerOrigins
@@ -51,6 +50,7 @@ from proxy.rules.model import NO_RULE, RuleVerdict
 from repair.detect import broken, miss_kind
 from repair.logs import RateLimitedLogger
 from repair.model import BrokenLink, Click, MissKind, RankedAlternatives
+from repair.secrets.addresses import has_secret, without_secret
 
 log = logging.getLogger(__name__)
 
@@ -289,7 +289,7 @@ class Repair:
 
     def _ask(self, url: str, verdict: RuleVerdict) -> bool | None:
         """Whether archives may be queried about a lost page; None for an address that must not be sent to any."""
-        if is_personal_url(url) or verdict.archive == "off":
+        if has_secret(url) or verdict.archive == "off":
             return None
         return self.ask_archives if verdict.archive is None else verdict.archive == "on"
 
@@ -309,15 +309,15 @@ class Repair:
         return MissRecord(
             id=miss.context.miss_id,
             at=datetime.now(UTC),
-            url=shareable_url(found.link.url),
+            url=without_secret(found.link.url),
             kind=found.link.kind,
-            source_url=shareable_url(found.link.source_url) if found.link.source_url else None,
+            source_url=without_secret(found.link.source_url) if found.link.source_url else None,
             client=miss.client,
             rule=rule,
             offered=(*(item.url for item in found.alternatives), *found.shortened),
             status=miss.context.status,
             latency_ms=(time.perf_counter() - started) * 1000,
-            query="" if is_personal_url(found.link.url) else found.query,
+            query="" if has_secret(found.link.url) else found.query,
             language=miss.context.language,
             copy=found.copy_at is not None,
         )

@@ -114,7 +114,7 @@ class SsrfGuard:
         host, port = place.hostname or "", place.port or _DEFAULT_PORTS[place.scheme]
         return (
             self._reach().may_name(host)
-            and self._reach().may_ask(port)
+            and self._reach().may_request_port(port)
             and (host, port) not in self._chosen()
             and not self._reach().is_reserved(host, port)
         )
@@ -128,7 +128,7 @@ class SsrfGuard:
         # What a firewall sends here has its ports chosen there.
         return (
             named
-            and (mode == "transparent" or self._reach().may_ask(flow.request.port))
+            and (mode == "transparent" or self._reach().may_request_port(flow.request.port))
             and not self._is_chosen(flow)
         )
 

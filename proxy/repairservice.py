@@ -13,11 +13,11 @@ from typing import Protocol
 from proxy.pages.archivefindings import ArchiveFindings
 from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import RepairPageContext, render
-from proxy.privacy.harvestpolicy import shareable_url
 from repair.admission import AdmissionControl, RepairPipeline, SavedPages, TooManyRepairs, without_ranking
 from repair.errors import RepairError
 from repair.memento.model import TimeMap
 from repair.model import BrokenLink, Click, RankedAlternatives
+from repair.secrets.addresses import without_secret
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,7 @@ class RepairPageService:
         except TooManyRepairs:
             pass  # counted, and too many to be logged one by one
         except TimeoutError:
-            log.warning("repair timed out after %.1f s: %s", within_s, shareable_url(miss.link.url))
+            log.warning("repair timed out after %.1f s: %s", within_s, without_secret(miss.link.url))
         found = await without_ranking(self._saved_pages, miss.link)
         return await self._render(found, miss, self._unknown(found.link, miss))
 
@@ -107,9 +107,9 @@ class RepairPageService:
         except TimeoutError:
             # Where archives are off, nobody waits for them, and there is nothing to log.
             if miss.ask:
-                log.warning("archives: request timed out for %s", shareable_url(link.url))
+                log.warning("archives: request timed out for %s", without_secret(link.url))
         except RepairError as error:
-            log.warning("archives: request failed for %s: %s", shareable_url(link.url), error)
+            log.warning("archives: request failed for %s: %s", without_secret(link.url), error)
         return unknown
 
     def _unknown(self, link: BrokenLink, miss: RepairRequest) -> ArchiveFindings | None:

@@ -77,7 +77,11 @@ def mark(response: http.Response, headers: Headers, status: CacheStatus, *, rece
 
 def refuse(flow: http.HTTPFlow, forward: str) -> None:
     """504: not stored, and no site may be contacted. The repair addon makes a page of it."""
-    body = b"" if flow.request.method == "HEAD" else b"linkmend: not held here, and nobody may be asked\n"
+    body = (
+        b""
+        if flow.request.method == "HEAD"
+        else b"linkmend: not in the cache, and the site may not be asked\n"
+    )
     headers = (
         ("Content-Type", "text/plain; charset=utf-8"),
         ("Content-Length", str(len(body))),

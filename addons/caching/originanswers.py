@@ -30,7 +30,7 @@ from proxy.cache.vary import is_personal_variant
 from proxy.headers.fields import content_length, has
 from proxy.headers.navigation import asks_for_repair
 from proxy.messages import FileBody, StoredResponse, values
-from proxy.privacy.harvestpolicy import SeenContent
+from proxy.privacy.seencontent import SeenContent
 
 _DECODED_AT_ONCE = 32 * 1024
 """Bytes of a body that are decoded within a millisecond or two; more is left to a thread."""
@@ -48,7 +48,7 @@ class OriginAnswers:
     # The headers are there
 
     def begin(self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> None:
-        """May it be stored, do others wait in vain, is it to be streamed?"""
+        """Decide whether to store it, whether to release waiting requests, and whether to stream it."""
         status, length = response.status_code, content_length(exchange.headers)
         storable = self._is_storable(flow, exchange, status, length)
         streams = self._streams(exchange, status, length)
@@ -60,7 +60,7 @@ class OriginAnswers:
         mark(response, exchange.headers, exchange.cache_status(), received_at=exchange.received_at)
         if exchange.state is ExchangeState.SPOOLING:
             exchange.spool = self._context.store.spool()
-            exchange.digest = hashlib.blake2b(digest_size=16) if _matters(exchange) else None
+            exchange.digest = hashlib.blake2b(digest_size=16) if _needs_digest(exchange) else None
             response.stream = _tee(exchange.spool, exchange.digest)
         elif streams:
             response.stream = True
@@ -70,7 +70,7 @@ class OriginAnswers:
         allows = partial(
             may_store, request, status, exchange.headers, received_at=exchange.received_at, settings=settings
         )
-        if exchange.apart or not allows(seen_without_cookie=True):
+        if exchange.bypasses_store or not allows(seen_without_cookie=True):
             return False
         exchange.unproven = has(request.headers, "cookie") and not allows()
         if length is not None and length > settings.max_body_bytes:
@@ -103,7 +103,7 @@ class OriginAnswers:
 
     async def settle(self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> None:
         if is_unshared(flow):  # the origin sent more than one response
-            exchange.apart = True
+            exchange.bypasses_store = True
             exchange.discard()
         if exchange.state is ExchangeState.NOT_MODIFIED:
             await self._confirm(flow, exchange)
@@ -119,7 +119,9 @@ class OriginAnswers:
             await self._context.store.remove(url)
         if exchange.is_storing:
             await self._put(flow, exchange, response)
-        elif exchange.request.method == "HEAD" and response.status_code == 200 and not exchange.apart:
+        elif (
+            exchange.request.method == "HEAD" and response.status_code == 200 and not exchange.bypasses_store
+        ):
             await self._update_by_head(exchange)
 
     async def _put(self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> None:
@@ -129,9 +131,9 @@ class OriginAnswers:
             body = whole = body_of(flow)
             if whole and response.status_code == 204:
                 return  # HTTP/2 lets it pass; as HTTP/1 the body would be the next answer's beginning
-            if await _repeats(flow, exchange, whole or b""):
+            if await _body_repeats_request(flow, exchange, whole or b""):
                 return
-            digest = hashlib.blake2b(whole or b"", digest_size=16) if _matters(exchange) else None
+            digest = hashlib.blake2b(whole or b"", digest_size=16) if _needs_digest(exchange) else None
         if digest is not None and not self._seen_without_cookie(exchange, digest.digest()):
             exchange.discard()
             return
@@ -173,7 +175,9 @@ class OriginAnswers:
     async def _change(self, exchange: Exchange, merged: StoredResponse | None) -> None:
         """Let an answer without a body change what is stored, as far as it may."""
         request, stored, settings = exchange.request, exchange.stored, self._context.settings
-        if stored is None or exchange.apart:  # what somebody alone may have been told changes nothing
+        if (
+            stored is None or exchange.bypasses_store
+        ):  # what somebody alone may have been told changes nothing
             return
         changed = updated_response(
             request, stored, merged, received_at=exchange.received_at, settings=settings
@@ -195,7 +199,7 @@ def leaves_no_trace(exchange: Exchange, response: http.Response) -> bool:
     return not invalidated_urls(exchange.request, response.status_code, exchange.headers)
 
 
-async def _repeats(flow: http.HTTPFlow, exchange: Exchange, body: bytes) -> bool:
+async def _body_repeats_request(flow: http.HTTPFlow, exchange: Exchange, body: bytes) -> bool:
     """Whether the body has in it what this client said of itself."""
     words = identifying_values(exchange.request, exchange.headers)
     if len(body) <= _DECODED_AT_ONCE:
@@ -223,8 +227,8 @@ def _keeps_stored(exchange: Exchange, status: int) -> bool:
     return (stored.pinned and status != 200) or (stored.status == 200 and is_doubtful_error(status))
 
 
-def _matters(exchange: Exchange) -> bool:
-    """Whether it matters to whom else these bytes were sent."""
+def _needs_digest(exchange: Exchange) -> bool:
+    """Whether these bytes must be compared with what other clients were sent."""
     if exchange.unproven:
         return True
     # With a password nobody vouches that others are sent the same.

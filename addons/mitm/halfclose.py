@@ -97,7 +97,7 @@ def _mark_and_leave(self: Http1Server, steps: Steps) -> Steps:
 
 
 def install() -> None:
-    """Have mitmproxy wait so; after all that changes the same. Raises StartError when its internals have changed."""
+    """Install this wait, after everything else that replaces the same methods. Raises StartError."""
     missing = [name for name in _NEEDED if not callable(getattr(Http1Server, name, None))]
     if missing:
         raise StartError(f"this mitmproxy is not supported: HTTP/1 has no {', '.join(missing)}")

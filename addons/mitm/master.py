@@ -113,7 +113,7 @@ class LeanAddons(AddonManager):
     def begin(self, event: hooks.Hook) -> bool:
         """Call the handlers that need not wait, up to the first that must; whether that was all of them.
 
-        What is left is called by `trigger_event` for the same event. Who asks again on its way there begins nothing.
+        What is left is called by `trigger_event` for the same event. A second call for the same event does nothing.
         """
         if _BEGUN in vars(event):
             return False

@@ -133,7 +133,7 @@ _NEEDED: tuple[tuple[object, tuple[str, ...]], ...] = (
 
 
 def install() -> None:
-    """Have mitmproxy treat connections to origins so; after shortcuts.install(). Raises StartError."""
+    """Have mitmproxy treat connections to origins so; after fasterheaders.install(). Raises StartError."""
     missing = [name for where, names in _NEEDED for name in names if not callable(getattr(where, name, None))]
     if missing or not isinstance(http.Request.method, property):
         raise StartError(f"this mitmproxy is not supported: its connections have no {', '.join(missing)}")

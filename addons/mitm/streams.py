@@ -72,7 +72,7 @@ class AnsweringStream(HttpStream):
     """mitmproxy's stream, with a second try and with the last word left to the `error` hook."""
 
     _tried_again = False
-    _held_since: float | None = None  # by a clock that nobody sets
+    _held_since: float | None = None  # monotonic time
     _last_piece_at = 0.0
     _may_flow = False
     _timer: commands.RequestWakeup | None = None
@@ -218,7 +218,7 @@ class AnsweringStream(HttpStream):
         known to be great, are streamed by our addons; this is for the rest.
         """
         if request:
-            return (yield from self._refused_upload())
+            return (yield from self._refuse_large_upload())
         response = self.flow.response
         if response is None or response.stream or not self.response_body_buf:
             return False
@@ -268,8 +268,8 @@ class AnsweringStream(HttpStream):
         yield from self.start_response_stream()
         yield from self.state_stream_response_body(layers.ResponseData(self.stream_id, body))
 
-    def _refused_upload(self) -> Generator[Any, Any, bool]:
-        """What is uploaded and may not be streamed (a GET with a body, anything while offline) has its bounds too."""
+    def _refuse_large_upload(self) -> Generator[Any, Any, bool]:
+        """Refuse an upload that is too large to hold and may not be streamed: a GET's body, any while offline."""
         if len(self.request_body_buf) <= BufferedBody.MAX_BYTES:
             return False
         self.request_body_buf.clear()

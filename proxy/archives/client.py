@@ -11,7 +11,6 @@ from aiohttp.abc import AbstractResolver
 from proxy.http.client import HttpClient
 from proxy.http.guard import ConnectGuard
 from proxy.portal.routes import PORTAL
-from proxy.privacy.harvestpolicy import is_personal_url
 from proxy.reach.policy import ReachPolicy, reach_of
 from proxy.settings import Settings
 from proxy.tls.certificates import trusted_file
@@ -23,6 +22,7 @@ from repair.memento.datetimes import as_timestamp
 from repair.memento.model import ArchiveAnswer, ArchiveOutcome, Memento, MementoCopy, TimeMap
 from repair.model import Page
 from repair.moves.rules import Move
+from repair.secrets.addresses import has_secret
 from repair.settings import ArchivesSettings
 from repair.soft404.judge import PageKind, judge
 
@@ -56,7 +56,7 @@ def client_from(
             tls=ssl.create_default_context(cafile=trusted) if trusted else True,
         ),
         is_bad=is_not_the_page,
-        is_personal=is_personal_url,
+        has_secret=has_secret,
         on_move=on_move,
         offline=settings.proxy.offline,
         # Archives were queried because a user missed the page: their responses reveal the miss.

@@ -13,11 +13,11 @@ from proxy.archives import mementoserver
 from proxy.archives.mementoserver import MementoOf, TimeGateTo, TimeMapOf
 from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage
-from proxy.privacy.harvestpolicy import is_personal_url
 from repair.collection.versions import HeldVersions
 from repair.memento.datetimes import http_date
 from repair.memento.reach import is_public_address, is_public_host
 from repair.model import HeldCopy
+from repair.secrets.addresses import has_secret
 from repair.text import urls
 
 
@@ -87,7 +87,7 @@ def may_read(share: str, client: str) -> bool:
 
 def may_read_page(url: str, client: str) -> bool:
     """Whether a client may read a page: not a personal address, and for outside clients not a page of our network."""
-    return not is_personal_url(url) and (_is_inside(client) or is_public_host(urls.parse(url).host))
+    return not has_secret(url) and (_is_inside(client) or is_public_host(urls.parse(url).host))
 
 
 def _is_inside(client: str) -> bool:

@@ -1,6 +1,6 @@
 """Request collapsing: one origin fetch for many identical requests. The first leads, the others wait until it ends.
 
-For one event loop. The leader's response may not be usable: a request that waited looks into the cache again.
+For one worker process. The leader's response may not be usable: a request that waited looks into the cache again.
 """
 
 import asyncio

@@ -191,8 +191,8 @@ class Exchange:
     request: CacheRequest
     requested_at: float
     state: ExchangeState = ExchangeState.LOOKING_UP
-    apart: bool = False
-    """The store has no part in this: nothing of it answers, and nothing is stored. An answer may tell so late."""
+    bypasses_store: bool = False
+    """Nothing stored answers this request, and nothing of it is stored. The response may be the first to say so."""
     offline: bool = False
     """No site may be contacted: linkmend is offline, or a rule says so."""
     leads: bool = False

@@ -13,10 +13,10 @@ from rich.text import Text
 from proxy import logs
 from proxy.cli.options import Config, Data, Json, data_from, print_json, settings_from
 from proxy.errors import LinkmendError
-from proxy.privacy.harvestpolicy import is_personal_url
 from proxy.settings import Settings
 from repair.memento.datetimes import any_date
 from repair.memento.model import MementoCopy, TimeMap
+from repair.secrets.addresses import has_secret
 from repair.text.urls import is_web_url
 
 
@@ -39,7 +39,7 @@ def mementos(
     """List the archived versions (mementos) of an address in all archives."""
     if not is_web_url(url):
         raise LinkmendError(f"URL: expected an http or https address, got {url!r}")
-    if is_personal_url(url):
+    if has_secret(url):
         raise LinkmendError(
             "URL: contains a session, a token or a name; linkmend does not send it to archives"
         )

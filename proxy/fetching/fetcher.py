@@ -26,9 +26,9 @@ from proxy.http.errors import (
 )
 from proxy.http.redirects import follow_redirects
 from proxy.http.robots import RobotsRules
-from proxy.privacy.harvestpolicy import is_personal_url
 from repair.fetch import FetchError, FetchLimits, TooLarge
 from repair.model import Page
+from repair.secrets.addresses import has_secret
 from repair.text import urls
 
 MAX_REDIRECTS = 5
@@ -75,7 +75,7 @@ class Fetcher:
         """A page, redirects followed. Raises FetchFailure: also for every status that is no success."""
 
         async def get(address: str) -> Page:
-            if is_personal_url(address):
+            if has_secret(address):
                 raise FetchRefused("redirects to a personal address (contains a name, a session or a token)")
             self._check(address)
             pause_s = max(await self._robots.check(address), self._pause_s())

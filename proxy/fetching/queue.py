@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from proxy.errors import StoreError
 from proxy.fetching.entries import FetchEntry, FetchState, FetchTime, NotQueuedError
-from proxy.privacy.harvestpolicy import is_personal_url
+from repair.secrets.addresses import has_secret
 from repair.sqlite import SqliteFile, transaction
 from repair.text import urls
 
@@ -226,7 +226,7 @@ class FetchQueue:
 
 def queueable_url(url: str) -> str:
     """The normalised address of a page to queue. Raises NotQueuedError for one that may not be fetched."""
-    if is_personal_url(url):
+    if has_secret(url):
         raise NotQueuedError(f"personal address (contains a name, a session or a token): {url[:100]!r}")
     try:
         return urls.normal(url)

@@ -48,7 +48,7 @@ class ConnectGuard:
             return
         if self._public_only and not is_public_host(host):
             raise ForbiddenTarget(f"leads into a private network: {host}")
-        if not reach.may_name(host) or not reach.may_ask(port) or reach.is_reserved(host, port):
+        if not reach.may_name(host) or not reach.may_request_port(port) or reach.is_reserved(host, port):
             raise ForbiddenTarget(f"{OUT_OF_REACH}: {host}:{port}")
 
     @contextmanager

@@ -14,9 +14,9 @@ from typing import Annotated
 import msgspec
 
 from proxy.errors import SettingsError
-from proxy.privacy.harvestpolicy import is_personal_url
 from repair.evidence.choices import Choice
 from repair.memento.reach import is_public_host
+from repair.secrets.addresses import has_secret
 from repair.text import urls
 
 VERSION = 1
@@ -92,7 +92,7 @@ def import_repairs(
 
 def is_shareable(url: str) -> bool:
     """Whether an address may be sent to other schools: public, not personal, no search that somebody typed."""
-    if len(url) > _MAX_URL or is_personal_url(url):
+    if len(url) > _MAX_URL or has_secret(url):
         return False
     try:
         parts = urls.parse(url)

@@ -45,13 +45,13 @@ class AddressMarks:
         row = (url[:_MAX_URL], mark, by[:_MAX_BY], at.timestamp())
         self._write("INSERT OR REPLACE INTO marks VALUES (?, ?, ?, ?)", row)
         if mark == WRONG:
-            self._sites.forget(url, ())
+            self._sites.vouch(url, ())
 
     def take(self, url: str, mark: Mark) -> None:
         """Remove a mark; from then on the address is listed, and its page judged, like any other."""
         self._write("DELETE FROM marks WHERE mark = ? AND url = ?", (mark, url[:_MAX_URL]))
         if mark == WRONG:
-            self._sites.doubt(url)
+            self._sites.withdraw_vouch(url)
 
     def of(self, url: str) -> frozenset[str]:
         """The marks on an address."""

@@ -7,22 +7,16 @@ different Cookie proves nothing: sessions renew their cookies, and a page may be
 """
 
 import re
-import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import blake2b
 
 from proxy.cache.sharing.plainrequests import is_plain_request
 from proxy.headers.fields import has
 from proxy.headers.personal import personal_fields
 from proxy.messages import CacheRequest, Headers, values
-from repair.bounded import BoundedDict
-from repair.secrets.addresses import has_secret, without_secret
+from repair.secrets.addresses import has_secret
 
 _DIRECTIVE = re.compile(r"([\w\-]+)\s*(?:=\s*(?:\"[^\"]*\"|[^\s,\"]*))?")
-
-is_personal_url = has_secret
-shareable_url = without_secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +70,7 @@ def _rules(
     yield "no-store" in directives(request.headers), "request says no-store"
     yield "*" in _varies_on(response_headers), "response varies on everything"
     yield not is_plain_request(request.headers, also=harmless), "request has a field that may bend the page"
-    yield is_personal_url(request.url), "address carries a session, a token or a name"
+    yield has_secret(request.url), "address carries a session, a token or a name"
 
 
 def _cookie_refusal(request: CacheRequest, response_headers: Headers, seen_without_cookie: bool) -> str:
@@ -104,31 +98,3 @@ def directives(headers: Headers) -> set[str]:
 
 def _varies_on(headers: Headers) -> set[str]:
     return {name.strip().lower() for line in values(headers, "vary") for name in line[:2000].split(",")}
-
-
-class SeenContent:
-    """A bounded memory of contents that were sent to a request without a cookie.
-
-    It keeps only hashes under a key of this process, and nothing of cookies. Not safe in threads.
-    """
-
-    def __init__(self, max_entries: int = 100_000) -> None:
-        self._key = secrets.token_bytes(32)
-        self._seen = BoundedDict[bytes, None](max_entries)
-
-    def __len__(self) -> int:
-        return len(self._seen)
-
-    def note(self, url: str, body_digest: bytes, cookie: str | None) -> bool:
-        """Note one response; returns whether this content was also sent to a request without a cookie.
-
-        `body_digest` is a digest of all that may enter the collection: of the whole body if copies are saved.
-        `cookie` is the Cookie header; None or "" when there was none.
-        """
-        name = blake2b(
-            url.encode("utf-8", "replace") + b"\0" + body_digest, key=self._key, digest_size=16
-        ).digest()
-        if name in self._seen or not cookie:
-            self._seen[name] = None
-            return True
-        return False

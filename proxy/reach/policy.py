@@ -119,7 +119,7 @@ class ReachPolicy:
         bare = host.rstrip(".").lower()
         return self._local_names or not (bare in _LOCAL_NAMES or bare.endswith(".localhost"))
 
-    def may_ask(self, port: int) -> bool:
+    def may_request_port(self, port: int) -> bool:
         """Whether a request may go to a port."""
         return any(port in span for span in (*self._ports, *self._connect_ports))
 

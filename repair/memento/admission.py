@@ -1,4 +1,4 @@
-"""Admission of requests to archives: applies `limits` to the state in the file that all processes share."""
+"""Admission of requests to archives: applies `ratelimits` to the state in the file that all processes share."""
 
 import sqlite3
 from collections.abc import Callable
@@ -11,8 +11,8 @@ from repair.memento.ratelimits import ArchiveState
 class ArchiveAdmission:
     """Admits requests and records how they went. Every method blocks briefly."""
 
-    def __init__(self, notebook: ArchiveDatabase, clock: Callable[[], float]) -> None:
-        self._notebook = notebook
+    def __init__(self, database: ArchiveDatabase, clock: Callable[[], float]) -> None:
+        self._database = database
         self._clock = clock
 
     def take(self, archive: str, kind: str, per_minute: int, *, trial_s: float) -> float | None:
@@ -21,9 +21,9 @@ class ArchiveAdmission:
         Each `kind` of request has its own rate limit. `trial_s` is how long a trial after a pause may take.
         """
         now = self._clock()
-        with self._notebook.write() as connection:
+        with self._database.write() as connection:
             health = _read_health(connection, archive)
-            if not ratelimits.may_ask(health, now):
+            if not ratelimits.is_available(health, now):
                 return None
             found = connection.execute(
                 "SELECT due_at FROM paces WHERE archive = ? AND kind = ?", (archive, kind)
@@ -37,14 +37,14 @@ class ArchiveAdmission:
     def note_success(self, archive: str) -> None:
         """The archive answered properly, whatever the content."""
         if self.health(archive) != ArchiveState():
-            with self._notebook.write() as connection:
+            with self._database.write() as connection:
                 connection.execute("DELETE FROM healths WHERE archive = ?", (archive,))
 
     def end_trial(self, archive: str, trial_s: float) -> None:
         """A trial after a pause got an answer; once that is parsed, success or failure is recorded separately."""
         if self.health(archive).rests_until == 0.0:
             return
-        with self._notebook.write() as connection:
+        with self._database.write() as connection:
             connection.execute(
                 "UPDATE healths SET rests_until = 0 WHERE archive = ? AND rests_until <= ?",
                 (archive, self._clock() + trial_s),
@@ -52,7 +52,7 @@ class ArchiveAdmission:
 
     def note_failure(self, archive: str) -> None:
         """The archive's answer was late or broken."""
-        with self._notebook.write() as connection:
+        with self._database.write() as connection:
             _write_health(
                 connection, archive, ratelimits.note_failure(_read_health(connection, archive), self._clock())
             )
@@ -60,7 +60,7 @@ class ArchiveAdmission:
     def note_refusal(self, archive: str, retry_after_s: float | None) -> None:
         """The archive refused the request (429, 503)."""
         now = self._clock()
-        with self._notebook.write() as connection:
+        with self._database.write() as connection:
             _write_health(
                 connection,
                 archive,
@@ -69,7 +69,7 @@ class ArchiveAdmission:
 
     def health(self, archive: str) -> ArchiveState:
         """The stored state of an archive."""
-        rows = self._notebook.read(
+        rows = self._database.read(
             "SELECT failures, rests_until, rest_s FROM healths WHERE archive = ?", archive
         )
         return (

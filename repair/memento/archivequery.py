@@ -32,7 +32,7 @@ class ArchiveRateLimited(Exception):
 
 
 class ArchiveRefused(FetchError):
-    """An archive does not speak of this address, to us or to anybody; that is no sign that it is ill."""
+    """The archive refuses this URL, to us or to anybody. This does not count as a failure of the archive."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

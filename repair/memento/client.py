@@ -48,7 +48,7 @@ class MementoClient:
         fetcher: PageFetcher,
         *,
         is_bad: Callable[[Page], bool] = lambda page: False,
-        is_personal: Callable[[str], bool] = lambda url: False,
+        has_secret: Callable[[str], bool] = lambda url: False,
         on_move: Callable[[Move], None] = lambda move: None,
         offline: bool = False,
         clock: Callable[[], float] = time.time,
@@ -56,7 +56,7 @@ class MementoClient:
     ) -> None:
         """`fetcher` sends the requests, and is closed with the client.
 
-        `is_bad` tells pages that only pretend to be there, `is_personal` addresses that must not be sent to archives.
+        `is_bad` tells pages that only pretend to be there, `has_secret` addresses that must not be sent to archives.
 
         `on_move` hears of archived redirects that led to a good page. Without `settings.enabled`, and `offline`,
         no archive is queried. What is older than `keep_s` is forgotten. ValueError for a wrong line in the settings,
@@ -65,7 +65,7 @@ class MementoClient:
         self.archives = {archive.name: archive for archive in parse_archives(settings.list)}
         self.offline = offline or not settings.enabled
         self._settings = settings
-        self._is_bad, self._is_personal, self._on_move = is_bad, is_personal, on_move
+        self._is_bad, self._has_secret, self._on_move = is_bad, has_secret, on_move
         self._clock = clock
         self._memory = AsyncArchiveStore(
             folder / FILE, max_bytes=settings.max_bytes, clock=clock, keep_s=keep_s
@@ -169,7 +169,7 @@ class MementoClient:
             wanted = urls.normal(url)
         except ValueError:
             return None
-        return None if self._is_personal(url) or not wanted.isascii() else wanted
+        return None if self._has_secret(url) or not wanted.isascii() else wanted
 
     async def _stored_answers(self, url: str, *, stale: bool) -> tuple[ArchiveAnswer, ...]:
         answers = await self._memory.ask(
@@ -261,7 +261,7 @@ class MementoClient:
             passed = [new for _, new in seen.moves]
             site = urls.site(requested_url)
             within_site = all(urls.site(url) == site for url in (memento.original, *passed))
-            if passed and within_site and not any(map(self._is_personal, (requested_url, *passed))):
+            if passed and within_site and not any(map(self._has_secret, (requested_url, *passed))):
                 self._on_move(Move(old=requested_url, new=passed[-1], origin="archive"))
         return judgement
 

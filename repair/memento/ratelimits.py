@@ -42,7 +42,7 @@ def next_slot(due_at: float, now: float, per_minute: int, burst: int = BURST) ->
     return max(0.0, due_at - now - (burst - 1) * interval), due_at + interval
 
 
-def may_ask(health: ArchiveState, now: float) -> bool:
+def is_available(health: ArchiveState, now: float) -> bool:
     """Whether the archive may be queried now; a pause longer than any we set comes from a wrong clock."""
     return not now < health.rests_until <= now + MAX_RETRY_AFTER_S
 

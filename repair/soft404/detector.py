@@ -132,7 +132,7 @@ class Soft404Detector:
     async def vouch(self, url: str, sketch: Sketch) -> None:
         """A user wanted to see the page after all; if that cannot be stored, it is valid until the next start."""
         try:
-            await asyncio.get_running_loop().run_in_executor(self._executor, self._sites.forget, url, sketch)
+            await asyncio.get_running_loop().run_in_executor(self._executor, self._sites.vouch, url, sketch)
         except RepairError as error:
             log.warning("%s", error)
             self._settled.clear()
@@ -210,7 +210,7 @@ class Soft404Detector:
         loop = asyncio.get_running_loop()
         try:
             if self._ask is None or not await loop.run_in_executor(
-                self._executor, self._sites.may_ask, place_of(url)
+                self._executor, self._sites.claim_probe, place_of(url)
             ):
                 return found
             answer = await probe(url, found.sketch, self._ask)

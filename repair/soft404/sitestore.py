@@ -111,7 +111,7 @@ class SiteStore:
         """Whether the page is one that its site is known to send for what is not there."""
         return bool(sketch) and any(is_alike(sketch, known) for known in self.error_pages(url))
 
-    def forget(self, url: str, sketch: Sketch) -> None:
+    def vouch(self, url: str, sketch: Sketch) -> None:
         """A user wanted to see the page: it is fine, and pages like it are no error pages of its site."""
         alike = [known for known in self.error_pages(url) if is_alike(sketch, known)]
         host = _host(url)
@@ -122,7 +122,7 @@ class SiteStore:
         )
         self._note_change()
 
-    def doubt(self, url: str) -> None:
+    def withdraw_vouch(self, url: str) -> None:
         """Take back that the page is fine: from now on it is judged as any other."""
         self._write(("DELETE FROM fine WHERE url = ?", (_digest(url),)))
         self._note_change()
@@ -131,7 +131,7 @@ class SiteStore:
         """Whether a user has vouched for the page."""
         return bool(self._read("SELECT 1 FROM fine WHERE url = ?", (_digest(url),)))
 
-    def may_ask(self, place: str) -> bool:
+    def claim_probe(self, place: str) -> bool:
         """Whether it is time to probe a directory of a site again; True for one caller only, which then probes it."""
         now = self._clock()
         is_its_turn = self._write(
@@ -189,7 +189,7 @@ class SiteStore:
 
 
 def _drop_oldest(table: str) -> _Statement:
-    """By what there is, not by numbers: those of a domain that is bounded by itself would push out the others."""
+    """Counts rows instead of comparing ids, because the limits per domain leave gaps in the ids."""
     first = f"(SELECT id FROM {table} ORDER BY id DESC LIMIT 1 OFFSET ?)"  # noqa: S608  (our own table names)
     return f"DELETE FROM {table} WHERE id <= {first}", (MAX_ROWS,)  # noqa: S608
 

@@ -61,7 +61,7 @@ Lists in the place of addresses take turns, look-up by look-up.
 T = TypeVar("T")
 
 
-def eventually(find: Callable[[], T], complaint: str, *, timeout_s: float = 20.0) -> T:
+def eventually(find: Callable[[], T], complaint: str, *, timeout_s: float = 60.0) -> T:
     """The first result that is true; fails with the last one when there is none in time."""
     end = time.monotonic() + timeout_s
     while not (found := find()):

@@ -5,7 +5,6 @@ ones appear in it, and the next user sees them at once. Screenshots are left in 
 """
 
 import re
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -143,12 +142,10 @@ def assert_accessible(tab):
 
 def test_repair_page_is_sent_at_once_and_late_archive_results_appear_in_it(browser, site, folder):
     with a_tab(browser) as tab:
-        started = time.monotonic()
         tab.goto(f"{site.url}/{PAGES[0]}", wait_until="commit")
         tab.locator("#alternatives > li").first.wait_for()
-        assert time.monotonic() - started < 2.0
+        assert "Searching web archives" in tab.locator("#asking").inner_text()  # one of them hangs
         tab.locator("#archives .last a").wait_for()
-        assert "Searching web archives" in tab.locator("#asking").inner_text()  # of the one that hangs
         assert re.search(r"/20130705120000/https?:", tab.locator(".last a").get_attribute("href"))
         tab.get_by_text("Archived versions found: 8.").wait_for()
         assert "hanging, raving" in tab.locator("#asking").inner_text()

@@ -72,7 +72,7 @@ async def test_neither_cookies_nor_a_referrer_are_sent(archive, client):
 
 
 async def test_personal_addresses_are_sent_to_no_archive(archive, client):
-    async with client(wayback(archive), is_personal=lambda url: "token" in url) as archives:
+    async with client(wayback(archive), has_secret=lambda url: "token" in url) as archives:
         assert (await archives.timemap("http://lost.example/?token=1")).answers == ()
         assert await archives.best("http://lost.example/?token=1") is None
     assert archive.seen == []
@@ -212,7 +212,7 @@ async def test_moves_of_personal_addresses_are_not_reported(archive, client):
     archive.pages[f"/20140301000000id_/{new}"] = a_capture()
     moves = []
     line = wayback(archive)
-    async with client(line, is_personal=lambda url: "token" in url, on_move=moves.append) as archives:
+    async with client(line, has_secret=lambda url: "token" in url, on_move=moves.append) as archives:
         assert (await archives.best(LOST)).page.url == new
     assert moves == []
 

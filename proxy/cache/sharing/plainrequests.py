@@ -22,7 +22,7 @@ LARGEST_HEAD = 8 * 1024
 _LARGEST_VALUE = 4_500
 _CACHED_LENGTH = 512
 
-# `storing` has rules of its own for these.
+# `proxy.cache.storage` has rules of its own for these.
 _CREDENTIALS = frozenset({"cookie", "authorization"})
 # Normalised before the comparison, so that a strange value may become a common one.
 _COMPARED_LOOSELY = frozenset({"accept-encoding", "accept-language"})
@@ -112,7 +112,7 @@ def is_plain_request(
     """Whether a request has no field with which its sender could change a response that others get.
 
     `named` are the (lower-case) fields in the response's Vary, `also` those that an admin declares harmless. Cookie
-    and Authorization are ignored here: `storing` decides about them.
+    and Authorization are ignored here: `may_store` decides about them.
     """
     declared = _lower(also)
     seen: set[str] = set()

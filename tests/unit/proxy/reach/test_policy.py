@@ -189,8 +189,10 @@ def test_every_section_that_listens_keeps_its_port():
 
 def test_ports_of_other_protocols_are_refused_by_default():
     reach = reach_of(Settings())
-    assert all(map(reach.may_ask, (80, 443, 591, 8080, 8443, 65535)))
-    assert not any(map(reach.may_ask, (0, 7, 21, 22, 23, 25, 53, 110, 143, 389, 445, 465, 587, 993, 1024)))
+    assert all(map(reach.may_request_port, (80, 443, 591, 8080, 8443, 65535)))
+    assert not any(
+        map(reach.may_request_port, (0, 7, 21, 22, 23, 25, 53, 110, 143, 389, 445, 465, 587, 993, 1024))
+    )
     assert all(map(reach.may_tunnel, (80, 443, 8443)))
     assert not any(map(reach.may_tunnel, (22, 25, 3128, 3306, 5900, 6379, 6667, 11211, 1194)))
 

@@ -11,7 +11,7 @@ from repair.memento.ratelimits import (
     REST_S,
     TRIES,
     ArchiveState,
-    may_ask,
+    is_available,
     next_slot,
     note_failure,
     note_refusal,
@@ -60,20 +60,20 @@ def test_requests_never_exceed_the_rate_plus_a_burst(gaps, per_minute):
 
 def test_a_clock_set_back_does_not_block_requests():
     assert next_slot(NOW + 10**7, NOW, 20)[0] <= BURST * 3.0
-    assert may_ask(ArchiveState(failures=TRIES, rests_until=NOW + 10**7), NOW)
+    assert is_available(ArchiveState(failures=TRIES, rests_until=NOW + 10**7), NOW)
 
 
 def test_failures_in_a_row_open_the_circuit_breaker():
-    assert may_ask(_after_failures(TRIES - 1), NOW)
+    assert is_available(_after_failures(TRIES - 1), NOW)
     resting = _after_failures(TRIES)
-    assert not may_ask(resting, NOW + REST_S - 1)
-    assert may_ask(resting, NOW + REST_S)
+    assert not is_available(resting, NOW + REST_S - 1)
+    assert is_available(resting, NOW + REST_S)
 
 
 def test_after_a_pause_one_trial_request_is_sent_and_others_wait():
     trying = note_request(_after_failures(TRIES), NOW + REST_S, trial_s=10.0)
-    assert not may_ask(trying, NOW + REST_S + 5)
-    assert may_ask(trying, NOW + REST_S + 10)
+    assert not is_available(trying, NOW + REST_S + 5)
+    assert is_available(trying, NOW + REST_S + 10)
     assert note_request(ArchiveState(failures=1), NOW, trial_s=10.0) == ArchiveState(failures=1)
 
 
@@ -88,8 +88,8 @@ def test_pauses_double_up_to_an_hour():
 )
 def test_one_refusal_pauses_for_retry_after_within_limits(retry_after_s, rest_s):
     resting = note_refusal(ArchiveState(), NOW, retry_after_s)
-    assert not may_ask(resting, NOW + rest_s - 1)
-    assert may_ask(resting, NOW + rest_s)
+    assert not is_available(resting, NOW + rest_s - 1)
+    assert is_available(resting, NOW + rest_s)
 
 
 @pytest.mark.parametrize(

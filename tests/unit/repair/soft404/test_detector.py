@@ -193,7 +193,7 @@ async def test_an_admins_doubt_overrides_vouching_at_once(tmp_path):
         detector = Soft404Detector(sites, threads)
         await detector.vouch(page.url, (await detector.find(page)).sketch)
         assert (await detector.find(page)).miss is None
-        sites.doubt(page.url)
+        sites.withdraw_vouch(page.url)
         assert (await detector.find(page)).miss is MissKind.SOFT_404
     sites.close()
 

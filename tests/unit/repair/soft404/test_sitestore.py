@@ -34,7 +34,7 @@ def test_error_pages_are_recognised_on_their_own_site_only(sites):
 
 def test_a_vouched_page_is_fine_and_its_sketch_deleted(sites):
     sites.remember(PAGE, a_sketch())
-    sites.forget(PAGE, a_sketch())
+    sites.vouch(PAGE, a_sketch())
     assert sites.is_fine(PAGE)
     assert not sites.is_fine("http://school.test/lessons/other.html")
     assert not sites.is_error_page(PAGE, a_sketch())
@@ -44,11 +44,11 @@ def test_a_directory_may_be_probed_once_in_a_while(tmp_path):
     clock = FakeClock(1_000.0)
     first = SiteStore(tmp_path / "sites.sqlite", clock=clock)
     second = SiteStore(tmp_path / "sites.sqlite", clock=clock)
-    assert first.may_ask("http://school.test/lessons/")
-    assert not second.may_ask("http://school.test/lessons/")
-    assert second.may_ask("http://school.test/other/")
+    assert first.claim_probe("http://school.test/lessons/")
+    assert not second.claim_probe("http://school.test/lessons/")
+    assert second.claim_probe("http://school.test/other/")
     clock.now += ASK_EVERY_S + 1
-    assert second.may_ask("http://school.test/lessons/")
+    assert second.claim_probe("http://school.test/lessons/")
     first.close()
     second.close()
 
@@ -59,10 +59,12 @@ def test_probes_of_a_site_are_limited_per_day(tmp_path):
     sites = SiteStore(tmp_path / "sites.sqlite", clock=clock)
 
     def asked():
-        return sum(sites.may_ask(f"http://www{number % 3}.school.test/{number}/") for number in range(100))
+        return sum(
+            sites.claim_probe(f"http://www{number % 3}.school.test/{number}/") for number in range(100)
+        )
 
     assert asked() == ASKED_PER_SITE
-    assert sites.may_ask("http://other.test/lessons/")
+    assert sites.claim_probe("http://other.test/lessons/")
     clock.now += ASK_EVERY_S + 1
     assert asked() == ASKED_PER_SITE
     sites.close()
@@ -82,7 +84,8 @@ def test_hosts_of_one_domain_do_not_evict_error_pages_of_others(sites, monkeypat
 def test_one_of_many_concurrent_probes_is_allowed(sites):
     told = []
     threads = [
-        threading.Thread(target=lambda: told.append(sites.may_ask("http://school.test/a/"))) for _ in range(8)
+        threading.Thread(target=lambda: told.append(sites.claim_probe("http://school.test/a/")))
+        for _ in range(8)
     ]
     for thread in threads:
         thread.start()
@@ -98,7 +101,7 @@ def test_sketches_per_site_and_all_tables_are_bounded(sites, monkeypatch):
     assert not sites.is_error_page(PAGE, a_sketch("s0x"))
     assert sites.is_error_page(PAGE, a_sketch(f"s{PER_SITE + 2}x"))
     for number in range(25):
-        sites.forget(f"http://school.test/{number}", ())
+        sites.vouch(f"http://school.test/{number}", ())
     assert not sites.is_fine("http://school.test/0")
     assert sites.is_fine("http://school.test/24")
 
@@ -107,7 +110,7 @@ def test_other_processes_see_error_pages_and_addresses_are_stored_hashed(tmp_pat
     path = tmp_path / "sites.sqlite"
     first, second = SiteStore(path), SiteStore(path)
     first.remember(PAGE, a_sketch())
-    first.forget("http://school.test/reset?token=SECRET", ())
+    first.vouch("http://school.test/reset?token=SECRET", ())
     assert second.is_error_page(PAGE, a_sketch())
     first.close()
     second.close()
