@@ -55,11 +55,11 @@ class SharedRecentPages(RecentPages):
         super().__init__()
         self._events = events
 
-    def note_page(self, client: str, url: str) -> None:
-        is_new = self.recent(client)[:1] != (url,)
-        super().note_page(client, url)
+    def note_page(self, client: str, url: str) -> bool:
+        is_new = super().note_page(client, url)
         if is_new:
             self._events.client_opened(client, url)
+        return is_new
 
     def note_redirect(self, client: str, missed: str, target: str) -> None:
         super().note_redirect(client, missed, target)

@@ -32,7 +32,7 @@ class FetchService:
         reach: Callable[[], ReachPolicy],
         tls: ssl.SSLContext | bool,
     ) -> None:
-        """`keeper` is given how large a page may be. Raises StoreError."""
+        """`saver` is given how large a page may be. Raises StoreError."""
         self.queue = FetchQueue(folder / "queue.sqlite", max_entries=settings().fetch.max_entries)
         host_slots = HostSlots()
         made_saver = saver(lambda: settings().fetch.max_bytes)

@@ -43,9 +43,13 @@ class RecentPages:
         self._clock = clock
         self._expects_until = float("-inf")
 
-    def note_page(self, client: str, url: str) -> None:
-        """The client opened a page."""
+    def note_page(self, client: str, url: str) -> bool:
+        """The client opened a page; False when it is the one it opened last."""
+        known = self._by_client.get(client)
+        if known is not None and known.pages and known.pages[-1] == url:
+            return False
         self._of(client).pages.append(url)
+        return True
 
     def recent(self, client: str) -> tuple[str, ...]:
         """The pages the client opened last, latest first, each once."""
