@@ -42,13 +42,14 @@ _IDENTITY_TREES = 300
 _LIKENESS_TREES = 120
 _SIGNAL_TREES = 100
 _LEFT_OUT_TREES, _LEFT_OUT_FORMS = 150, 2  # for the forests that score a site left out
-_GONE_PER_FOUND = 0.05
+_GONE_PER_FOUND = 0.03
 """How many links whose page is gone weigh as much as one whose page is there, where confidence is learnt.
 
 Confidence is shown only with a list; that there is something to list is the other forest's judgement.
 """
-_FALSE_OFFER_COST = 1.0
-"""What a list that should not be costs, against a list with the right page first that is not shown."""
+_FALSE_OFFER_COST = 0.75
+"""What a list that should not be costs, against a list with the right page first that is not shown: less, for people
+see titles, and go on."""
 
 
 def save_model(model: SavedModel) -> bytes:
@@ -107,14 +108,12 @@ def _judge_left_out(
     for title, known, left_out in _folds(sets):
         tell(f"without {title}")
         identity = _load_forest(_identity(known, made, trees=_LEFT_OUT_TREES, forms=_LEFT_OUT_FORMS))
-        likeness = _load_forest(_likeness(known))
         for each in left_out:
             for kind, examples in (("found", each.found), ("gone", each.gone), ("unrelated", each.unrelated)):
                 for is_full, form in ((True, examples), (False, drop_evidence(examples, 7))):
-                    scores, alike = identity.scores(form.rows), likeness.scores(form.rows)
+                    scores = identity.scores(form.rows)
                     rankings += (
-                        (each.name, title, kind, is_full, *judged)
-                        for judged in _judge_rankings(form, scores, alike)
+                        (each.name, title, kind, is_full, *judged) for judged in _judge_rankings(form, scores)
                     )
                     if kind == "found" and is_full:
                         answered += _answered(form, scores)
@@ -155,11 +154,11 @@ def _of_links(sets: Sequence[ExampleSets], chosen: Flags) -> list[ExampleSets]:
     ]
 
 
-def _judge_rankings(examples: Examples, scores: Matrix, alike: Matrix) -> Iterator[tuple[bool, bool, Matrix]]:
+def _judge_rankings(examples: Examples, scores: Matrix) -> Iterator[tuple[bool, bool, Matrix]]:
     """Of each link whether its answer is a candidate, whether it is first, and the signals."""
     for of_link in groups(examples.link):
         answer = examples.answer[of_link]
-        signals = ranking_signals(examples.rows[of_link], scores[of_link], alike[of_link])
+        signals = ranking_signals(examples.rows[of_link], scores[of_link])
         yield bool(answer.any()), bool(answer[scores[of_link].argmax()]), signals
 
 

@@ -66,17 +66,17 @@ _SIGNS = (
     *("language.source", "language.expected", "language.links", "language.all"),
 )
 _KNOWN = tuple(name for name in FEATURES if name.startswith("known."))
-_RANKING = (
-    *("score", "margin", "share", "spread", "likeness", "best_likeness", "mean_likeness"),
-    *("agreement", "leads", "address", "company"),
-)
+_RANKING = ("margin", "share", "spread", "agreement", "leads", "address", "company")
 SIGNALS: tuple[str, ...] = (
     *_RANKING,
     *(f"first.{name}" for name in _SIGNS),
     *(f"any.{name}" for name in _NAMED),
     *_KNOWN,
 )
-"""The first eleven are of the scores, and how far the first candidate is ahead in each kind of evidence."""
+"""The first seven tell how far the first candidate is ahead, by its score and in each kind of evidence.
+
+Scores themselves are none of them: how high they are differs from site to site.
+"""
 RISING: tuple[bool, ...] = tuple(name not in _KNOWN for name in SIGNALS)
 """Whether more of a signal may only raise the odds; how much is known at all may count either way."""
 _SIGNS_AT, _NAMED_AT, _KNOWN_AT = (
@@ -155,7 +155,7 @@ class RankModel:
         positions = most_promising(rows)
         evaluated = rows[positions]
         scores, alike = self.identity.scores(evaluated), self.likeness.scores(evaluated)
-        signals = ranking_signals(evaluated, scores, alike)[None, :]
+        signals = ranking_signals(evaluated, scores)[None, :]
         right = float(self.right.scores(signals)[0])
         values[positions] = sort_values(scores, alike, right)
         confidences[positions] = spread_confidence(scores, self.temperature, probability(right))
@@ -195,20 +195,16 @@ def spread_confidence(scores: Matrix, temperature: float, right: float) -> Matri
     return found
 
 
-def ranking_signals(rows: Matrix, scores: Matrix, alike: Matrix) -> Matrix:
+def ranking_signals(rows: Matrix, scores: Matrix) -> Matrix:
     """SIGNALS of a ranking: how far the first is ahead of the others, and in what it agrees with what is known."""
     first = int(scores.argmax())
     others = np.delete(scores, first)
     words, (address, company) = (_lead(rows, first, kinds) for kinds in (_WORDS_AT, _PLACES_AT))
     known = words[~np.isnan(words)]
     of_ranking = (
-        scores[first],
         min(_MAX_MARGIN, scores[first] - others.max()) if len(others) else _LONE_MARGIN,
         shares(scores, 1.0)[first],
         (scores[first] - scores.mean()) / (scores.std() + 0.3),
-        alike[first],
-        alike.max(),
-        np.sort(alike)[-10:].mean(),
         known.mean() if len(known) else 0.0,
         (known > _AHEAD).mean() if len(known) else 0.0,
         np.nan_to_num(address),
