@@ -21,7 +21,7 @@ from addons.mitm.fastlayer import LayerTarget, with_fast_path
 from addons.soft404 import is_worth_keeping
 from proxy.cache.hits import HitAnswer, PlainHit, answer_hit, goes_as_bytes
 from proxy.cache.vary import select
-from proxy.headers.plainrequest import PlainFields, PlainRequest, plain_request
+from proxy.headers.fastrequest import PlainFields, PlainRequest, plain_request
 from proxy.messages import CacheRequest, values
 from proxy.portal.routes import PORTAL_HOST, PREFIX
 from proxy.settings import CacheSettings

@@ -7,7 +7,7 @@ from mitmproxy import http
 
 from addons.connections import is_unshared
 from addons.flows import header_list, is_navigation_of, named_truly, page_of, request_of
-from addons.flowstate import is_from_origin
+from addons.flowstate import is_from_origin, state_of
 from addons.rules import verdict_of
 from addons.soft404 import is_worth_keeping
 from proxy.headers.personal import is_personal
@@ -18,6 +18,7 @@ from proxy.privacy.recentpages import RecentPages
 from proxy.privacy.seencontent import SeenContent
 from proxy.rpc.protocol import HarvestService
 from proxy.settings import HarvestSettings
+from repair.parse.formats.kinds import kind_of
 from repair.secrets.addresses import has_secret
 from repair.text import urls
 
@@ -53,7 +54,11 @@ class Harvest:
             return
         if flow.response.status_code in _PERMANENT:
             self._note_move(flow)
-        if flow.response.status_code != 200 or flow.response.stream or not is_worth_keeping(flow):
+        if flow.response.status_code != 200 or not is_worth_keeping(flow):
+            return
+        if flow.response.stream and not _is_kept_file(
+            flow
+        ):  # a page that was passed on unread was not judged
             return
         request = request_of(flow)
         if not is_navigation_of(flow) or not named_truly(flow):
@@ -95,3 +100,8 @@ class Harvest:
         shared = self._seen.note(page.url, hashlib.blake2b(page.body, digest_size=16).digest(), cookie)
         if judged(seen_without_cookie=shared).allowed:
             self._harvest.offer(page)
+
+
+def _is_kept_file(flow: http.HTTPFlow) -> bool:
+    """Whether the response is a PDF or the like that was passed on as it came, and its bytes were kept."""
+    return state_of(flow).kept_body is not None and kind_of(page_of(flow)) is not None

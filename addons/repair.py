@@ -47,7 +47,7 @@ from proxy.privacy.suppressed import SuppressedPages
 from proxy.repairservice import RepairRequest, RepairResponse, bare_page
 from proxy.rpc.protocol import ArchiveService, CollectionService, MissLogService, RepairService
 from proxy.rules.model import NO_RULE, RuleVerdict
-from repair.detect import broken, miss_kind
+from repair.detect import miss_kind, miss_kind_of
 from repair.logs import RateLimitedLogger
 from repair.model import BrokenLink, Click, MissKind, RankedAlternatives
 from repair.secrets.addresses import has_secret, without_secret
@@ -356,5 +356,5 @@ def miss_of(flow: http.HTTPFlow) -> MissKind | None:
         state_of(flow).answered_by in (None, AnsweredBy.CACHE)
         and miss_kind(flow.response.status_code) is not None
     ):
-        return broken(page_of(flow))
+        return miss_kind_of(page_of(flow))
     return None

@@ -45,7 +45,7 @@ def miss_kind(status: int) -> MissKind | None:
     return None
 
 
-def broken(page: Page) -> MissKind | None:
+def miss_kind_of(page: Page) -> MissKind | None:
     """Why the page is not what its link meant; None when it is, or when we cannot tell.
 
     Errors in a form that no person reads (JSON, an image) are left to the program that requested them. So are those

@@ -4,6 +4,7 @@ RepairError
 ├── CollectionError    the local collection cannot be opened, read or written
 ├── ArchiveMemoryError the store of archive answers cannot be opened, read or written
 ├── ImportFailed       a file or folder to import is not what it claims to be
+├── FileTooCostly      a PDF or the like took more time or memory than one file may
 ├── EvaluationFailed   a collection folder cannot be measured or learnt from
 └── ModelMismatch      a saved model has other features, or another version
 """
@@ -23,6 +24,10 @@ class ArchiveMemoryError(RepairError):
 
 class ImportFailed(RepairError):
     """A file or folder to import is not what it claims to be."""
+
+
+class FileTooCostly(RepairError):
+    """A PDF, EPUB, DOCX or ODT file took more time or memory than one file may."""
 
 
 class EvaluationFailed(RepairError):

@@ -14,19 +14,25 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from repair.bounded import BoundedDict
 from repair.collection.collection import Collection, PageAddition
-from repair.errors import RepairError
+from repair.errors import FileTooCostly, RepairError
 from repair.evidence.hints import Hints
 from repair.model import Document, HeldCopy, Page
-from repair.parse import decode, htmlpage
+from repair.parse import decode
+from repair.parse.document import document as read_document
+from repair.parse.formats.kinds import kind_of
 from repair.secrets.addresses import has_secret
 from repair.settings import CollectionSettings
+from repair.text import urls
 
 log = logging.getLogger(__name__)
 
 _READABLE = frozenset({200, 203})
-_PARSER_VERSION = b"1"  # changes when `repair.parse.htmlpage` extracts more, so that pages are read again
+_PARSER_VERSION = b"1"  # changes when `repair.parse.document` extracts more, so that pages are read again
 _WAITING_BYTES = 32 * 1024**2  # of pages in the queue, however few they are
+_SITE_REST_S = 3_600.0  # for files of a site of which one took all the time or memory that a file may
+_SITES = 1_000
 _SLICE = 100  # pages indexed between two looks at the queue, when the index is far behind
 
 
@@ -61,6 +67,7 @@ class Harvester:
             maxsize=max(1, settings.queue_length)
         )
         self._waiting_bytes = 0
+        self._costly_sites = BoundedDict[str, float](_SITES)
         self._lock = threading.Lock()
         self._closing = threading.Event()
         self._read = self._unchanged = self._passed_over = self._failed = 0
@@ -161,13 +168,25 @@ class Harvester:
         if self._collection.seen_again(page.url, raw_digest(page), seen_at=page.fetched_at):
             self._unchanged += 1
             return
-        addition = addition_of(page, self._settings)
+        addition = self._addition_of(page)
         if addition is None:
             return
         if addition.document.noindex:
             self._forget(page.url)
         elif self._collection.add_many((addition,)):
             self._read += 1
+
+    def _addition_of(self, page: Page) -> PageAddition | None:
+        """A costly file keeps all other pages waiting, so its site gets no second try for a while."""
+        site = urls.site(page.url)
+        if kind_of(page) is not None and time.monotonic() < self._costly_sites.get(site, 0.0):
+            self._passed_over += 1
+            return None
+        try:
+            return addition_of(page, self._settings)
+        except FileTooCostly:
+            self._costly_sites[site] = time.monotonic() + _SITE_REST_S
+            raise
 
     def _forget(self, url: str) -> None:
         """Delete a page that asks not to be indexed, unless an admin put it there."""
@@ -179,10 +198,10 @@ class Harvester:
 
 
 def addition_of(page: Page, settings: CollectionSettings, *, pinned: bool = False) -> PageAddition | None:
-    """A fetched page as it is saved; None when it is not a readable document."""
+    """A fetched page or file as it is saved; None when it is not a readable document. Raises FileTooCostly."""
     if page.status not in _READABLE:
         return None
-    document = htmlpage.document(page, max_bytes=settings.max_document_bytes, max_links=settings.max_links)
+    document = read_document(page, settings)
     if document is None:
         return None
     return PageAddition(

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from repair.collection.collection import Collection, PageAddition
+from repair.errors import FileTooCostly, ImportFailed
 from repair.harvest import addition_of
 from repair.model import Document, Page
 from repair.settings import CollectionSettings
@@ -50,5 +51,10 @@ class CollectionImporter:
     def _addition(self, item: Page | Document) -> PageAddition | None:
         if isinstance(item, Document):
             return PageAddition(document=item, fetched_at=datetime.now(UTC), pinned=True)
-        addition = addition_of(item, self._settings, pinned=True)
+        try:
+            addition = addition_of(item, self._settings, pinned=True)
+        except FileTooCostly:
+            return None
+        except OSError as error:
+            raise ImportFailed(f"{item.url}: cannot start the process that reads files: {error}") from error
         return None if addition is None or addition.document.noindex else addition

@@ -19,6 +19,9 @@ class CollectionSettings:
     """Who may read the collection as a web archive: off, local (private addresses) or all of proxy.clients."""
     max_document_bytes: int = 5 * 1024 * 1024
     """Documents larger than this, once decompressed, are not read."""
+    max_file_bytes: int = 32 * 1024 * 1024
+    """PDF, EPUB, DOCX and ODT files larger than this are not read; over max_document_bytes only from imports and the
+    fetch queue, and without a copy."""
     max_links: int = 2_000
     """Links of one page beyond this are ignored."""
     queue_length: int = 256

@@ -15,8 +15,8 @@ from addons.caching.answers import answer_in_memory, mark
 from addons.caching.context import CacheContext
 from addons.caching.revalidation import Revalidation
 from addons.connections import is_unshared
-from addons.flows import body_of, page_of
-from addons.flowstate import state_of
+from addons.flows import body_of, is_navigation_of, page_of
+from addons.flowstate import BufferedBody, state_of
 from addons.rules import verdict_of
 from proxy.cache.decide import may_answer_others
 from proxy.cache.exchange import BodySpool, Exchange, ExchangeEvent, ExchangeState, RevalidationKind
@@ -31,6 +31,7 @@ from proxy.headers.fields import content_length, has
 from proxy.headers.navigation import asks_for_repair
 from proxy.messages import FileBody, StoredResponse, values
 from proxy.privacy.seencontent import SeenContent
+from repair.parse.formats.kinds import kind_of
 
 _DECODED_AT_ONCE = 32 * 1024
 """Bytes of a body that are decoded within a millisecond or two; more is left to a thread."""
@@ -139,6 +140,7 @@ class OriginAnswers:
             return
         if exchange.spool is not None:
             body = await exchange.spool.finish()
+            await _keep_for_harvest(flow, body)
         if body is not None:
             await self._context.store.put(exchange.request.url, _to_stored(exchange, response, body))
 
@@ -197,6 +199,19 @@ def leaves_no_trace(exchange: Exchange, response: http.Response) -> bool:
     if exchange.state is not ExchangeState.PASSING or exchange.stored is not None:
         return False
     return not invalidated_urls(exchange.request, response.status_code, exchange.headers)
+
+
+async def _keep_for_harvest(flow: http.HTTPFlow, body: bytes | FileBody | None) -> None:
+    """Keep the bytes of a file that a user opened for the harvest: most files are too large to be buffered."""
+    size = body.size if isinstance(body, FileBody) else len(body or b"")
+    if not 0 < size <= BufferedBody.MAX_BYTES or kind_of(page_of(flow)) is None or not is_navigation_of(flow):
+        return
+    kept = BufferedBody()
+    try:
+        kept(await asyncio.to_thread(body.path.read_bytes) if isinstance(body, FileBody) else body or b"")
+    except OSError:
+        return
+    state_of(flow).kept_body = kept
 
 
 async def _body_repeats_request(flow: http.HTTPFlow, exchange: Exchange, body: bytes) -> bool:

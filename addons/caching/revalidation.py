@@ -17,7 +17,7 @@ from addons.caching.background import answer_within, background_request, try_rep
 from addons.caching.context import CacheContext
 from proxy.cache.decide import Decision, FetchFromOrigin, Revalidate, ServeStaleAndRevalidate, ServeStored
 from proxy.cache.exchange import Exchange, ExchangeEvent, RevalidationKind, Verdict
-from proxy.cache.sharing.plainrequests import plain_part
+from proxy.cache.sharing.harmlessfields import plain_part
 from proxy.cache.storage import is_impersonal_request
 from proxy.cache.vary import select, vary_names
 from proxy.messages import CacheRequest, FileBody, StoredResponse

@@ -15,10 +15,10 @@ from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage
 from repair.collection.versions import HeldVersions
 from repair.memento.datetimes import http_date
-from repair.memento.reach import is_public_address, is_public_host
 from repair.model import HeldCopy
 from repair.secrets.addresses import has_secret
 from repair.text import urls
+from repair.text.publichosts import is_public_address, is_public_host
 
 
 class VersionReader(Protocol):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from proxy.cache.freshness import FreshnessTerms, age_s, forbids_stale, lifetime_s, terms_of
-from proxy.cache.sharing.plainrequests import is_plain_request
+from proxy.cache.sharing.harmlessfields import is_plain_request
 from proxy.cache.validation import CONDITIONS, conditions, has_odd_condition, other_variant
 from proxy.cache.vary import select, usable_offline
 from proxy.headers.cachecontrol import CacheDirectives, max_stale_s, request_directives, response_directives

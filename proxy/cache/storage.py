@@ -2,7 +2,7 @@
 
 The rules are stricter than the RFC where one user could harm others. Never stored: a response that sets a cookie, one
 marked `private` even for some fields only, one that varies on a Cookie, a key or a password in the request, one with
-very large headers, and the response to a request with a field not known to be harmless (`plainrequests.py`).
+very large headers, and the response to a request with a field not known to be harmless (`harmlessfields.py`).
 A response to a request with a Cookie is stored if the origin says that it is for everyone (`public`, `s-maxage`,
 `immutable`; `max-age` alone may be meant for the browser), or if the same bytes were also sent to a request without
 one. An error is stored if nothing in the request can have caused it. A response that is neither fresh nor can be
@@ -21,7 +21,7 @@ from proxy.cache.freshness import (
 )
 from proxy.cache.invalidation import names_itself
 from proxy.cache.sharing.bounds import is_moderate
-from proxy.cache.sharing.plainrequests import is_bare_request, is_plain_request, names_origin_page
+from proxy.cache.sharing.harmlessfields import is_bare_request, is_plain_request, names_origin_page
 from proxy.cache.sharing.reflection import identifying_values
 from proxy.cache.vary import LARGEST_VALUE, selecting_fields, vary_names
 from proxy.headers.cachecontrol import CacheDirectives, request_directives, response_directives

@@ -15,6 +15,7 @@ from proxy import logs
 from proxy.cache.pinning import pinned_response
 from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.settings import Settings
+from repair.errors import ImportFailed
 from repair.model import Page
 from repair.text import urls
 
@@ -27,12 +28,16 @@ _TELL_EVERY = 100
 
 @dataclass(slots=True, kw_only=True)
 class ImportSummary:
-    """The result of an import: pages that can be found, files kept for offline use, records skipped."""
+    """The result of an import: pages that can be found, files kept for offline use, records skipped.
+
+    `damage` says where a file is damaged or ends early; what came before was imported.
+    """
 
     path: str
     pages: int = 0
     files: int = 0
     problems: int = 0
+    damage: str = ""
 
 
 def import_(
@@ -52,6 +57,7 @@ def import_(
     """Import pages into the collection and keep them permanently; safe while the proxy runs."""
     settings = settings_from(config)
     logs.set_up(settings.log)
+    damage: list[str] = []
     for path in paths:
         with _progress(path) as tell:
             imported = asyncio.run(_import(path, data_from(data), settings, base_url, tell))
@@ -61,6 +67,9 @@ def import_(
             print_line(
                 f"{path}: {imported.pages} pages, {imported.files} files kept, {imported.problems} skipped"
             )
+        damage += [imported.damage] if imported.damage else []
+    if damage:
+        raise ImportFailed(f"{damage[0]} (the rest was imported)")
 
 
 async def _import(
@@ -92,6 +101,7 @@ async def _import(
             intake.flush()
             collection.commit()
             imported.pages, imported.problems = intake.count.pages, items.problem_count
+            imported.damage = items.damage
             for problem in items.problems[:_SHOWN_PROBLEMS]:
                 sys.stderr.write(f"skipped: {problem}\n")
             return imported

@@ -135,8 +135,8 @@ def erase(
 
 def _forget(url: str, store: MissStore, settings: Settings, data: Path) -> int:
     from proxy.fetching.queue import FetchQueue
+    from proxy.misses.addresseraser import AddressEraser
     from proxy.misses.erasure import spellings
-    from proxy.misses.forget import MissMemory
     from repair.collection.collection import Collection
     from repair.collection.pins import Pins
     from repair.evidence.hints import Hints
@@ -148,14 +148,14 @@ def _forget(url: str, store: MissStore, settings: Settings, data: Path) -> int:
         Collection.open(data / "collection", settings.collection) as collection,
         closing(FetchQueue(data / "fetch" / "queue.sqlite")) as fetches,
     ):
-        remembering = MissMemory(
+        eraser = AddressEraser(
             misses=store,
             hints=Hints(collection, settings.repair),
             pins=Pins(collection.database),
             database=collection.database,
             fetches=fetches,
         )
-        erased = remembering.forget(url)
+        erased = eraser.erase(url)
     path = data / ARCHIVES_FILE
     if path.exists():
         with closing(ArchiveDatabase(path)) as notebook:

@@ -35,7 +35,7 @@ def export(
     data: Data = None,
 ) -> None:
     """Export the pages that users chose and an admin pinned, for other schools."""
-    from proxy.misses.exchange import export_repairs, school_name
+    from proxy.misses.schoolsharing import export_repairs, school_name
     from repair.evidence.hints import Hints
 
     with _open_collection(config, data) as (collection, settings):
@@ -66,7 +66,7 @@ def import_(
 
     They only break ties between pages that match equally well.
     """
-    from proxy.misses.exchange import school_name
+    from proxy.misses.schoolsharing import school_name
 
     with _open_choices(config, data) as (store, school):
         own = frozenset((store.school(), school_name(school, store.school())))
@@ -143,9 +143,9 @@ def _open_collection(config: Path | None, data: Path | None) -> Iterator[tuple["
 
 
 def _import_file(store: "ChoiceStore", file: Path, own: frozenset[str]) -> dict[str, Any]:
-    from proxy.misses.exchange import ExchangeReport, import_repairs
+    from proxy.misses.schoolsharing import SharedRepairsReport, import_repairs
 
-    tally = ExchangeReport(schools=set())
+    tally = SharedRepairsReport(schools=set())
     try:
         count = store.replace_reported(
             import_repairs(lines(file), own=own, today=datetime.now(UTC).date(), tally=tally)

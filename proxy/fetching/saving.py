@@ -17,6 +17,7 @@ from proxy.messages import CacheRequest
 from proxy.privacy.harvestpolicy import may_harvest
 from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection
+from repair.errors import FileTooCostly
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester, addition_of
 from repair.model import Page
@@ -117,7 +118,10 @@ class FetchedPageSaver:
             raise
 
     def _add_page(self, fetched: FetchedPage) -> str:
-        addition = addition_of(fetched.page, self._settings, pinned=True)
+        try:
+            addition = addition_of(fetched.page, self._settings, pinned=True)
+        except FileTooCostly as error:
+            return f"saved; not searchable: {error}"
         if addition is None:
             return "saved; not a searchable page"
         if addition.document.noindex:

@@ -17,7 +17,7 @@ from aiohttp.connector import AddrInfoType
 
 from proxy.http.errors import ForbiddenTarget
 from proxy.reach.policy import OUT_OF_REACH, ReachPolicy
-from repair.memento.reach import is_public_address, is_public_host
+from repair.text.publichosts import is_public_address, is_public_host
 
 Place = tuple[str, int]
 

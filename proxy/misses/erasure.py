@@ -13,7 +13,7 @@ from repair.text import urls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ErasureReport:
+class Erasure:
     """What to erase: misses by their ids, and addresses."""
 
     ids: frozenset[str] = frozenset()
@@ -36,7 +36,7 @@ class ErasureReport:
         return isinstance(url, str) and url in self.addresses
 
 
-def erase(database: sqlite3.Connection, *, client: str | None, url: str | None) -> ErasureReport:
+def erase(database: sqlite3.Connection, *, client: str | None, url: str | None) -> Erasure:
     """Erase from the database, in the caller's transaction; returns what to erase from the JSON lines."""
     addresses = spellings(url) if url is not None else frozenset()
     slots = ", ".join("?" * len(addresses))
@@ -49,7 +49,7 @@ def erase(database: sqlite3.Connection, *, client: str | None, url: str | None) 
     if addresses:
         _blank_offers(database, addresses)
     database.execute(f"DELETE FROM marks WHERE url IN ({slots})", (*addresses,))  # noqa: S608
-    return ErasureReport(ids=frozenset(str(row[0]) for row in gone), addresses=addresses)
+    return Erasure(ids=frozenset(str(row[0]) for row in gone), addresses=addresses)
 
 
 def spellings(url: str) -> frozenset[str]:

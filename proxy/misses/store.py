@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from proxy.errors import StoreError
-from proxy.misses.erasure import ErasureReport, erase
+from proxy.misses.erasure import Erasure, erase
 from proxy.misses.jsonlog import Line, MissJsonLog
 from proxy.misses.record import COLUMNS, MissRecord, event_of, iso, new_miss_id, record_of, without_secrets
 from proxy.misses.tallies import catch_up, prepare
@@ -234,7 +234,7 @@ class MissStore:
 
         A URL is erased in all its spellings, and also where other misses mention it.
         """
-        done: list[ErasureReport] = []
+        done: list[Erasure] = []
         self.write(lambda database: done.append(erase(database, client=client, url=url)))
         for erasure in done:
             self._lines.change(erasure.of_line)

@@ -7,7 +7,7 @@ origin and its scripts, and `<meta http-equiv=refresh>`, which would redirect th
 import codecs
 import re
 from html import escape
-from urllib.parse import urljoin
+from urllib.parse import quote, unquote, urljoin
 
 from markupsafe import Markup
 from selectolax.lexbor import LexborHTMLParser
@@ -37,7 +37,8 @@ def copy_page(copy: HeldCopy, texts: Catalogue) -> RenderedPage:
     media = kind.partition(";")[0].lower()
     headers: Headers = page_headers(texts.code, policy=_POLICY)
     if media not in _HTML_TYPES:
-        aside = () if media.startswith("text/") else (("Content-Disposition", "attachment"),)
+        # The sandbox keeps browsers from showing a PDF in place, so it is offered as a file.
+        aside = () if media.startswith("text/") else (("Content-Disposition", _attachment(copy.url)),)
         return RenderedPage(status=200, headers=(("Content-Type", kind), *headers, *aside), body=copy.body)
     kind, text, encoding = _decode(kind, copy.body)
     marked = _with_base(text, copy.url)
@@ -48,6 +49,15 @@ def copy_page(copy: HeldCopy, texts: Catalogue) -> RenderedPage:
     return RenderedPage(
         status=200, headers=(("Content-Type", kind), *headers), body=marked.encode(encoding, "replace")
     )
+
+
+def _attachment(url: str) -> str:
+    """The field that has a file saved under the name it had (RFC 6266); without one, the browser makes one up."""
+    name = unquote(url.partition("?")[0].partition("#")[0].rpartition("/")[2])
+    name = "".join(char for char in name if char.isprintable() and char not in '/\\:*?"<>|').strip(". ")[
+        -100:
+    ]
+    return f"attachment; filename*=UTF-8''{quote(name, safe='', errors='replace')}" if name else "attachment"
 
 
 def _decode(kind: str, body: bytes) -> tuple[str, str, str]:

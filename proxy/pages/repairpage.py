@@ -21,6 +21,7 @@ from proxy.portal.routes import anyway_path, chose_path, copy_path
 from repair.collection.pins import REASON
 from repair.knowntargets import TargetKind
 from repair.model import Alternative, BrokenLink, RankedAlternatives, Span
+from repair.parse.formats.kinds import kind_of_url
 from repair.ranking.preference import is_as_good
 
 MAX_BYTES = 60_000
@@ -69,7 +70,10 @@ class RepairPageContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedPage:
-    """An alternative as the template shows it: everything cleaned; `ping`, `copy` and `reasons` may be empty."""
+    """An alternative as the template shows it: everything cleaned; `ping`, `copy` and `reasons` may be empty.
+
+    `file` is the format of a PDF or the like, "" for a page.
+    """
 
     url: str
     title: str
@@ -82,6 +86,7 @@ class OfferedPage:
     best: bool = False
     later: bool = False
     online: bool = False
+    file: str = ""
 
 
 def render(found: RankedAlternatives, context: RepairPageContext) -> RenderedPage:
@@ -167,6 +172,7 @@ def offer(alternative: Alternative, texts: Catalogue) -> OfferedPage | None:
         address=template_values,
         source=alternative.source if alternative.source in _SOURCES else "local",
         snippet=clean_spans(alternative.snippet, _MAX_SNIPPET),
+        file=kind_of_url(target) or "",
         reasons=tuple(code for code in alternative.reasons if texts.has(f"reason.{code}"))[:_MAX_REASONS],
     )
 

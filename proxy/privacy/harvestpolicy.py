@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from proxy.cache.sharing.plainrequests import is_plain_request
+from proxy.cache.sharing.harmlessfields import is_plain_request
 from proxy.headers.fields import has
 from proxy.headers.personal import personal_fields
 from proxy.messages import CacheRequest, Headers, values

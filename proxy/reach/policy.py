@@ -19,7 +19,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_add
 
 from proxy.ports import parse_ports
 from proxy.settings import Settings, parent_address
-from repair.memento.reach import carried
+from repair.text.publichosts import embedded_ipv4
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
@@ -95,7 +95,7 @@ class ReachPolicy:
             return False
         if (port in self._own_ports or port in self._parent_ports) and is_own(address):
             return False
-        return is_public_or_private(found) or _within(found, self._allowed)
+        return is_not_refused(found) or _within(found, self._allowed)
 
     def is_own_service(self, address: str, port: int) -> bool:
         """Whether linkmend itself answers at an IP address and port."""
@@ -115,7 +115,7 @@ class ReachPolicy:
     def _may_name(self, host: str) -> bool:
         found = literal(host)
         if found is not None:
-            return is_public_or_private(found) or _within(found, self._allowed)
+            return is_not_refused(found) or _within(found, self._allowed)
         bare = host.rstrip(".").lower()
         return self._local_names or not (bare in _LOCAL_NAMES or bare.endswith(".localhost"))
 
@@ -149,9 +149,9 @@ def reach_of(settings: Settings, *, own_ports: Iterable[int] = ()) -> ReachPolic
     )
 
 
-def is_public_or_private(address: Address) -> bool:
+def is_not_refused(address: Address) -> bool:
     """Whether an address, and the IPv4 address it embeds, is one of the internet or of a private network."""
-    return not any(_within(each, _REFUSED) for each in (address, *carried(address)))
+    return not any(_within(each, _REFUSED) for each in (address, *embedded_ipv4(address)))
 
 
 @lru_cache(maxsize=4096)
@@ -180,7 +180,7 @@ def is_own(address: str) -> bool:
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    return any(_is_here(each) for each in (found, *carried(found)))
+    return any(_is_here(each) for each in (found, *embedded_ipv4(found)))
 
 
 def _is_here(address: Address) -> bool:

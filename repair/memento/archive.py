@@ -18,9 +18,9 @@ from urllib.parse import quote
 
 from repair.memento.datetimes import as_timestamp, timestamp
 from repair.memento.model import Memento
-from repair.memento.reach import is_public_host
 from repair.memento.timemaps import Capture
 from repair.text import urls
+from repair.text.publichosts import is_public_host
 
 QUESTIONS = ("cdx", "timemap", "available", "timegate")
 """The kinds of endpoints; the first three may answer in any form that `timemaps` can parse."""

@@ -36,7 +36,7 @@ class ArchiveRefused(FetchError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveRequest:
+class ArchiveQuery:
     """A question to an archive, which may take several requests; `until` is its deadline (loop time)."""
 
     archive: Archive
@@ -81,14 +81,14 @@ class ArchiveQuerier:
             archive=archive.name, outcome=outcome, said_at=self._now(), mementos=mementos, note=note
         )
 
-    def question(self, archive: Archive) -> ArchiveRequest:
+    def question(self, archive: Archive) -> ArchiveQuery:
         """A question whose deadline counts from now."""
         until = asyncio.get_running_loop().time() + self._settings.archive_deadline_s
-        return ArchiveRequest(archive=archive, until=until)
+        return ArchiveQuery(archive=archive, until=until)
 
     async def get(
         self,
-        question: ArchiveRequest,
+        question: ArchiveQuery,
         url: str,
         *,
         kind: str,
@@ -129,7 +129,7 @@ class ArchiveQuerier:
         elif outcome in (ArchiveOutcome.ANSWERED, ArchiveOutcome.NOTHING):
             await self._memory.ask(partial(admission.note_success, archive.name), None)
 
-    async def _wait_for_turn(self, question: ArchiveRequest, kind: str) -> None:
+    async def _wait_for_turn(self, question: ArchiveQuery, kind: str) -> None:
         """Wait until the archive may be queried; ArchiveRateLimited when it is paused, or the deadline would pass.
 
         Without that limit, waiting for our own rate limit would count as the archive's failure.
@@ -149,7 +149,7 @@ class ArchiveQuerier:
                 raise ArchiveRateLimited("rate limit reached")
             await asyncio.sleep(max(_LEAST_WAIT_S, wait_s))
 
-    async def _fetch_mementos(self, question: ArchiveRequest, url: str) -> tuple[Memento, ...]:
+    async def _fetch_mementos(self, question: ArchiveQuery, url: str) -> tuple[Memento, ...]:
         """The mementos of the first endpoint that answers."""
         complaint = FetchError("not asked for this address")
         for kind, template in question.archive.questions:
@@ -166,7 +166,7 @@ class ArchiveQuerier:
             return await asyncio.to_thread(question.archive.mementos, url, captures)
         raise complaint
 
-    async def _fetch_captures(self, question: ArchiveRequest, address: str) -> tuple[Capture, ...]:
+    async def _fetch_captures(self, question: ArchiveQuery, address: str) -> tuple[Capture, ...]:
         """All captures of a list and its further parts; a failing part ends it, and raises only as the first."""
         captures: list[Capture] = []
         waiting, seen = [address], set[str]()
@@ -186,7 +186,7 @@ class ArchiveQuerier:
             waiting += [page for page in resolved if page and question.archive.owns(page)]
         return tuple(captures[: self._settings.max_mementos])
 
-    async def _fetch_list(self, question: ArchiveRequest, address: str) -> CaptureList:
+    async def _fetch_list(self, question: ArchiveQuery, address: str) -> CaptureList:
         page = await self._follow_redirects(question, address)
         if page.status in _NOTHING:
             return CaptureList()
@@ -198,7 +198,7 @@ class ArchiveQuerier:
             raise FetchError("response is not a list of captures")
         return found
 
-    async def _follow_redirects(self, question: ArchiveRequest, address: str) -> Page:
+    async def _follow_redirects(self, question: ArchiveQuery, address: str) -> Page:
         for _ in range(self._settings.max_redirects + 1):
             page = await self.get(question, address, kind="list", max_bytes=MAX_LIST_BYTES)
             location = page.header("location")
@@ -208,7 +208,7 @@ class ArchiveQuerier:
             address = target
         raise FetchError("redirect loop")
 
-    async def _ask_timegate(self, question: ArchiveRequest, address: str) -> tuple[Capture, ...]:
+    async def _ask_timegate(self, question: ArchiveQuery, address: str) -> tuple[Capture, ...]:
         """The captures that a TimeGate names: its target and those of its Link header, or of its TimeMap."""
         headers = {"Accept-Datetime": as_http_date(self._now())}
         page = await self.get(

@@ -20,7 +20,6 @@ from repair.memento.archivequery import ArchiveQuerier, with_earlier_mementos
 from repair.memento.asyncstore import AsyncArchiveStore
 from repair.memento.model import ArchiveAnswer, ArchiveOutcome, Memento, MementoCopy, TimeMap, merge_answers
 from repair.memento.ratelimits import ArchiveState
-from repair.memento.reach import is_public_host
 from repair.memento.replay import MementoReplay
 from repair.memento.selection import MementoSearch, MementoVerdict, order_by_preference, verdict
 from repair.memento.store import ReplayedPage
@@ -29,6 +28,7 @@ from repair.moves.rules import Move
 from repair.parse import htmlpage
 from repair.settings import ArchivesSettings
 from repair.text import urls
+from repair.text.publichosts import is_public_host
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from functools import partial
 
 from repair.fetch import FetchError, TooLarge
 from repair.memento.archive import Archive, split_memento_url
-from repair.memento.archivequery import ArchiveQuerier, ArchiveRateLimited, ArchiveRequest
+from repair.memento.archivequery import ArchiveQuerier, ArchiveQuery, ArchiveRateLimited
 from repair.memento.asyncstore import AsyncArchiveStore
 from repair.memento.datetimes import http_date
 from repair.memento.model import ArchiveOutcome, Memento
@@ -59,7 +59,7 @@ class MementoReplay:
                 await self._memory.ask(partial(self._memory.remembered.keep_page, memento.url, seen), None)
         return seen
 
-    async def _follow_redirects(self, question: ArchiveRequest, memento: Memento) -> ReplayedPage | None:
+    async def _follow_redirects(self, question: ArchiveQuery, memento: Memento) -> ReplayedPage | None:
         archive = question.archive
         where, original = archive.raw_url(memento) or memento.url, memento.original
         moves: list[tuple[str, str]] = []

@@ -138,7 +138,7 @@ def _lines(path: Path, problems: ImportProblems) -> Iterator[tuple[int, bytes]]:
                     continue
                 yield number, line
     except (OSError, EOFError, zlib.error) as error:
-        problems.add(path.name, f"line {number + 1}", f"unreadable; stopped here: {error}")
+        problems.add(path.name, f"line {number + 1}", f"unreadable; stopped here: {error}", is_damage=True)
 
 
 def _skip_line(stream: BinaryIO) -> None:

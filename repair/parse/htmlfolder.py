@@ -16,6 +16,7 @@ from urllib.parse import quote, urljoin
 from repair.errors import ImportFailed
 from repair.model import Page
 from repair.parse.decode import MAX_IMPORTED_BYTES
+from repair.parse.formats.kinds import CONTENT_TYPES, kind_of_url
 from repair.parse.problems import ImportProblems
 
 _MAX_FILE_BYTES = MAX_IMPORTED_BYTES
@@ -100,6 +101,9 @@ def _addresses(relative: str) -> Iterator[str]:
 
 
 def _content_type(name: str, body: bytes) -> str:
+    kind = kind_of_url(name)
+    if kind is not None:  # the system's own list may not know it
+        return CONTENT_TYPES[kind]
     guessed, coding = mimetypes.guess_type(name.partition("?")[0], strict=False)
     if (
         guessed is not None

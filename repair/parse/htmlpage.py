@@ -8,6 +8,7 @@ attributes on one tag, and formatting elements, which mean nothing here, are ren
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -44,6 +45,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe
 _HTML_START = re.compile(
     r"(?i)\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype\s+html|html|head|body|title)\b", re.DOTALL
 )
+_WRITTEN_URL = re.compile(r"(?i)\bhttps?://[^\s<>\"()\[\]{}|\\^`]{3,2000}")
 _LANGUAGE = re.compile(r"([A-Za-z]{2,3})(?:[-_].*)?\Z", re.DOTALL)
 _VALUED_DIRECTIVES = ("unavailable_after", "max-snippet", "max-image-preview", "max-video-preview")
 
@@ -60,7 +62,7 @@ def document(page: Page, *, max_bytes: int, max_links: int) -> Document | None:
         url = normal(page.url)
     except ValueError:
         return None
-    return _plain(page, url, text) if kind == "text/plain" else _html(page, url, text, max_links)
+    return _plain(page, url, text, max_links) if kind == "text/plain" else _html(page, url, text, max_links)
 
 
 def robots(page: Page, metas: list[tuple[str, str]]) -> tuple[bool, bool]:
@@ -93,17 +95,34 @@ def _media_type(page: Page) -> str:
     return (page.header("content-type") or "").partition(";")[0].partition(",")[0].strip().lower()
 
 
-def _plain(page: Page, url: str, text: str) -> Document:
-    text = _tidy_lines(text[: 2 * MAX_TEXT])[:MAX_TEXT]
+def _plain(page: Page, url: str, text: str, max_links: int) -> Document:
+    text = tidy_lines(text[: 2 * MAX_TEXT])[:MAX_TEXT]
     noindex, nofollow = robots(page, [])
     return Document(
         url=url,
         title=text.partition("\n")[0][:MAX_TITLE],
         text=text,
-        language=_language("", page, text),
+        language=page_language("", page, text),
+        links=tuple(islice(_written_links(url, text), max_links)),
         noindex=noindex,
         nofollow=nofollow,
     )
+
+
+def _written_links(url: str, text: str) -> Iterator[Link]:
+    """The addresses in a plain text, each once; the words around an address are all that describes it."""
+    known = {url}
+    for found in _WRITTEN_URL.finditer(text):
+        target = resolve(url, found[0].rstrip(".,;:!?'"))
+        if target is None or target in known:
+            continue
+        known.add(target)
+        sides = (
+            text[max(0, found.start() - 2 * MAX_CONTEXT) : found.start()],
+            text[found.end() :][: 2 * MAX_CONTEXT],
+        )
+        before, after = nearest_terms(*sides)
+        yield Link(target_url=target, anchor="", before=before, after=after)
 
 
 def _html(page: Page, url: str, html: str, max_links: int) -> Document:
@@ -119,10 +138,10 @@ def _html(page: Page, url: str, html: str, max_links: int) -> Document:
         url=url,
         title=_first(MAX_TITLE, walk.title, metas.get("og:title", ""), first_heading),
         text=text,
-        headings=tuple(_tidy(heading, MAX_ANCHOR) for _, heading in walk.headings),
+        headings=tuple(tidy(heading, MAX_ANCHOR) for _, heading in walk.headings),
         description=_first(MAX_DESCRIPTION, metas.get("description", ""), metas.get("og:description", "")),
-        keywords=_keywords(metas.get("keywords", "")),
-        language=_language(walk.language, page, text),
+        keywords=split_keywords(metas.get("keywords", "")),
+        language=page_language(walk.language, page, text),
         links=_links(url, walk),
         canonical_url=_canonical(url, walk),
         noindex=noindex,
@@ -181,7 +200,7 @@ def _links(url: str, walk: HtmlTraversal) -> tuple[Link, ...]:
         target = None if link.href.lstrip().startswith("#") else resolve(base, link.href)
         if target is None or target == url:
             continue
-        anchor = _tidy("".join(link.pieces), MAX_ANCHOR) or _tidy(link.fallback, MAX_ANCHOR)
+        anchor = tidy("".join(link.pieces), MAX_ANCHOR) or tidy(link.fallback, MAX_ANCHOR)
         key = (target, anchor, link.nav)
         if key not in found:
             before, after = _context(link, walk.words)
@@ -196,6 +215,11 @@ def _context(link: FoundLink, words: list[str]) -> tuple[str, str]:
     # Twice as many, since some "words" are only punctuation, and bounded, since some scripts have no spaces.
     before = " ".join(words[max(0, link.first - 2 * CONTEXT_TERMS) : link.first])[-2 * MAX_CONTEXT :]
     after = " ".join(words[link.last : link.last + 2 * CONTEXT_TERMS])[: 2 * MAX_CONTEXT]
+    return nearest_terms(before, after)
+
+
+def nearest_terms(before: str, after: str) -> tuple[str, str]:
+    """Of the text on each side of a link, the twenty terms next to it."""
     return (
         " ".join(segments(before)[-CONTEXT_TERMS:])[-MAX_CONTEXT:],
         " ".join(segments(after)[:CONTEXT_TERMS])[:MAX_CONTEXT],
@@ -211,27 +235,30 @@ def _canonical(url: str, walk: HtmlTraversal) -> str | None:
     return None
 
 
-def _language(declared: str, page: Page, text: str) -> str:
+def page_language(declared: str, page: Page, text: str) -> str:
+    """The language that the content declares, or its headers, or that its text has; "" when nothing tells."""
     for label in (declared, page.header("content-language") or ""):
         if found := _LANGUAGE.match(label.strip()):
             return found[1].lower()
     return language_of(text)
 
 
-def _keywords(content: str) -> tuple[str, ...]:
-    words = (_tidy(word, 64) for word in content[:2000].replace(";", ",").split(","))
+def split_keywords(content: str) -> tuple[str, ...]:
+    """Keywords as authors write them, in one string with commas."""
+    words = (tidy(word, 64) for word in content[:2000].replace(";", ",").split(","))
     return tuple(dict.fromkeys(filter(None, words)))[:32]
 
 
 def _first(limit: int, *texts: str) -> str:
-    return next((tidy for text in texts if (tidy := _tidy(text, limit))), "")
+    return next((found for text in texts if (found := tidy(text, limit))), "")
 
 
-def _tidy(text: str, limit: int) -> str:
+def tidy(text: str, limit: int) -> str:
     """One line, white space collapsed, no control characters, cut at the limit."""
     return " ".join(_CONTROLS.sub("", text[: 20 * limit]).split())[:limit].rstrip()
 
 
-def _tidy_lines(text: str) -> str:
+def tidy_lines(text: str) -> str:
+    """Lines as in `tidy`, empty ones left out."""
     lines = (" ".join(line.split()) for line in _CONTROLS.sub("", text).splitlines())
     return "\n".join(filter(None, lines))

@@ -48,6 +48,11 @@ class ImportFormat(Iterator[Page | Document]):
         return tuple(self._problems.lines)
 
     @property
+    def damage(self) -> str:
+        """Where a file turned out to be damaged or to end early; "" while all of it could be read."""
+        return self._problems.damage
+
+    @property
     def problem_count(self) -> int:
         """How much was skipped so far."""
         return self._problems.count

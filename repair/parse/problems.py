@@ -9,9 +9,13 @@ class ImportProblems:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.count = 0
+        self.damage = ""
+        """The first place where a file is damaged or ends early, so that more may be missing than was counted."""
 
-    def add(self, file: str, place: str, what: str) -> None:
+    def add(self, file: str, place: str, what: str, *, is_damage: bool = False) -> None:
         """Record that something was skipped."""
         self.count += 1
+        if is_damage and not self.damage:
+            self.damage = f"{file}: {place}: {what}" if place else f"{file}: {what}"
         if len(self.lines) < _MAX_LINES:
             self.lines.append(f"{file}: {place}: {what}" if place else f"{file}: {what}")

@@ -30,8 +30,10 @@ _MAX_OFFSETS = 1_000_000  # responses that a revisit may refer to
 _MAX_RATIO = 1_000  # deflate cannot do much better on honest data, and a WARC is compressed already
 _HOP_BY_HOP = frozenset({"transfer-encoding", "connection", "keep-alive", "content-length", "trailer"})
 _MAGIC = {"gzip": b"\x1f\x8b", "x-gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
-# The exceptions of warcio and the libraries under it on broken input.
-_BROKEN = (ArchiveLoadFailed, OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile)
+_PIECE = 1024**2
+# The exceptions of warcio and the libraries under it on broken input; it uses headers that may be missing.
+_BROKEN = (ArchiveLoadFailed, OSError, EOFError, ValueError, AttributeError, zlib.error, zipfile.BadZipFile)
+_ENDS_EARLY = "the file ends early"
 
 
 @dataclass(slots=True)
@@ -69,25 +71,57 @@ def wacz(path: Path, problems: ImportProblems) -> Iterator[Page]:
                 with archive.open(info) as stream:
                     yield from _pages(_File(name, stream, problems))
             except (*_BROKEN, NotImplementedError, RuntimeError) as error:  # the last two: coding, encryption
-                problems.add(name, "", f"unreadable: {error}")
+                problems.add(name, "", f"unreadable: {error}", is_damage=True)
 
 
 def _pages(file: _File) -> Iterator[Page]:
-    number = found = 0
+    number = found = last_at = 0
+    record: Any = None
     try:
         # warcio turns ARC records into WARC ones; `number` counts all records, as other tools do.
         records = _limit_headers(ArchiveIterator(file.stream, arc2warc=True))
         for number, record in enumerate(records, 1):
+            last_at = records.offset
             page = _page(file, number, record, records)
             if page is not None:
                 found += 1
                 yield page
+        if record is not None:
+            _check_end(file, record, last_at, records.offset)
     except _BROKEN as error:
         what = " ".join(str(error).split())[:200]
-        file.problems.add(file.name, f"record {number + 1}", f"unreadable; stopped here: {what}")
+        place = f"record {number}" if str(error) == _ENDS_EARLY else f"record {number + 1}"
+        file.problems.add(file.name, place, f"unreadable; stopped here: {what}", is_damage=True)
         return
     if not found:
         file.problems.add(file.name, "", f"expected http responses, found none in {number} records")
+
+
+def _check_end(file: _File, last: Any, last_at: int, end_at: int) -> None:
+    """Raise ArchiveLoadFailed when the last record is not whole, or something follows that is none.
+
+    warcio notices neither.
+    """
+    if _is_cut_short(last) or end_at < file.stream.tell():
+        raise ArchiveLoadFailed(_ENDS_EARLY)
+    file.stream.seek(last_at)
+    data = file.stream.read(_PIECE)
+    unpacker: Any = None
+    while data and (unpacker is not None or data.startswith(_MAGIC["gzip"])):
+        unpacker = unpacker or zlib.decompressobj(16 + zlib.MAX_WBITS)
+        unpacker.decompress(data, _PIECE)
+        if unpacker.eof:
+            data, unpacker = unpacker.unused_data or file.stream.read(_PIECE), None
+        else:
+            data = unpacker.unconsumed_tail or file.stream.read(_PIECE)
+    if unpacker is not None:
+        raise ArchiveLoadFailed(_ENDS_EARLY)
+
+
+def _is_cut_short(record: Any) -> bool:
+    """Whether less came of a record than it says; to be asked when it has been read to its end."""
+    headers = record.rec_headers
+    return headers.get_header("Content-Length") is None or getattr(record.raw_stream, "limit", 0) > 0
 
 
 def _limit_headers(records: Any) -> Any:
@@ -166,11 +200,13 @@ def _body(record: Any) -> bytes | None:
     stream = ChunkedDataReader(record.raw_stream) if "chunked" in coding else record.raw_stream
     pieces: list[bytes] = []
     size = 0
-    while piece := stream.read(1024**2):
+    while piece := stream.read(_PIECE):
         size += len(piece)
         if size > _MAX_BODY_BYTES:
             return None
         pieces.append(piece)
+    if _is_cut_short(record):
+        raise ArchiveLoadFailed(_ENDS_EARLY)
     return b"".join(pieces)
 
 

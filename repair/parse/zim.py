@@ -30,7 +30,8 @@ def zim(path: Path, base_url: str | None, problems: ImportProblems) -> Iterator[
     try:
         archive = reader.Archive(path)
     except RuntimeError as error:
-        raise ImportFailed(f"{path.name}: expected a ZIM file: {error}") from error
+        # The list of a ZIM's entries is at its end: without it not one of them can be read.
+        raise ImportFailed(f"{path.name}: expected a whole ZIM file: {error}") from error
     base = base_url or _source(archive)
     fetched_at = _date(archive)
     # Metadata and search indexes come after the content, since ZIM files have the new order of namespaces.
@@ -39,12 +40,14 @@ def zim(path: Path, base_url: str | None, problems: ImportProblems) -> Iterator[
         try:
             page = _page(archive._get_entry_by_id(number), base, fetched_at)
         except (RuntimeError, KeyError, ValueError) as error:
-            problems.add(path.name, f"entry {number}", f"unreadable: {error}")
+            problems.add(path.name, f"entry {number}", f"unreadable: {error}", is_damage=True)
             continue
         if isinstance(page, str):
             problems.add(path.name, f"entry {number}", page)
         elif page is not None:
             yield page
+    if archive.has_checksum and not archive.check():
+        problems.add(path.name, "", "its checksum is wrong: some of its pages may be damaged", is_damage=True)
 
 
 def _page(entry: Any, base: str, fetched_at: datetime) -> Page | str | None:

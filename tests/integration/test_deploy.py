@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from tests.files import a_pdf
 from tests.integration.client import Client
 from tests.integration.origin import reply
 from tests.integration.processes import ROOT, Linkmend, Running, eventually, free_port
@@ -43,6 +44,11 @@ def test_systemd_unit_allows_everything_linkmend_does(shut_in, origin):
     assert client.open_page(f"{origin.url}/gone").miss == "not_found"
     assert client.open_page("https://linkmend.internal/").status == 200
     eventually(lambda: f"{origin.url}/a" in client.search("volcanoes").text, "the page is not found")
+    origin.pages["/b.pdf"] = reply(a_pdf("Basalt cools into columns"), kind="application/pdf")
+    assert client.open_page(f"{origin.url}/b.pdf").status == 200
+    eventually(
+        lambda: f"{origin.url}/b.pdf" in client.search("basalt").text, "the file is not read", timeout_s=60
+    )
     assert client.open_page("http://no-such-name.invalid/").miss == "unreachable"
 
 

@@ -28,6 +28,7 @@ from repair.fetch import FetchLimits
 from repair.harvest import Harvester
 from repair.soft404.detector import Soft404Detector
 from repair.soft404.sitestore import SiteStore
+from tests.files import a_pdf
 from tests.integration.client import Client
 from tests.integration.origin import Origin, cut, hang, reply
 from tests.integration.processes import eventually, linkmend
@@ -137,6 +138,29 @@ def test_a_page_is_fetched_into_the_cache_and_the_collection_without_cookies(tmp
     assert "set-cookie" not in {name.lower() for name, _ in response.headers}
     assert all("cookie" not in exchange.headers for exchange in origin.seen)
     assert origin.asked["/robots.txt"] == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "title", "note"),
+    [
+        (a_pdf(f"Herons in winter\n{TEXT}"), "Herons in winter", ""),
+        (b"%PDF-1.7 damaged", None, "saved; not a searchable page"),
+    ],
+    ids=["readable", "damaged"],
+)
+def test_a_file_is_saved_as_it_is_and_found_if_it_can_be_read(tmp_path, origin, body, title, note):
+    origin.pages["/heron.pdf"] = reply(body, kind="application/pdf")
+    url = f"{origin.url}/heron.pdf"
+
+    async def fetched():
+        async with Running(tmp_path) as running:
+            entry = await running.settled(running.queue.add(url, when="now").id, timeout_s=60.0)
+            return entry, running.collection.get(url), await running.responses.lookup(url)
+
+    entry, held, (response,) = asyncio.run(fetched())
+    assert (entry.state, entry.error) == (FetchState.DONE, note)
+    assert (held.title if held else None) == title
+    assert response.body == body
 
 
 def test_redirects_are_followed_and_saved_so_both_addresses_work_offline(tmp_path, origin):

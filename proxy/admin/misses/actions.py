@@ -7,8 +7,8 @@ from typing import Literal
 from proxy.admin.routing import AdminContext, ApiProblem
 from proxy.fetching.entries import NotQueuedError
 from proxy.fetching.queue import FetchQueue
+from proxy.misses.addresseraser import AddressEraser
 from proxy.misses.erasure import spellings
-from proxy.misses.forget import MissMemory
 from proxy.misses.marks import Mark
 from proxy.misses.review import MissReview
 from proxy.pages.display import link_target
@@ -103,14 +103,14 @@ class MissActions:
         """Forget an address in every store. Returns the number of misses."""
         if self._admin.hints is None:
             raise ApiProblem(503, "deleting is not available here")
-        remembering = MissMemory(
+        eraser = AddressEraser(
             misses=self._admin.misses,
             hints=self._admin.hints,
             pins=self.pins,
             database=self._admin.collection.database,
             fetches=self.fetches,
         )
-        erased = await asyncio.to_thread(remembering.forget, url)
+        erased = await asyncio.to_thread(eraser.erase, url)
         for address in spellings(url):
             await self._admin.mementos.forget(address)
             if self._admin.missing_now is not None:

@@ -1,1 +1,1 @@
-"""Whether an answer to one user may be given to others. Start with plainrequests."""
+"""Whether an answer to one user may be given to others. Start with harmlessfields."""

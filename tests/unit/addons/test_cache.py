@@ -7,7 +7,7 @@ from mitmproxy import exceptions
 from mitmproxy import flow as mitm_flow
 
 from addons.cache import Cache
-from addons.flows import mitm_headers, url_of
+from addons.flows import body_of, mitm_headers, url_of
 from addons.flowstate import AnsweredBy, is_from_origin, state_of
 from proxy.cache.collapsing import RequestCollapser
 from proxy.messages import FileBody
@@ -355,6 +355,28 @@ async def test_a_large_body_or_one_of_unknown_length_is_streamed_and_stored_at_t
     await proxy.cache.response(flow)
     assert proxy.held[0].body == FileBody(path=Path("spooled"), size=2000)
     assert ("Content-Length", "2000") in proxy.held[0].headers
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind", "kept"),
+    [
+        (NAVIGATION, "application/pdf", b"%PDF" * 500),
+        ((), "application/pdf", None),
+        (NAVIGATION, "video/mp4", None),
+    ],
+    ids=["file opened by a person", "file fetched by a script", "no readable file"],
+)
+async def test_the_bytes_of_a_streamed_file_are_at_hand_for_the_harvest(
+    tmp_path, monkeypatch, asked, kind, kept
+):
+    monkeypatch.chdir(tmp_path)
+    Path("spooled").write_bytes(b"%PDF" * 500)  # noqa: ASYNC240
+    proxy = Proxy()
+    flow = await proxy.ask(*asked)
+    fields = (cc("max-age=60"), ("Content-Length", "2000"), ("Content-Type", kind))
+    await proxy.say(flow, 200, *fields, body=b"%PDF" * 500)
+    assert flow.response.stream
+    assert body_of(flow) == kept
 
 
 async def test_a_page_of_unknown_length_that_a_person_opens_is_held_back_for_the_repair():

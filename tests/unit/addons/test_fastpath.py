@@ -14,8 +14,8 @@ from addons.flowstate import state_of
 from addons.mitm.fastlayer import with_fast_path
 from addons.mitm.master import LeanMaster
 from proxy.cache.collapsing import RequestCollapser
-from proxy.headers import plainrequest
-from proxy.headers.plainrequest import PlainFields
+from proxy.headers import fastrequest
+from proxy.headers.fastrequest import PlainFields
 from proxy.settings import CacheSettings, ProxySettings
 from repair.soft404.detector import Soft404Finding
 from repair.soft404.judge import ORDINARY
@@ -280,10 +280,10 @@ def test_a_page_in_memory_keeps_nothing_of_the_requests_it_has_answered(ask):
     fields = b"Accept-Encoding: gzip\r\nCookie: visit=%04d\r\n"
     requests = [PLAIN.replace(b"\r\n\r\n", b"\r\n" + fields % n + b"\r\n") for n in range(20)]
     varied = a_fresh(IMAGE, ("Vary", "Accept-Encoding"), request=a_request(("Accept-Encoding", "gzip")))
-    plainrequest._plain_fields_cached.cache_clear()
+    fastrequest._plain_fields_cached.cache_clear()
     _, proxy = ask(*requests, held=[varied])
     assert proxy.quick.answered == 20
-    plainrequest._plain_fields_cached.cache_clear()
+    fastrequest._plain_fields_cached.cache_clear()
     gc.collect()
     assert not [kept for kept in gc.get_objects() if isinstance(kept, PlainFields)]
 

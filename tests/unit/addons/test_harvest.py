@@ -2,7 +2,7 @@
 
 import pytest
 
-from addons.flowstate import AnsweredBy, state_of
+from addons.flowstate import AnsweredBy, BufferedBody, state_of
 from addons.harvest import Harvest
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.recentpages import RecentPages
@@ -61,6 +61,25 @@ def test_a_shareable_page_is_offered_and_remembered_as_opened():
 )
 def test_what_is_private_false_or_no_page_is_not_offered(flow):
     assert harvest(flow)[0] == []
+
+
+def _streamed(content_type, *, kept=True):
+    flow = a_flow(headers=BROWSER, response=(200, [("Content-Type", content_type)], b""))
+    flow.response.stream = True
+    if kept:
+        body = state_of(flow).kept_body = BufferedBody()
+        body(b"%PDF-1.7")
+    return flow
+
+
+def test_a_file_that_was_streamed_is_offered_if_its_bytes_were_kept():
+    basket = Basket()
+    harvest(_streamed("application/pdf"), _streamed("application/pdf", kept=False), basket=basket)
+    assert [page.body for page in basket.pages] == [b"%PDF-1.7"]
+
+
+def test_a_page_that_was_streamed_was_not_judged_and_is_not_offered():
+    assert harvest(_streamed("text/html"))[0] == []
 
 
 def test_a_page_seen_with_a_cookie_is_offered_once_somebody_without_one_saw_the_same():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from repair.detect import broken, is_archive_page, is_document, miss_kind
+from repair.detect import is_archive_page, is_document, miss_kind, miss_kind_of
 from repair.model import MissKind
 from tests.make import a_page
 
@@ -21,17 +21,17 @@ from tests.make import a_page
 )
 def test_the_status_determines_the_kind_of_miss(status, kind):
     assert miss_kind(status) is kind
-    assert broken(a_page(status=status)) is kind
+    assert miss_kind_of(a_page(status=status)) is kind
 
 
 @pytest.mark.parametrize("content_type", ["image/png", "application/json", "text/css", "application/pdf"])
 def test_an_error_no_person_reads_is_not_a_broken_link(content_type):
-    assert broken(a_page(status=404, content_type=content_type)) is None
+    assert miss_kind_of(a_page(status=404, content_type=content_type)) is None
 
 
 @pytest.mark.parametrize("content_type", ["text/html", "text/plain; charset=utf-8", ""])
 def test_a_text_error_or_one_without_a_content_type_is_a_broken_link(content_type):
-    assert broken(a_page(status=404, content_type=content_type)) is MissKind.NOT_FOUND
+    assert miss_kind_of(a_page(status=404, content_type=content_type)) is MissKind.NOT_FOUND
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_a_text_error_or_one_without_a_content_type_is_a_broken_link(content_typ
     ],
 )
 def test_the_error_of_an_archive_is_not_repaired_by_archives_again(url):
-    assert broken(a_page(url=url, status=404)) is None
+    assert miss_kind_of(a_page(url=url, status=404)) is None
 
 
 def test_an_archived_404_is_a_true_copy():
     page = a_page(status=404, headers=(("Memento-Datetime", "Fri, 01 May 2020 00:00:00 GMT"),))
-    assert broken(page) is None
+    assert miss_kind_of(page) is None
 
 
 def test_a_url_that_only_contains_web_is_no_archive():

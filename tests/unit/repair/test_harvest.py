@@ -6,8 +6,10 @@ import pytest
 from repair import harvest as harvest_module
 from repair.collection.collection import Collection
 from repair.collection.index.fulltext import IndexDamaged
+from repair.errors import FileTooCostly
 from repair.harvest import Harvester, addition_of, raw_digest
 from repair.settings import CollectionSettings
+from tests.files import a_pdf
 from tests.holdings import SITE, a_collection, a_document, found
 from tests.make import A_MOMENT, a_page
 
@@ -34,6 +36,43 @@ def test_an_offered_page_is_parsed_saved_linked_and_found(tmp_path):
         assert collection.link_between(f"{SITE}/rome", f"{SITE}/tiber").anchor == "river Tiber"
         assert collection.copy(f"{SITE}/rome").body == ROME
         assert stats.read == 1
+
+
+def _file(path, text, **known):
+    return a_page(url=SITE + path, content_type="application/pdf", body=a_pdf(text), **known)
+
+
+@pytest.mark.slow
+def test_an_offered_file_is_read_saved_linked_and_found(tmp_path):
+    page = a_page(
+        url=f"{SITE}/tiber.pdf",
+        content_type="application/pdf",
+        body=a_pdf("The river Tiber in winter\nruns through Rome", links=[(f"{SITE}/rome", 1)]),
+    )
+    with a_collection(tmp_path) as collection:
+        assert _harvest(collection, page).read == 1
+        assert found(collection, "winter") == ["/tiber.pdf"]
+        assert collection.get(page.url).title == "The river Tiber in winter"
+        assert collection.link_between(page.url, f"{SITE}/rome").anchor == "runs through Rome"
+        assert collection.copy(page.url).body == page.body
+
+
+def test_a_site_with_a_costly_file_waits_for_the_next_one(tmp_path, monkeypatch):
+    def read(page, settings):
+        tried.append(page.url)
+        raise FileTooCostly("too much")
+
+    tried = []
+    monkeypatch.setattr(harvest_module, "read_document", read)
+    pages = (
+        _file("/1.pdf", "one"),
+        _file("/2.pdf", "two"),
+        a_page(url="http://else.test/", content_type="application/pdf"),
+    )
+    with a_collection(tmp_path) as collection:
+        stats = _harvest(collection, *pages, _html())
+    assert tried == [f"{SITE}/1.pdf", "http://else.test/", f"{SITE}/rome"]
+    assert (stats.passed_over, stats.failed) == (1, 3)
 
 
 def test_an_offered_page_is_indexed_within_seconds(tmp_path):

@@ -47,6 +47,26 @@ def held(tmp_path):
     return data
 
 
+def test_a_damaged_file_is_imported_up_to_there_and_the_command_fails(tmp_path):
+    def record(number):
+        body = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<title>Page</title><p>Some words."
+        head = (
+            f"WARC/1.0\r\nWARC-Type: response\r\nWARC-Target-URI: http://a.test/{number}\r\nContent-Length: "
+        )
+        return head.encode() + b"%d\r\n\r\n%s\r\n\r\n" % (len(body), body)
+
+    damaged, whole = tmp_path / "cut.warc", tmp_path / "whole.warc"
+    damaged.write_bytes(record(1) + record(2)[:-20])
+    whole.write_bytes(record(3))
+    done = linkmend("import", "--data", tmp_path / "data", "--json", damaged, whole)
+    assert done.exit_code == 1
+    assert str(done.exception) == (
+        "cut.warc: record 2: unreadable; stopped here: the file ends early (the rest was imported)"
+    )
+    told = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [(each["pages"], bool(each["damage"])) for each in told] == [(1, True), (1, False)]
+
+
 def test_mend_prints_the_json_of_the_repair_page(held):
     done = linkmend("mend", "--data", held, "--json", "http://school.test/old-volcanoes.html")
     told = json.loads(done.stdout)

@@ -103,7 +103,24 @@ def test_other_types_are_left_alone():
     page = copy_page(a_copy(b"a,b", "text/plain"), ENGLISH)
     assert page.body == b"a,b"
     download = copy_page(a_copy(b"\x00", "application/octet-stream"), ENGLISH)
-    assert dict(download.headers)["Content-Disposition"] == "attachment"
+    assert dict(download.headers)["Content-Disposition"] == "attachment; filename*=UTF-8''c"
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("/plan.pdf?x=/evil.exe", "plan.pdf"),
+        ("/r%C3%A9sum%C3%A9.odt", "r%C3%A9sum%C3%A9.odt"),
+        ("/..%2F..%5C%22%0D%0Aa%3A.pdf", "a.pdf"),
+        ("/", None),
+        ("/%2E%2E", None),
+    ],
+)
+def test_a_file_keeps_its_name_and_nothing_else_gets_in(path, name):
+    download = copy_page(a_copy(b"%PDF-", "application/pdf", url=f"http://a.test{path}"), ENGLISH)
+    wanted = f"attachment; filename*=UTF-8''{name}" if name else "attachment"
+    assert dict(download.headers)["Content-Disposition"] == wanted
+    assert download.body == b"%PDF-"
 
 
 def test_a_content_type_cannot_write_headers():

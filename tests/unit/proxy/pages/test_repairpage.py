@@ -132,6 +132,18 @@ def test_reasons_are_put_in_words_and_unknown_ones_left_out():
     assert why == "Matches words in the address · Linked from the page you came from"
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_file_says_in_words_what_it_is(language):
+    paths = ("leaves.pdf", "leaves.PDF?x", "book.epub", "leaves.docx", "leaves.odt", "leaves.html")
+    offered = [an_alternative(url=f"http://a.test/{path}") for path in paths]
+    listed = items(render(found(offered), a_context(language=language)))
+    words = [item.css_first(".file").text() if item.css_first(".file") else "" for item in listed]
+    assert words[0] == words[1]
+    assert ["PDF" in words[0], "EPUB" in words[2], "Word" in words[3], "ODT" in words[4], words[5]] == [
+        True
+    ] * 4 + [""]
+
+
 def test_the_search_box_holds_the_query():
     form = parsed(render(found(query='say "hi" & go'), a_context())).css_first("form")
     assert form.attributes["action"] == "/.well-known/linkmend/search"

@@ -3,8 +3,10 @@ import gzip
 import io
 import json
 import os
+import sys
 import zipfile
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -130,6 +132,9 @@ def test_records_before_a_truncation_are_kept(tmp_path):
     items, problems = _loaded(tmp_path)
     assert 20 < len(items) < 200
     assert "unreadable; stopped here" in problems[-1]
+    again = load(tmp_path)
+    list(again)
+    assert again.damage == problems[-1]
 
 
 def test_a_folder_of_which_nothing_can_be_used_is_refused(tmp_path):
@@ -377,6 +382,41 @@ def test_a_warc_that_is_cut_short_gives_what_it_has(tmp_path):
     assert 5 < len(items) < 20
 
 
+@pytest.mark.parametrize("name", ["x.warc.gz", "x.warc", "x.wacz"])
+def test_a_warc_that_ends_early_says_so_wherever_it_was_cut(tmp_path, name):
+    records = [("response", f"http://a.test/{n}", HTML, os.urandom(300)) for n in range(3)]
+    file = _warc(tmp_path / ("y.warc.gz" if "gz" in name else "y.warc"), *records, gzipped="gz" in name)
+    whole = file.read_bytes()
+    start = whole.rindex(b"\x1f\x8b\x08" if "gz" in name else b"WARC/1")
+    end = len(whole) - (0 if "gz" in name else 4)  # nothing is missing without the empty lines at the end
+    for cut in (*range(start + 3, end, 29), end - 1, len(whole), start):
+        path = tmp_path / name
+        if name == "x.wacz":
+            with zipfile.ZipFile(path, "w") as archive:
+                archive.writestr("archive/y.warc", whole[:cut])
+        else:
+            path.write_bytes(whole[:cut])
+        loading = load(path)
+        items = list(loading)
+        assert all(len(page.body) == 300 for page in items), cut
+        assert len(items) == (3 if cut == len(whole) else len(items))
+        assert len(items) >= 2
+        is_whole = cut in (len(whole), start)  # a cut between two records cannot be seen
+        assert bool(loading.damage) is not is_whole, cut
+
+
+@pytest.mark.parametrize("gzipped", [True, False])
+def test_the_pages_before_damage_are_kept_and_the_damage_is_told(tmp_path, gzipped):
+    records = [("response", f"http://a.test/{n}", HTML, os.urandom(2_000)) for n in range(6)]
+    path = _warc(tmp_path / ("x.warc.gz" if gzipped else "x.warc"), *records, gzipped=gzipped)
+    whole = path.read_bytes()
+    at = len(whole) // 2 + 200 if gzipped else whole.index(b"WARC/1", len(whole) // 2)
+    path.write_bytes(whole[:at] + b"\0\1\2\3" + whole[at + 4 :])
+    loading = load(path)
+    assert 1 < len(list(loading)) < 6
+    assert "unreadable; stopped here" in loading.damage
+
+
 def test_a_file_that_is_no_warc_is_refused(tmp_path):
     (tmp_path / "x.warc.gz").write_bytes(b"this is not a WARC")
     with pytest.raises(ImportFailed, match=r"x.warc.gz: expected http responses, found none"):
@@ -426,8 +466,53 @@ def test_a_wacz_without_warcs_is_refused(tmp_path, content):
 # Others
 
 
+class FakeZim:
+    """A ZIM file of three pages, as libzim shows it; `broken` entries cannot be read."""
+
+    has_new_namespace_scheme = True
+    entry_count = 3
+    metadata_keys = ("Source",)
+    has_checksum = True
+
+    def __init__(self, *, broken=(), checksum=True):
+        self._broken, self._checksum = broken, checksum
+
+    def check(self):
+        return self._checksum
+
+    def get_metadata(self, name):
+        if name == "Source":
+            return b"http://a.test"
+        raise KeyError(name)
+
+    def _get_entry_by_id(self, number):
+        if number in self._broken:
+            raise RuntimeError("zstd: data corruption")
+        item = SimpleNamespace(size=1, mimetype="text/html", content=b"x")
+        return SimpleNamespace(is_redirect=False, path=f"{number}", get_item=lambda: item)
+
+
+@pytest.mark.parametrize(
+    ("archive", "pages", "damage"),
+    [
+        (FakeZim(), 3, ""),
+        (FakeZim(broken=(1,), checksum=False), 2, "x.zim: entry 1: unreadable: zstd: data corruption"),
+        (FakeZim(checksum=False), 3, "x.zim: its checksum is wrong: some of its pages may be damaged"),
+    ],
+    ids=["whole", "unreadable entry", "wrong checksum"],
+)
+def test_a_damaged_zim_gives_what_can_be_read_and_says_so(tmp_path, monkeypatch, archive, pages, damage):
+    library = SimpleNamespace(Archive=lambda path: archive)
+    monkeypatch.setitem(sys.modules, "libzim", SimpleNamespace(reader=library))
+    monkeypatch.setitem(sys.modules, "libzim.reader", library)
+    (tmp_path / "x.zim").write_bytes(b"")
+    loading = load(tmp_path / "x.zim")
+    assert len(list(loading)) == pages
+    assert loading.damage == damage
+
+
 def test_a_zim_without_libzim_says_what_is_needed(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "libzim.reader", None)
+    monkeypatch.setitem(sys.modules, "libzim.reader", None)
     (tmp_path / "x.zim").write_bytes(b"")
     with pytest.raises(ImportFailed, match="needs the package libzim"):
         _loaded(tmp_path / "x.zim")

@@ -11,7 +11,7 @@ from repair.evidence.hints import Hints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MissMemory:
+class AddressEraser:
     """All stores about missed addresses, except archives' answers, which the archive client erases.
 
     `database` is the collection's, which holds hints and pins.
@@ -23,7 +23,7 @@ class MissMemory:
     database: Database
     fetches: FetchQueue | None = None
 
-    def forget(self, url: str) -> int:
+    def erase(self, url: str) -> int:
         """Erase an address in all its spellings, as missed page and as choice; returns the number of misses.
 
         It blocks. A saved page under the address stays.

@@ -15,9 +15,9 @@ import msgspec
 
 from proxy.errors import SettingsError
 from repair.evidence.choices import Choice
-from repair.memento.reach import is_public_host
 from repair.secrets.addresses import has_secret
 from repair.text import urls
+from repair.text.publichosts import is_public_host
 
 VERSION = 1
 _MAX_SCHOOL = 80
@@ -44,7 +44,7 @@ class _Line(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 @dataclass(slots=True, kw_only=True)
-class ExchangeReport:
+class SharedRepairsReport:
     """Counts of the lines of a file: of our own school, not shareable, and by school for the others."""
 
     own: int = 0
@@ -69,7 +69,7 @@ def export_repairs(choices: Iterable[Choice], school: str) -> Iterator[bytes]:
 
 
 def import_repairs(
-    lines: Iterable[tuple[int, bytes | None]], *, own: frozenset[str], today: date, tally: ExchangeReport
+    lines: Iterable[tuple[int, bytes | None]], *, own: frozenset[str], today: date, tally: SharedRepairsReport
 ) -> Iterator[Choice]:
     """The choices in numbered lines of other schools; `own` are our names. ValueError names a bad line."""
     for count, (number, line) in enumerate(lines):

@@ -1,10 +1,10 @@
-"""proxy.headers.plainrequest: one plain request, or nothing."""
+"""proxy.headers.fastrequest: one plain request, or nothing."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.headers.plainrequest import plain_request
+from proxy.headers.fastrequest import plain_request
 
 PLAIN = b"GET http://school.test/page HTTP/1.1\r\nHost: school.test\r\nAccept: text/html\r\n\r\n"
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.cache.sharing.plainrequests import is_bare_request, is_plain_request, plain_part
+from proxy.cache.sharing.harmlessfields import is_bare_request, is_plain_request, plain_part
 from tests.caching import FIELD_TEXT, HEADERS
 
 CHROME = (

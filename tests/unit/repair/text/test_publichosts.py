@@ -2,7 +2,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from repair.memento.reach import carried, is_public_address, is_public_host
+from repair.text.publichosts import embedded_ipv4, is_public_address, is_public_host
 
 PRIVATE = [
     "127.0.0.1",
@@ -57,9 +57,9 @@ def test_other_hosts_may_be_public(host):
     ["::ffff:10.1.2.3", "64:ff9b::10.1.2.3", "2002:a01:203::", "::ffff:0:10.1.2.3", "fe80::5efe:10.1.2.3"],
 )
 def test_an_address_within_another_is_found(address):
-    assert ip_address("10.1.2.3") in carried(ip_address(address))
+    assert ip_address("10.1.2.3") in embedded_ipv4(ip_address(address))
 
 
 def test_other_addresses_carry_nothing():
-    assert carried(ip_address("10.1.2.3")) == ()
-    assert carried(ip_address("2001:db8::1")) == ()
+    assert embedded_ipv4(ip_address("10.1.2.3")) == ()
+    assert embedded_ipv4(ip_address("2001:db8::1")) == ()

@@ -32,7 +32,7 @@ def is_public_address(text: str) -> bool:
         return False
     if isinstance(address, IPv6Address):
         address = address.ipv4_mapped or address  # some versions of Python call all of these private
-    return all(map(_is_public, (address, *carried(address))))
+    return all(map(_is_public, (address, *embedded_ipv4(address))))
 
 
 def is_public_host(host: str) -> bool:
@@ -45,7 +45,7 @@ def is_public_host(host: str) -> bool:
     return is_public_address(bare)
 
 
-def carried(address: IPv4Address | IPv6Address) -> tuple[IPv4Address, ...]:
+def embedded_ipv4(address: IPv4Address | IPv6Address) -> tuple[IPv4Address, ...]:
     """The IPv4 addresses that packets to an IPv6 address may end up at."""
     if isinstance(address, IPv4Address):
         return ()

@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxy.errors import SettingsError
-from proxy.misses.exchange import ExchangeReport, export_repairs, import_repairs, is_shareable, school_name
+from proxy.misses.schoolsharing import (
+    SharedRepairsReport,
+    export_repairs,
+    import_repairs,
+    is_shareable,
+    school_name,
+)
 from repair.evidence.choices import Choice
 from tests.holdings import SITE
 from tests.make import A_MOMENT
@@ -31,7 +37,9 @@ def a_choice(**known):
 
 def listened(*lines, own=frozenset(), tally=None):
     numbered = ((number, line) for number, line in enumerate(lines, start=1))
-    return list(import_repairs(numbered, own=own, today=TODAY, tally=tally or ExchangeReport(schools=set())))
+    return list(
+        import_repairs(numbered, own=own, today=TODAY, tally=tally or SharedRepairsReport(schools=set()))
+    )
 
 
 def written(**known):
@@ -67,13 +75,13 @@ def test_unshareable_addresses_are_neither_exported_nor_imported(address):
     assert not is_shareable(address)
     assert list(export_repairs([a_choice(url=address), a_choice(chosen=address)], "Riverbend")) == []
     if address != "nonsense":
-        tally = ExchangeReport(schools=set())
+        tally = SharedRepairsReport(schools=set())
         assert listened(written(url=address), written(chosen=address), tally=tally) == []
         assert (tally.unfit, tally.schools) == (2, set())
 
 
 def test_own_repairs_are_not_imported():
-    tally = ExchangeReport(schools=set())
+    tally = SharedRepairsReport(schools=set())
     own = frozenset(("Riverbend", "school-12"))
     lines = [written(), written(school="school-12"), written(school="Hilltop")]
     assert [choice.school for choice in listened(*lines, own=own, tally=tally)] == ["Hilltop"]
@@ -118,7 +126,7 @@ def test_number_of_lines_is_limited():
     lines = ((number, line) for number in range(10**9))
     with pytest.raises(ValueError, match="more than 200000 repairs"):
         for _ in import_repairs(
-            lines, own=frozenset(("Riverbend",)), today=TODAY, tally=ExchangeReport(schools=set())
+            lines, own=frozenset(("Riverbend",)), today=TODAY, tally=SharedRepairsReport(schools=set())
         ):
             pass
 
