@@ -38,6 +38,13 @@ def test_every_link_is_judged_with_and_without_its_answer(tmp_path):
     assert [verdict.repairable for verdict in found] == [True, False] * 4
 
 
+def test_a_list_is_offered_for_a_saved_page_and_none_where_its_subject_is_hidden(tmp_path):
+    plan = BreakagePlan(folder=a_folder(tmp_path / "site"), variant=Variant.MOVED)
+    with build_testbed(plan, tmp_path / "cache", rankmodel.default()) as made:
+        assert confusion(verdicts(made))["accuracy"] == 1.0
+        assert false_offers(made) == 0.0
+
+
 def test_false_offers_are_of_a_sample_spread_over_the_links(tmp_path):
     plan = BreakagePlan(folder=a_folder(tmp_path / "site"), variant=Variant.MOVED)
     for offer_at, share in ((0.0, 1.0), (1.1, 0.0)):
