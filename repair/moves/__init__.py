@@ -1,1 +1,1 @@
-"""Where pages of a site moved: rules learnt from known pairs. Start with rules."""
+"""Where pages of a site moved: rules learnt from known pairs. Start with patterns, then rules."""

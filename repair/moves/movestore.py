@@ -10,7 +10,8 @@ from typing import Protocol
 
 from repair.bounded import BoundedDict
 from repair.collection.database import Database
-from repair.moves.rules import LearntMoves, Move, MoveGuess, place_of
+from repair.moves.patterns import place_of
+from repair.moves.rules import LearntMoves, Move, MoveGuess
 from repair.text import urls
 
 REPAIR = "confirmed"

@@ -25,6 +25,8 @@ STYLES: "MappingProxyType[str, Callable[[str], str]]" = MappingProxyType(
         "lower_": lambda part: _SEPARATORS.sub("_", part.lower()),
         "glued": lambda part: _SEPARATORS.sub("", part.lower()),
         "capital": lambda part: part[:1].upper() + part[1:].lower(),
+        "initial": lambda part: part[:1].upper() + part[1:],
+        ".": lambda part: _SEPARATORS.sub(".", part),
         "plain": lambda part: _SIGNS.sub("", part),
     }
 )

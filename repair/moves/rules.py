@@ -1,46 +1,60 @@
 """Site moves, learnt from known pairs old -> new: how a site rewrote its URLs, applied to one that is missing.
 
 As in FABLE, no page is fetched: a site that moved `/css/*` to `/reference/css/*`, or `show.php?id=7` to
-`articles/7`, did so for many pages at once. For each known pair every rewriting that explains it is recorded,
-from the narrowest scope (its own directory) to the widest (the whole host):
+`articles/7`, did so for many pages at once. For each known pair every rewriting that explains it is recorded
+(`repair.moves.patterns`), from the narrowest scope (its own directory) to the widest (the whole host), with literal
+directories and with variables in their place. A rewriting with variables needs two pairs, in which they differ.
 
-    host + head directories + tail   ->   new host + new head directories + tail, its last part rewritten
+A rewriting is trusted by how many pairs it explains against how many it gets wrong, and its answer only counts when
+that page is saved. One that leads to another site needs pairs from two places within its scope: on a shared host,
+one author could otherwise send the pages of all others to a site of theirs. There is no answer when nothing
+trusted answers, or two answers are about as good.
 
-The last part may lose and gain prefixes and suffixes (file suffixes, slashes, query keys around an id) and change
-its separators and case. A rewriting is trusted by how many pairs it explains against how many it gets wrong, and
-its answer only counts when that page is saved. One that leads to another site needs pairs from two places within
-its scope: on a shared host, one author could otherwise send the pages of all others to a site of theirs. There is
-no answer when nothing trusted answers, or two answers are about as good.
+Pairs come from strangers: rewritings are tried on pairs, and on a missing URL, a limited number of times.
 """
 
+import functools
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
 
 from repair.knowntargets import KnownTarget, TargetKind
-from repair.moves.rewriting import PartRewrite, change_between
+from repair.moves.patterns import (
+    LANGUAGE,
+    UNBOUND,
+    CopiedPart,
+    MoveRule,
+    Scope,
+    UrlPlace,
+    explanations,
+    is_variable,
+    place_of,
+    readings,
+    scopes,
+)
 from repair.text import urls
-from repair.text.urlstructure import normalise_part
+
+T = TypeVar("T")
 
 TRUSTED = 0.6
 """The least confidence of an answer."""
 _AMBIGUOUS = 0.9  # a second answer this close to the best makes both doubtful
-# Pseudo-counts of wrong answers: one pair suffices where pages keep their names, else two.
+# Pseudo-counts of wrong answers: one pair suffices where pages keep their names and nothing varies, else two;
+# three where a page is said to be in the one above it.
 _PSEUDO_WRONG = 0.5
 _PSEUDO_WRONG_RENAMING = 1.0
+_PSEUDO_WRONG_ABOVE = 1.5
 _PLACES_TO_LEAVE_SITE = 2  # pages or directories directly below a scope that moved to the same other site
-_SAME_DIRECTORY = 0.6  # of the longer name's letters: "Element" may have become "Elements"
-_MAX_PARTS = 24
 _MAX_PAIRS = 20_000  # of one site; the first ones
-_MAX_RULES_AT = 100  # rewritings of one scope, the best supported
+_MAX_RULES_AT = 40  # rewritings of one scope, the best supported
+_MAX_TRIALS = 200_000  # of rewritings on known pairs: a second or two
+_MAX_TRIED = 1_000  # rewritings tried on one missing URL
+_MAX_LOOKED_UP = 100  # URLs that they give and that are looked up
 _LEVELS_UP = 3  # a page's own directory and two above it
 _MAX_DIRECTORIES = 8
 _PSEUDO_PAGES = 1.0  # pseudo-count of pages that did not move
-
-Scope: TypeAlias = "tuple[str, tuple[str, ...]]"
-"""A host and leading parts of a path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,85 +75,67 @@ class MoveGuess:
     support: int
 
 
-class UrlPlace(NamedTuple):
-    """A URL as a host and parts; a trailing slash belongs to the last part, the query is a part of its own."""
-
-    origin: str
-    host: str
-    parts: tuple[str, ...]
-
-
-class MoveRule(NamedTuple):
-    """URLs of `host` under `head` are now under `new_head` of `new_origin`, the last part changed."""
-
-    host: str
-    head: tuple[str, ...]
-    new_origin: str
-    new_head: tuple[str, ...]
-    change: PartRewrite
-
-    def apply(self, place: UrlPlace) -> str | None:
-        """The new URL; None when the URL is out of scope or does not change."""
-        tail = place.parts[len(self.head) :]
-        if place.host != self.host or place.parts[: len(self.head)] != self.head:
-            return None
-        if not tail:
-            # The directory itself moves with the pages under it, if the new one has a similar name.
-            parts = self.new_head if self.change == PartRewrite() and self._keeps_directory() else ()
-        else:
-            last = self.change.apply(tail[-1])
-            parts = (*self.new_head, *map(self.change.restyle, tail[:-1]), last) if last else ()
-        if not parts or (self.new_origin.endswith(f"//{place.host}") and parts == place.parts):
-            return None
-        return self.new_origin + "/" + "/".join(parts).replace("/?", "?")
-
-    def confidence(self, tally: "MoveTally") -> float:
-        """The expected share of right answers."""
-        before = _PSEUDO_WRONG if self.change.keeps_name() else _PSEUDO_WRONG_RENAMING
-        return tally.right / (tally.right + tally.wrong + before)
-
-    def _keeps_directory(self) -> bool:
-        old, new = (normalise_part(head[-1]) if head else "" for head in (self.head, self.new_head))
-        short, long = sorted((old, new), key=len)
-        return bool(short) and short in long and len(short) >= _SAME_DIRECTORY * len(long)
-
-
 class MoveTally(NamedTuple):
-    """How often a rewriting led to the right page, and to another saved page."""
+    """How often a rewriting led to the right page, and to another saved page; `fixed` are parts that never varied."""
 
     right: int
     wrong: int
+    fixed: tuple[tuple[int, str], ...] = ()
+
+    def covers(self, parts: tuple[str, ...]) -> bool:
+        """Whether a URL is in the one language that all known pairs have, if they have one."""
+        return all(parts[at] == value for at, value in self.fixed)
+
+    def confidence(self, rule: MoveRule) -> float:
+        """The expected share of right answers."""
+        before = _PSEUDO_WRONG_RENAMING if rule.varies() or not rule.change.keeps_name() else _PSEUDO_WRONG
+        if rule.scope.reading.startswith("/"):
+            before = _PSEUDO_WRONG_ABOVE
+        return self.right / (self.right + self.wrong + before)
 
 
-def place_of(url: str) -> UrlPlace | None:
-    """A URL taken apart; None when it is no web URL or too deep."""
-    try:
-        parts = urls.parse(url)
-    except ValueError:
-        return None
-    pieces = [piece for piece in parts.path.split("/") if piece]
-    if pieces and parts.path.endswith("/"):
-        pieces[-1] += "/"
-    if parts.query:
-        pieces.append(f"?{parts.query}")
-    if len(pieces) > _MAX_PARTS:
-        return None
-    return UrlPlace(f"{parts.scheme}://{parts.authority}", parts.authority, tuple(pieces))
+@dataclass(slots=True)
+class _Trial:
+    """What a rewriting did to known pairs."""
+
+    right: int = 0
+    wrong: int = 0
+    places: set[str] = field(default_factory=set)
+    values: dict[int, set[str]] = field(default_factory=dict)
+
+    def note_right(self, rule: MoveRule, parts: tuple[str, ...], size: int) -> None:
+        self.right += 1
+        head = rule.scope.head
+        first = next((at for at, part in enumerate(head) if is_variable(part)), size)
+        _add(self.places, _name_of_place(parts, first))
+        for at, part in enumerate(head):
+            if is_variable(part):
+                # Of several parts the first must vary: else that one is fixed, and the pattern too wide.
+                _add(self.values.setdefault(at, set()), parts[at])
+
+    def is_learnt(self, rule: MoveRule) -> bool:
+        """Whether the pairs show that variables vary, and that whoever leads to another site speaks for it."""
+        if self.right < (2 if rule.varies() else 1):
+            return False
+        if len(self.places) < _PLACES_TO_LEAVE_SITE and _leads_elsewhere(rule):
+            return False
+        head = rule.scope.head
+        if any(head[at] in UNBOUND and len(seen) < 2 for at, seen in self.values.items()):
+            return False
+        copied = {part.at for part in rule.new_head if isinstance(part, CopiedPart)}
+        dropped = [seen for at, seen in self.values.items() if head[at] not in UNBOUND and at not in copied]
+        return not dropped or any(len(seen) > 1 for seen in dropped)
+
+    def tally(self, rule: MoveRule) -> MoveTally:
+        """The counts, and the languages that never varied."""
+        languages = {at: seen for at, seen in self.values.items() if rule.scope.head[at] == LANGUAGE}
+        fixed = tuple((at, min(seen)) for at, seen in languages.items() if len(seen) == 1)
+        return MoveTally(self.right, self.wrong, fixed)
 
 
-def explanations(old: UrlPlace, new: UrlPlace) -> Iterator[MoveRule]:
-    """Every rewriting that turns one URL into the other, the narrowest scope first."""
-    if not old.parts or not new.parts:
-        return
-    change = change_between(old.parts[-1], new.parts[-1])
-    if change is None:
-        return
-    for kept in range(1, min(len(old.parts), len(new.parts)) + 1):
-        if kept > 1 and change.restyle(old.parts[-kept]) != new.parts[-kept]:
-            return
-        rule = MoveRule(old.host, old.parts[:-kept], new.origin, new.parts[:-kept], change)
-        if rule.host != new.host or rule.head != rule.new_head or change != PartRewrite():
-            yield rule
+def _add(seen: set[str], value: str) -> None:
+    if len(seen) < _PLACES_TO_LEAVE_SITE:
+        seen.add(value)
 
 
 class LearntMoves:
@@ -148,53 +144,47 @@ class LearntMoves:
     def __init__(
         self,
         rules: Iterable[tuple[MoveRule, MoveTally]] = (),
-        directories: Mapping[Scope, Counter[str]] | None = None,
+        directories: Mapping[tuple[str, tuple[str, ...]], Counter[str]] | None = None,
     ) -> None:
         self._rules: dict[Scope, list[tuple[MoveRule, MoveTally]]] = defaultdict(list)
         self._directories = directories or {}
         for rule, tally in rules:
-            self._rules[rule.host, rule.head].append((rule, tally))
+            self._rules[rule.scope].append((rule, tally))
 
     @classmethod
     def learn(cls, moves: Iterable[Move], holds: Callable[[str], bool]) -> "LearntMoves":
         """The rewritings that explain known moves, each tested on all of them; `holds` says which pages are saved."""
         pairs = [pair for pair in map(_places, moves) if pair is not None][:_MAX_PAIRS]
-        support = Counter(rule for old, _, new in pairs for rule in explanations(old, new))
-        at: dict[Scope, list[MoveRule]] = defaultdict(list)
-        for rule, _ in support.most_common():
-            if len(at[rule.host, rule.head]) < _MAX_RULES_AT:
-                at[rule.host, rule.head].append(rule)
-        right, wrong = Counter[MoveRule](), Counter[MoveRule]()
-        left: dict[MoveRule, set[str]] = defaultdict(set)
+        at = _promising(pairs)
+        is_saved = functools.cache(holds)  # rewritings of many scopes lead to the same pages
+        trials: dict[MoveRule, _Trial] = defaultdict(_Trial)
         for old, answer, _ in pairs:
-            for rule in (rule for scope in _scopes(old) for rule in at.get(scope, ())):
-                url = rule.apply(old)
+            for rule, parts, size in _matching(old, at):
+                url = rule.apply(parts, size)
                 if url == answer:
-                    right[rule] += 1
-                    left[rule].add(_first_below(old, rule.head))
-                elif url is not None and holds(url):  # pages that are not saved are never answers
-                    wrong[rule] += 1
-        trusted = (
-            rule for rule in right if len(left[rule]) >= _PLACES_TO_LEAVE_SITE or not _leads_elsewhere(rule)
-        )
-        return cls(((rule, MoveTally(right[rule], wrong[rule])) for rule in trusted), _directories(pairs))
+                    trials[rule].note_right(rule, parts, size)
+                elif url is not None and is_saved(url):  # pages that are not saved are never answers
+                    trials[rule].wrong += 1
+        learnt = ((rule, trial.tally(rule)) for rule, trial in trials.items() if trial.is_learnt(rule))
+        return cls(learnt, _directories(pairs))
 
     def guesses(self, url: str, holds: Callable[[str], bool]) -> tuple[MoveGuess, ...]:
         """Saved pages that rewriting leads to, each once, the most trusted first."""
         place = place_of(url)
-        best: dict[str, MoveGuess] = {}
-        for scope in _scopes(place) if place else ():
-            for rule, tally in self._rules.get(scope, ()):
-                new = rule.apply(place) if place else None
-                if new is None or new == url:
-                    continue
-                known = best.get(new)
-                if known is None and not holds(new):
-                    continue
-                confidence = rule.confidence(tally)
-                if known is None or known.confidence < confidence:
-                    best[new] = MoveGuess(url=new, confidence=confidence, support=tally.right)
-        return tuple(sorted(best.values(), key=lambda guess: (-guess.confidence, guess.url)))
+        best: dict[str, MoveGuess | None] = {}
+        tried = _matching(place, self._rules) if place else ()
+        for (rule, tally), parts, size in itertools.islice(tried, _MAX_TRIED):
+            new = rule.apply(parts, size) if tally.covers(parts) else None
+            if new is None or new == url:
+                continue
+            if new not in best:
+                if len(best) == _MAX_LOOKED_UP:
+                    break
+                best[new] = MoveGuess(url=new, confidence=0.0, support=0) if holds(new) else None
+            known, confidence = best[new], tally.confidence(rule)
+            if known is not None and known.confidence < confidence:
+                best[new] = MoveGuess(url=new, confidence=confidence, support=tally.right)
+        return tuple(sorted(filter(None, best.values()), key=lambda guess: (-guess.confidence, guess.url)))
 
     def known_targets(self, url: str, holds: Callable[[str], bool]) -> tuple[KnownTarget, ...]:
         """The same as known targets, for ranking among other evidence."""
@@ -220,8 +210,8 @@ class LearntMoves:
         If none did, those of the nearest directory above it: where to look when no rewriting answers.
         """
         place = place_of(url)
-        scopes = itertools.islice(_scopes(place), 1, 1 + _LEVELS_UP) if place else ()
-        went = next((found for scope in scopes if (found := self._directories.get(scope))), Counter[str]())
+        above = _directories_above(place) if place else ()
+        went = next((found for each in above if (found := self._directories.get(each))), Counter[str]())
         total = went.total() + _PSEUDO_PAGES
         return {directory: count / total for directory, count in went.most_common(_MAX_DIRECTORIES)}
 
@@ -231,15 +221,35 @@ class LearntMoves:
             yield from found
 
 
+def _promising(pairs: Iterable[tuple[UrlPlace, str, UrlPlace]]) -> dict[Scope, list[MoveRule]]:
+    """The rewritings worth trying on all pairs: the best supported, as many as there is time for."""
+    pairs = list(pairs)
+    support = Counter(rule for old, _, new in pairs for rule in explanations(old, new))
+    within = Counter(
+        scope
+        for old, _, _ in pairs
+        for name, parts in readings(old.parts)
+        for scope, _ in scopes(old.host, name, parts)
+    )
+    found: dict[Scope, list[MoveRule]] = defaultdict(list)
+    trials = 0
+    worthwhile = [rule for rule, count in support.items() if count > 1 or not rule.varies()]
+    for rule in sorted(worthwhile, key=lambda rule: (-support[rule] / within[rule.scope], -support[rule])):
+        if len(found[rule.scope]) < _MAX_RULES_AT and trials + within[rule.scope] <= _MAX_TRIALS:
+            found[rule.scope].append(rule)
+            trials += within[rule.scope]
+    return found
+
+
 def _leads_elsewhere(rule: MoveRule) -> bool:
     """Whether a rewriting leads to another site."""
-    return urls.site(f"http://{rule.host}/") != urls.site(f"{rule.new_origin}/")
+    return urls.site(f"http://{rule.scope.host}/") != urls.site(f"{rule.new_origin}/")
 
 
-def _first_below(place: UrlPlace, head: tuple[str, ...]) -> str:
-    """The part directly below a scope; all queries of one page are one place."""
-    below = place.parts[len(head)].rstrip("/") if len(place.parts) > len(head) else ""
-    return "?" if below.startswith("?") else below
+def _name_of_place(parts: tuple[str, ...], at: int) -> str:
+    """The first part that a rewriting leaves open; all queries of one page are one place."""
+    part = parts[at].rstrip("/") if len(parts) > at else ""
+    return "?" if part.startswith("?") else part
 
 
 def _places(move: Move) -> tuple[UrlPlace, str, UrlPlace] | None:
@@ -249,16 +259,28 @@ def _places(move: Move) -> tuple[UrlPlace, str, UrlPlace] | None:
     return old, urls.normal(move.new), new
 
 
-def _directories(pairs: Iterable[tuple[UrlPlace, str, UrlPlace]]) -> dict[Scope, Counter[str]]:
+def _matching(
+    place: UrlPlace, known: Mapping[Scope, Iterable[T]]
+) -> Iterator[tuple[T, tuple[str, ...], int]]:
+    """What is known of the scopes that a URL is in, with the parts it was read as and how many the scope covers."""
+    for reading, parts in readings(place.parts):
+        for scope, size in scopes(place.host, reading, parts):
+            for each in known.get(scope, ()):
+                yield each, parts, size
+
+
+def _directories(
+    pairs: Iterable[tuple[UrlPlace, str, UrlPlace]],
+) -> dict[tuple[str, tuple[str, ...]], Counter[str]]:
     """By directory left, and by those above it, how many pages moved to which directory."""
-    found: dict[Scope, Counter[str]] = defaultdict(Counter)
+    found: dict[tuple[str, tuple[str, ...]], Counter[str]] = defaultdict(Counter)
     for old, answer, _ in pairs:
-        for scope in itertools.islice(_scopes(old), 1, 1 + _LEVELS_UP):
-            found[scope][urls.directory(answer)] += 1
+        for above in _directories_above(old):
+            found[above][urls.directory(answer)] += 1
     return dict(found)
 
 
-def _scopes(place: UrlPlace) -> Iterator[Scope]:
-    """Host and leading directories, the narrowest first; the URL itself may be a directory that moved."""
-    for length in range(len(place.parts), -1, -1):
-        yield place.host, place.parts[:length]
+def _directories_above(place: UrlPlace) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A page's host and directory, then those above it."""
+    for size in range(len(place.parts) - 1, max(-1, len(place.parts) - 1 - _LEVELS_UP), -1):
+        yield place.host, place.parts[:size]

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repair.moves.rules import LearntMoves, Move, place_of
+from repair.moves import rules
+from repair.moves.patterns import place_of
+from repair.moves.rules import LearntMoves, Move
 
 A = "http://a.test"
 
@@ -42,6 +44,121 @@ def answer(known, url, held):
 )
 def test_what_was_done_to_known_pages_is_done_to_the_missing_one(pairs, asked, expected):
     assert answer(moves(*pairs), asked, [expected]) == expected
+
+
+@pytest.mark.parametrize(
+    ("pairs", "asked", "expected"),
+    [
+        # dates dropped, gained from the slug, and moved into it
+        ([("/2018/10/rain", "/news/rain"), ("/2019/01/snow", "/news/snow")], "/2020/07/hail", "/news/hail"),
+        (
+            [("/2018-10-11-rain", "/2018/10/11/rain"), ("/2019-01-02-snow", "/2019/01/02/snow")],
+            "/2020-07-08-hail",
+            "/2020/07/08/hail",
+        ),
+        (
+            [("/2018/10/11/rain", "/p/2018-10-11-rain"), ("/2019/01/02/snow", "/p/2019-01-02-snow")],
+            "/2020/07/08/hail",
+            "/p/2020-07-08-hail",
+        ),
+        # a category dropped, kept, moved
+        (
+            [
+                ("/blog/sea/tides-and-waves", "/posts/tides-and-waves"),
+                ("/blog/sky/rain-snow-and-hail", "/posts/rain-snow-and-hail"),
+            ],
+            "/blog/land/rocks-and-rivers",
+            "/posts/rocks-and-rivers",
+        ),
+        (
+            [("/sea/old/tide", "/sea/new/tide"), ("/sky/old/rain", "/sky/new/rain")],
+            "/land/old/rock",
+            "/land/new/rock",
+        ),
+        # any number of directories dropped
+        (
+            [
+                ("/a/b/c/tides-and-waves", "/all/tides-and-waves"),
+                ("/d/rain-snow-and-hail", "/all/rain-snow-and-hail"),
+            ],
+            "/e/f/rocks-and-rivers",
+            "/all/rocks-and-rivers",
+        ),
+        # languages
+        (
+            [("/es/doc/lluvia", "/es/guide/lluvia"), ("/fr/doc/pluie", "/fr/guide/pluie")],
+            "/ja/doc/ame",
+            "/ja/guide/ame",
+        ),
+        # names joined, repeated, with a literal part below or dropped
+        (
+            [("/dom/window.open", "/api/Window/open"), ("/dom/event.target", "/api/Event/target")],
+            "/dom/range.detach",
+            "/api/Range/detach",
+        ),
+        (
+            [("/ref/gists", "/rest/gists/gists"), ("/ref/users", "/rest/users/users")],
+            "/ref/teams",
+            "/rest/teams/teams",
+        ),
+        (
+            [("/ref/gists", "/rest/gists/about"), ("/ref/users", "/rest/users/about")],
+            "/ref/teams",
+            "/rest/teams/about",
+        ),
+        (
+            [(f"/{name}/index.html", f"/{name}/") for name in ("rain", "snow", "wind")],
+            "/fogs/index.html",
+            "/fogs/",
+        ),
+        ([("/rain?print=1", "/p/rain"), ("/snow?print=2", "/p/snow")], "/hail?print=3", "/p/hail"),
+        ([("/node-v0-6-9", "/v0.6.9"), ("/node-v0-7-1", "/v0.7.1")], "/node-v0-8-10", "/v0.8.10"),
+    ],
+)
+def test_what_differs_between_two_pairs_may_be_anything_in_the_missing_one(pairs, asked, expected):
+    assert answer(moves(*pairs), asked, [expected]) == expected
+    assert answer(moves(pairs[0]), asked, [expected]) is None
+
+
+def test_a_language_that_never_varied_says_nothing_of_others():
+    known = moves(("/es/a/doc/lluvia", "/es/a/guide/lluvia"), ("/es/b/doc/nieve", "/es/b/guide/nieve"))
+    assert answer(known, "/es/c/doc/viento", ["/es/c/guide/viento"]) == "/es/c/guide/viento"
+    assert answer(known, "/fr/c/doc/vent", ["/fr/c/guide/vent"]) is None
+
+
+def test_a_name_that_many_pages_have_does_not_say_where_a_page_went():
+    known = moves(
+        ("/blog/sea/tides-and-waves", "/posts/tides-and-waves"), ("/blog/sky/overview", "/posts/overview")
+    )
+    assert answer(known, "/blog/land/summary", ["/posts/summary"]) is None
+
+
+@pytest.mark.parametrize("to", ["/evil", "http://evil.test"])
+def test_the_moves_of_one_author_say_nothing_of_another(to):
+    names = ["tides-and-waves", "rain-snow-and-hail", "rocks-and-rivers"]
+    known = moves(*((f"/~mallory/{at}/{name}", f"{to}/{name}") for at, name in enumerate(names)))
+    asked = "/~alice/2/winds-and-storms"
+    assert answer(known, asked, [f"{to}/winds-and-storms"]) is None
+
+
+def test_hostile_pairs_and_urls_cost_a_limited_number_of_trials(monkeypatch):
+    monkeypatch.setattr(rules, "_MAX_TRIALS", 3_000)
+    monkeypatch.setattr(rules, "_MAX_LOOKED_UP", 5)
+    names = [f"{number:04}-of-many-pages" for number in range(2_000)]
+    known = moves(*((f"/en/2018/a/{name}", f"/b{name}/2018/{name}") for name in names))
+    asked = []
+
+    def holds(url):
+        asked.append(url)
+        return True
+
+    LearntMoves.learn(known, holds)
+    assert 0 < len(asked) <= 3_000
+    monkeypatch.setattr(rules, "_MAX_TRIALS", 100_000)
+    learnt = LearntMoves.learn(known, holds)
+    asked.clear()
+    learnt.guesses(f"{A}/en/2018/a/another-of-many-pages", holds)
+    assert len(asked) == 5
 
 
 @pytest.mark.parametrize(
