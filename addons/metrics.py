@@ -1,17 +1,24 @@
 """Counts the outcome of each request, and reports whether sites answer; the last addon, changes nothing."""
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Protocol
 
-from mitmproxy import http
+from mitmproxy import http, tls
 
 from addons.flowstate import AnsweredBy, state_of
 from proxy.monitoring.metrics import Metrics
+from proxy.privacy.clients import ClientHasher
+
+log = logging.getLogger(__name__)
 
 # Failures without any answer from the network; a refused connection or a bad certificate is an answer.
 _SILENT = frozenset({"destination_ip_unroutable", "connection_timeout"})
 _NO_NAME_SERVER = "[Errno -3]"  # a name that does not exist is an answer of one
+_NO_TRUST = (
+    "not trust the proxy's certificate for"  # in mitmproxy's words for a client that refuses our certificate
+)
 _BLOCKED = frozenset({AnsweredBy.REFUSED, AnsweredBy.RULE})
 
 
@@ -31,8 +38,10 @@ class RequestMetrics:
         metrics: Metrics,
         connectivity: ConnectivityListener,
         clock: Callable[[], float] = time.monotonic,
+        hasher: ClientHasher | None = None,
     ) -> None:
         self._metrics = metrics
+        self._hasher = hasher or ClientHasher()
         self._connectivity = connectivity
         self._clock = clock
 
@@ -40,6 +49,20 @@ class RequestMetrics:
         """Something was answered out of memory before it became a flow."""
         self._metrics.hit += 1
         self._metrics.cache_bytes += size
+
+    def tls_established_client(self, data: tls.TlsData) -> None:
+        self._metrics.trust.note_trust(self._hasher.hash(data.context.client.peername[0]))
+
+    def tls_failed_client(self, data: tls.TlsData) -> None:
+        """Count it; mitmproxy's own line for each is left out of the log (proxy/logs.py)."""
+        client, error = data.context.client, data.conn.error or ""
+        if _NO_TRUST not in error:
+            return
+        device = self._hasher.hash(client.peername[0])
+        if self._metrics.trust.note_refusal(device, client.sni or ""):
+            log.info(
+                "a device does not trust linkmend's certificate, or a program on it; see Health on the desk"
+            )
 
     def response(self, flow: http.HTTPFlow) -> None:
         response, counted = flow.response, self._metrics

@@ -24,6 +24,7 @@ from addons.flows import (
 from addons.flowstate import AnsweredBy, state_of
 from addons.rules import Rules, is_left_alone, verdict_of
 from proxy.failures import proxy_status
+from proxy.headers.fields import retry_after
 from proxy.headers.navigation import (
     asks_for_repair,
     has_fetch_metadata,
@@ -39,11 +40,12 @@ from proxy.pages.otherpages import redirect
 from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import RepairPageContext, auto_follow_target
 from proxy.pages.rulepages import rule_redirect
+from proxy.privacy.automaticretries import AutomaticRetries
 from proxy.privacy.clients import ClientHasher, device_of
 from proxy.privacy.portalredirect import PortalRedirects, RedirectedMiss
 from proxy.privacy.recentpages import RecentPages
 from proxy.privacy.serviceworkers import ServiceWorkerOrigins
-from proxy.privacy.suppressed import SuppressedPages
+from proxy.privacy.suppressed import SuppressedPage, SuppressedPages
 from proxy.repairservice import RepairRequest, RepairResponse, bare_page
 from proxy.rpc.protocol import ArchiveService, CollectionService, MissLogService, RepairService
 from proxy.rules.model import NO_RULE, RuleVerdict
@@ -100,6 +102,7 @@ class Repair:
         self._archives = archives
         self._rules = rules
         self._without = RateLimitedLogger(log)
+        self._retries = AutomaticRetries()
         self._portal_redirects = portal_redirects
         self._sends_round = use_portal_redirect
 
@@ -122,6 +125,9 @@ class Repair:
         request = request_of(flow)
         if not asks_for_repair(request.method, request.headers):
             return
+        if self._suppressed.has_leave(self._client(flow), request.url):
+            return  # the user has asked for the site's own page
+        self._suppress(flow, kind)
         instead, verdict = self._rules.on_miss(flow, kind), verdict_of(flow)
         if instead is not None:
             write_page(flow, instead, by=AnsweredBy.RULE, keep=_KEPT, also=(("Linkmend-Miss", kind.value),))
@@ -210,6 +216,7 @@ class Repair:
             search_template=self.search_template,
             framed=flow.request.headers.get("sec-fetch-dest", "document") != "document",
             at_portal=True,
+            retry_after_s=self._retry_after_s(flow, url, missed.kind, missed.headers),
         )
         click = Click(referrer=missed.referrer or None, recent=tuple(self._recent_pages.recent(client)))
         link = BrokenLink(url=lost, kind=missed.kind)
@@ -220,6 +227,13 @@ class Repair:
         self._misses.record(self._record(miss, response.found, started))
         status: Headers = (("Proxy-Status", proxy_status(failure)),) if failure is not None else ()
         return replace(response.page, headers=(*response.page.headers, *status))
+
+    def _suppress(self, flow: http.HTTPFlow, kind: MissKind) -> None:
+        """Note the error page of a site, so that its user can ask for it."""
+        state, response = state_of(flow), flow.response
+        from_site = state.failure is None and state.answered_by in (None, AnsweredBy.CACHE)
+        if state.suppressed is None and from_site and response is not None and response.raw_content:
+            state.suppressed = SuppressedPage(kind=kind, missed=url_of(flow), url=url_of(flow))
 
     def _withhold(self, flow: http.HTTPFlow, miss_id: str) -> None:
         if (page := state_of(flow).suppressed) is not None:
@@ -261,6 +275,7 @@ class Repair:
         suppressed = page.missed if page is not None else ""
         url = suppressed or url_of(flow)
         client = self._client(flow)
+        headers = header_list(flow.response.headers) if flow.response else ()
         context = RepairPageContext(
             language=texts.code,
             status=flow.response.status_code if flow.response else 502,
@@ -273,9 +288,12 @@ class Repair:
             anyway=bool(suppressed),
             search_template=self.search_template,
             framed=flow.request.headers.get("sec-fetch-dest", "document") != "document",
+            retry_after_s=self._retry_after_s(flow, url, kind, headers),
         )
         click = Click(
-            referrer=flow.request.headers.get("referer"), recent=tuple(self._recent_pages.recent(client))
+            referrer=flow.request.headers.get("referer"),
+            recent=tuple(self._recent_pages.recent(client)),
+            typed=flow.request.headers.get("sec-fetch-site") == "none",
         )
         link = BrokenLink(url=url, kind=kind)
         return RepairRequest(
@@ -312,6 +330,7 @@ class Repair:
             url=without_secret(found.link.url),
             kind=found.link.kind,
             source_url=without_secret(found.link.source_url) if found.link.source_url else None,
+            source_guessed=found.link.source_guessed,
             client=miss.client,
             rule=rule,
             offered=(*(item.url for item in found.alternatives), *found.shortened),
@@ -326,6 +345,16 @@ class Repair:
         failure = state_of(flow).failure
         also: Headers = (("Proxy-Status", proxy_status(failure)),) if failure is not None else ()
         write_page(flow, response.page, by=AnsweredBy.REPAIR, keep=_KEPT, also=also)
+
+    def _retry_after_s(self, flow: http.HTTPFlow, url: str, kind: MissKind, headers: Headers) -> int:
+        """After how long the page tries again by itself, where the site has asked for it; 0 for never."""
+        if (
+            kind is not MissKind.SERVER_ERROR
+            or flow.request.headers.get("sec-fetch-dest", "document") != "document"
+        ):
+            return 0
+        wait_s = retry_after(headers, time.time())
+        return self._retries.wait_s(self._client(flow), url, wait_s) if wait_s is not None else 0
 
     def _client(self, flow: http.HTTPFlow) -> str:
         return self._hasher.hash(flow.client_conn.peername[0])

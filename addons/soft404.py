@@ -4,6 +4,7 @@ It comes before the harvest, which saves no error pages, and the repair, which a
 the user gets the page. Streamed bodies are not judged.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from mitmproxy import http
@@ -16,7 +17,7 @@ from proxy.headers.navigation import asks_for_repair
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.suppressed import SuppressedPage, SuppressedPages
 from repair.detect import is_document
-from repair.model import Page
+from repair.model import JUDGED, Page
 from repair.settings import Soft404Settings
 from repair.soft404.detector import Soft404Detector, Soft404Finding
 from repair.soft404.judge import PageKind
@@ -110,10 +111,19 @@ class Soft404:
         return 0.0 if self._offline() or verdict_of(flow).offline_only else self.settings.budget_s
 
     async def show_anyway(self, miss_id: str, client: str) -> str | None:
-        """The address of a suppressed page, which is shown from now on; None when it was another client's."""
+        """The address of a suppressed page; None when it was another client's.
+
+        A page taken for an error page is shown from now on; the error page of a site, to this client for a minute.
+        """
         page = self._suppressed.of(miss_id, client)
         if page is None:
             return None
+        if page.kind not in JUDGED:
+            self._suppressed.give_leave(client, page.url)
+            await asyncio.sleep(
+                self._suppressed.update_delay_s
+            )  # a browser follows at once, perhaps elsewhere
+            return page.url
         # After a redirect, the page itself is innocent: it was the address that was vouched for.
         sketch = page.sketch if page.missed == page.url else ()
         await self._detector.vouch(page.missed, sketch)

@@ -31,8 +31,14 @@ def set_up(settings: LogSettings, *, process: str = "") -> None:
     root.setLevel(logging.WARNING)
     # We log ourselves, in one line, that a port is in use.
     logging.getLogger("mitmproxy.addons.proxyserver").setLevel(logging.CRITICAL)
+    # A client that refuses our certificate does so a hundred times a day: such clients are counted instead.
+    logging.getLogger("mitmproxy.proxy.server").addFilter(_is_no_refused_handshake)
     for name in _OWN:
         logging.getLogger(name).setLevel(settings.level.upper())
+
+
+def _is_no_refused_handshake(record: logging.LogRecord) -> bool:
+    return "Client TLS handshake failed" not in str(record.msg)
 
 
 def without_secrets(text: str) -> str:

@@ -283,11 +283,11 @@ def _read_file(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             return tomllib.load(file)
     except OSError as error:
-        raise SettingsError(f"{path.name}: cannot read the file: {error.strerror or error}") from error
+        raise SettingsError(f"{path}: cannot read the file: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
-        raise SettingsError(f"{path.name}: not UTF-8 at byte {error.start}") from error
+        raise SettingsError(f"{path}: not UTF-8 at byte {error.start}") from error
     except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path.name}: not valid TOML: {error}") from error
+        raise SettingsError(f"{path}: not valid TOML: {error}") from error
 
 
 def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:

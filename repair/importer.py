@@ -29,10 +29,17 @@ class CollectionImporter:
         self._settings = settings
         self._waiting: list[PageAddition] = []
         self._waiting_bytes = 0
+        self._last: Page | Document | None = None
         self.count = ImportCount()
 
     def add(self, item: Page | Document) -> None:
-        """Add one page; it is on disk after `flush` at the latest."""
+        """Add one page; it is on disk after `flush` at the latest.
+
+        A file under a second name (`index.html` and its folder) is not listed twice.
+        """
+        if _is_same_file(item, self._last):
+            return
+        self._last = item
         addition = self._addition(item)
         if addition is None:
             self.count.passed += 1
@@ -41,6 +48,11 @@ class CollectionImporter:
         self._waiting_bytes += len(addition.document.text) + (len(addition.copy.body) if addition.copy else 0)
         if len(self._waiting) >= _BATCH or self._waiting_bytes >= _BATCH_BYTES:
             self.flush()
+
+    @property
+    def pages(self) -> int:
+        """Pages so far, with those of the current batch."""
+        return self.count.pages + len(self._waiting)
 
     def flush(self) -> None:
         """Commit the current batch."""
@@ -58,3 +70,8 @@ class CollectionImporter:
         except OSError as error:
             raise ImportFailed(f"{item.url}: cannot start the process that reads files: {error}") from error
         return None if addition is None or addition.document.noindex else addition
+
+
+def _is_same_file(item: Page | Document, last: Page | Document | None) -> bool:
+    """Whether two pages are one file: not just equal bytes, but the very same in memory."""
+    return isinstance(item, Page) and isinstance(last, Page) and bool(item.body) and item.body is last.body

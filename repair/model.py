@@ -25,6 +25,10 @@ class MissKind(StrEnum):
     PARKED = "parked"
 
 
+JUDGED = frozenset({MissKind.SOFT_404, MissKind.PARKED})
+"""Kinds that are our own verdict on a page, and so may be wrong."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """One fetched representation of a URL, whoever fetched it; the body is as sent, content-coded or not."""
@@ -105,7 +109,8 @@ class InLink:
 class BrokenLink:
     """A URL that no longer leads where its author meant, and what is known of the click on it.
 
-    `source_url` is the page the click came from, as the browser sent it or as we inferred it.
+    `source_url` is the page the click came from, as the browser sent it or as we inferred it; `source_guessed` when
+    the browser did not even name its site.
     """
 
     url: str
@@ -114,14 +119,19 @@ class BrokenLink:
     anchor: str = ""
     before: str = ""
     after: str = ""
+    source_guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Click:
-    """How a user came to a broken link: what the browser sent, and the user's last pages, latest first."""
+    """How a user came to a broken link: what the browser sent, and the user's last pages, latest first.
+
+    `typed` when the browser says that no page led there: the user typed the address, or opened a bookmark.
+    """
 
     referrer: str | None = None
     recent: tuple[str, ...] = ()
+    typed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

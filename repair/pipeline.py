@@ -92,7 +92,7 @@ class Repairer:
     def _repair(
         self, link: BrokenLink, click: Click | None, further: Sequence[Evidence], evidence_s: float
     ) -> RankedAlternatives:
-        if click is not None:
+        if click is not None and not click.typed:
             link = _place_link(link, *self._infer_source(link.url, click.referrer, click.recent))
         link = self._add_anchor(link)
         evidence = (*gather_local(link, self._local, deadline_s=evidence_s), *further)
@@ -175,25 +175,27 @@ class Repairer:
 
     def _infer_source(
         self, url: str, referrer: str | None, recent: Sequence[str]
-    ) -> tuple[str | None, Link | None]:
-        """The page a click on a URL came from, and the link there.
+    ) -> tuple[str | None, Link | None, bool]:
+        """The page a click on a URL came from, the link there, and whether the page is a guess.
 
         An exact Referer whose page has the link; else the first of the client's `recent` pages (latest first) that
-        has it; else any saved page that does. When no page is known to have the link, the Referer, if it names a
-        page.
+        has it; else any saved page that does. When no page is known to have the link (a frame, or a link that a
+        script made): the Referer, if it names a page, else the latest page of the Referer's site.
         """
+        origin = _origin(referrer) if referrer else ""
         for page in ((referrer,) if referrer else ()) + tuple(recent[:_RECENT]):
             link = self._collection.link_between(page, url)
             if link is not None:
-                return page, link
+                return page, link, _origin(page) != origin
         # Across sites browsers send only the origin; a page of that origin is more likely.
         inlinks = self._collection.inlinks(url, _INLINKS)
-        of_origin = [
-            inlink for inlink in inlinks if referrer and _origin(inlink.source_url) == _origin(referrer)
-        ]
+        of_origin = [inlink for inlink in inlinks if origin and _origin(inlink.source_url) == origin]
         for inlink in (*of_origin, *inlinks):
-            return inlink.source_url, inlink.link
-        return (referrer, None) if referrer and _is_page_referrer(referrer, url) else (None, None)
+            return inlink.source_url, inlink.link, True
+        if referrer and _is_page_referrer(referrer, url):
+            return referrer, None, False
+        opened = [page for page in recent[:_RECENT] if origin and _origin(page) == origin and page != url]
+        return (opened[0], None, True) if opened else (None, None, False)
 
 
 def local_sources(
@@ -216,13 +218,12 @@ def local_sources(
     return (*words_alone, tags)
 
 
-def _place_link(link: BrokenLink, source_url: str | None, stated: Link | None) -> BrokenLink:
+def _place_link(link: BrokenLink, source_url: str | None, stated: Link | None, guessed: bool) -> BrokenLink:
     """The link with its source page and its anchor text, as far as these are known."""
+    placed = replace(link, source_url=source_url, source_guessed=guessed)
     if stated is None:
-        return replace(link, source_url=source_url)
-    return replace(
-        link, source_url=source_url, anchor=stated.anchor, before=stated.before, after=stated.after
-    )
+        return placed
+    return replace(placed, anchor=stated.anchor, before=stated.before, after=stated.after)
 
 
 def _without_duplicates(

@@ -40,6 +40,7 @@ document is built from them. It returns such a value, or raises `ApiProblem`:
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,9 @@ from markupsafe import Markup
 from msgspec import Struct
 
 from proxy.admin.sessions import AdminSession
+from proxy.admin.sizes import size
 from proxy.fetching.queue import FetchQueue
+from proxy.localtime import zone_name
 from proxy.misses.feed import MissFeed
 from proxy.misses.review import MissReview
 from proxy.misses.store import MissStore
@@ -187,6 +190,11 @@ def page_request_of(request: web.Request) -> PageRequest:
     return request[VISIT]
 
 
+def local(at: datetime, form: str = "%Y-%m-%d %H:%M") -> str:
+    """A moment in the time zone of this machine; every page of the desk names it."""
+    return at.astimezone().strftime(form)
+
+
 def templates() -> Environment:
     """The environment of the admin templates; it escapes everything."""
     environment = Environment(
@@ -197,6 +205,8 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["breakable"] = breakable
+    environment.filters["local"] = local
+    environment.filters["size"] = size
     return environment
 
 
@@ -206,7 +216,7 @@ _environment = templates()
 def render(
     request: web.Request, template: str, *, title: str, status: int = 200, **values: object
 ) -> web.Response:
-    """Render a template; it also gets `csrf`, `menu`, `path`, `notice` and `admin`."""
+    """Render a template; it also gets `csrf`, `menu`, `path`, `notice`, `admin` and `zone`."""
     visit = page_request_of(request)
     session = visit.session
     body = _environment.get_template(template).render(
@@ -216,6 +226,7 @@ def render(
         path=request.path,
         notice=session.take_notice() if session else "",
         admin=visit.is_admin,
+        zone=zone_name(),
         **values,
     )
     return web.Response(

@@ -45,6 +45,9 @@ class SharedClientState(ClientState):
     def page_suppressed(self, miss_id: str, client: str, page: SuppressedPage) -> None:
         SuppressedPages.note(self.suppressed, miss_id, client, page)
 
+    def leave_given(self, client: str, url: str) -> None:
+        SuppressedPages.give_leave(self.suppressed, client, url)
+
 
 class SharedRecentPages(RecentPages):
     """Recent pages that other workers get to know as well."""
@@ -75,6 +78,8 @@ class SharedRecentPages(RecentPages):
 class SharedSuppressedPages(SuppressedPages):
     """Suppressed pages that every worker can show on request."""
 
+    update_delay_s = 0.02
+
     def __init__(self, events: ClientEvents) -> None:
         super().__init__()
         self._events = events
@@ -82,6 +87,10 @@ class SharedSuppressedPages(SuppressedPages):
     def note(self, miss_id: str, client: str, thing: SuppressedPage) -> None:
         super().note(miss_id, client, thing)
         self._events.page_suppressed(miss_id, client, thing)
+
+    def give_leave(self, client: str, url: str) -> None:
+        super().give_leave(client, url)
+        self._events.leave_given(client, url)
 
 
 class SharedRedirects(RecentRedirects):

@@ -121,7 +121,7 @@ class WorkerContainer:
         self._access = AccessControl(settings.proxy)
         self._slow_clients = SlowClients(settings.proxy)
         backend.metrics.watch(open_connections=lambda: len(self._access))
-        self._request_metrics = RequestMetrics(backend.metrics, backend.internet)
+        self._request_metrics = RequestMetrics(backend.metrics, backend.internet, hasher=hasher)
         self._admin = AdminGateway(backend.admin_socket, portal=portal)
         self._verdicts = VerdictCache(shared.rules)
         self._rules = Rules(self._verdicts, portal=portal)
@@ -219,7 +219,7 @@ class WorkerContainer:
             self._upstream,
             self._next_proxy,
             self._deadlines,
-            Failures(),
+            Failures(self.shared.portal_reachable),
             RulesForStored(self._rules),
             self._soft404,
             self._fast_path,

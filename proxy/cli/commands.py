@@ -51,6 +51,14 @@ COMMANDS = {
     ),
     "ca": ("devices:ca", "Print the CA certificate that devices must trust (PEM), without its private key."),
     "pac": ("devices:pac", "Print a proxy auto-configuration (PAC) file for browsers."),
+    "doctor": (
+        "doctor:doctor",
+        "Check the installation, and say what to do about each problem. Changes nothing; exits with 1 on a failure.",
+    ),
+    "status": (
+        "doctor:status",
+        "Show how the running linkmend is doing. Exits with 1 if it does not run, or does not serve users.",
+    ),
     "backup": (
         "backup:backup",
         "Back up pages, logs, rules and settings to one file; safe while the proxy runs.",

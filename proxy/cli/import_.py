@@ -2,18 +2,16 @@
 
 import asyncio
 import sys
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from proxy import logs
 from proxy.cache.pinning import pinned_response
 from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
+from proxy.cli.progress import TellShare, progress_in_percent
 from proxy.settings import Settings
 from repair.errors import ImportFailed
 from repair.model import Page
@@ -59,7 +57,7 @@ def import_(
     logs.set_up(settings.log)
     damage: list[str] = []
     for path in paths:
-        with _progress(path) as tell:
+        with progress_in_percent(f"importing {path.name}") as tell:
             imported = asyncio.run(_import(path, data_from(data), settings, base_url, tell))
         if as_json:
             print_json(asdict(imported))
@@ -73,7 +71,7 @@ def import_(
 
 
 async def _import(
-    path: Path, data: Path, settings: Settings, base_url: str | None, tell: Callable[[ImportSummary], None]
+    path: Path, data: Path, settings: Settings, base_url: str | None, tell: TellShare
 ) -> ImportSummary:
     from proxy.store.responses import ResponseStore
     from repair.collection.collection import Collection
@@ -96,8 +94,7 @@ async def _import(
                 if isinstance(item, Page):
                     imported.files += await _pin(responses, item, limit)
                 if number % _TELL_EVERY == 0:
-                    imported.pages = intake.count.pages
-                    tell(imported)
+                    tell(items.share, f"{intake.pages} pages, {imported.files} files")
             intake.flush()
             collection.commit()
             imported.pages, imported.problems = intake.count.pages, items.problem_count
@@ -118,31 +115,3 @@ async def _pin(responses: "ResponseStore", page: Page, limit: int) -> bool:
         return False
     await responses.put(urls.normal(page.url), response)
     return True
-
-
-class _progress:
-    """A growing line on a terminal, plain lines elsewhere."""
-
-    def __init__(self, path: Path) -> None:
-        self._console = Console(stderr=True)
-        self._name = path.name
-        self._bar = Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=self._console
-        )
-
-    def __enter__(self) -> Callable[[ImportSummary], None]:
-        if self._console.is_terminal:
-            self._bar.start()
-            self._task = self._bar.add_task(f"importing {self._name}", total=None)
-        return self._tell
-
-    def __exit__(self, *_: object) -> None:
-        if self._console.is_terminal:
-            self._bar.stop()
-
-    def _tell(self, imported: ImportSummary) -> None:
-        text = f"importing {self._name}: {imported.pages} pages, {imported.files} files"
-        if self._console.is_terminal:
-            self._bar.update(self._task, description=text)
-        else:
-            sys.stderr.write(text + "\n")

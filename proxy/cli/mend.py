@@ -12,15 +12,17 @@ import typer
 from rich.console import Console
 
 from proxy import logs
-from proxy.cli.options import Config, Data, Json, data_from, print_json, settings_from
+from proxy.cli.options import Config, Data, Json, open_collection, print_json, settings_from
 from proxy.cli.progress import progress
 from proxy.errors import LinkmendError
-from repair.model import RankedAlternatives
+from proxy.pages.language import ENGLISH, catalogue
+from repair.model import Alternative, RankedAlternatives
 
 if TYPE_CHECKING:
     from proxy.cli.mendbatch import Answer
     from repair.pipeline import Repairer
 
+_LEAST_SHOWN = 0.005
 _BATCH_TIMEOUT_S = 60.0  # nobody waits for one line of a batch, and its results should not depend on the load
 
 
@@ -49,7 +51,6 @@ def mend(
     # The pipeline and the index take half a second to import, too long for --help.
     from proxy.cli.mendbatch import BatchLink, broken_link_of
     from proxy.pages.repairpage import as_json as page_as_json
-    from repair.collection.collection import Collection
     from repair.evidence.hints import Hints
     from repair.pipeline import Repairer
 
@@ -59,7 +60,7 @@ def mend(
     if batch is not None:
         wanted = replace(wanted, deadline_s=_BATCH_TIMEOUT_S)
     with (
-        Collection.open(data_from(data) / "collection", settings.collection) as collection,
+        open_collection(settings, data) as collection,
         ThreadPoolExecutor(4) as threads,
     ):
         collection.commit()  # so that pages imported a moment ago are found
@@ -105,5 +106,13 @@ def _show(found: RankedAlternatives) -> None:
     for number, item in enumerate(found.alternatives, start=1):
         console.print(f"{number:2}. {item.title or item.url}", markup=False, style="bold")
         console.print(f"    {item.url}", markup=False, soft_wrap=True)
-        why = ", ".join(item.reasons)
-        console.print(f"    confidence {item.confidence:.2f}{f'; by {why}' if why else ''}", markup=False)
+        console.print(f"    {_describe(item)}", markup=False)
+
+
+def _describe(item: Alternative) -> str:
+    """How likely it is the right page, and the reasons in the words of the repair page."""
+    percent = f"{item.confidence * 100:.0f}" if item.confidence >= _LEAST_SHOWN else "under 1"
+    texts = catalogue(ENGLISH).texts
+    return "; ".join(
+        (f"Confidence {percent} %", *(texts.get(f"reason.{code}", code) for code in item.reasons))
+    )

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
+from proxy.localtime import zone_name
 from proxy.misses.export import export as export_lines
 from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
 from proxy.misses.record import event_of
@@ -44,11 +45,11 @@ def list_(
         for record in records:
             print_json(event_of(record))
         return
-    table = Table("when (UTC)", "kind", "address", "offered", "opened", title="Dead links")
+    table = Table(f"when ({zone_name()})", "reason", "address", "offered", "opened", title="Dead links")
     for record in records:
         table.add_row(
-            f"{record.at:%Y-%m-%d %H:%M}",
-            record.kind.value,
+            f"{record.at.astimezone():%Y-%m-%d %H:%M}",
+            record.kind.value.replace("_", " "),
             Text(record.url, overflow="fold"),
             str(len(record.offered)),
             Text(record.chosen or "", overflow="fold"),
@@ -59,13 +60,14 @@ def list_(
 @misses.command()
 def top(
     by: Annotated[Literal["url", "site", "kind", "source"], typer.Option(help="What to count.")] = "url",
+    since: Day = None,
     limit: Limit = 20,
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """List the most frequent dead links."""
-    rows = _store(config, data).top(limit, by=by)
+    """List the most frequent dead links, of all time or since a local day."""
+    rows = _store(config, data).top(limit, by=by, since=_day(since))
     if as_json:
         for what, times in rows:
             print_json({by: what, "times": times})

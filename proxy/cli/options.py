@@ -1,18 +1,23 @@
 """The options and output format that all commands share."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import typer
 
 from proxy import settings as settings_module
 from proxy.backup.contents import RESTORING
+from proxy.errors import LinkmendError
 from proxy.paths import folder_beside
 from proxy.settings import Settings
+
+if TYPE_CHECKING:
+    from repair.collection.collection import Collection
 
 Config = Annotated[
     Path | None,
@@ -40,6 +45,18 @@ def data_from(data: Path | None) -> Path:
 
         finish(folder)
     return folder
+
+
+@contextmanager
+def open_collection(settings: Settings, data: Path | None) -> Iterator["Collection"]:
+    """The saved pages. Raises LinkmendError where there are none yet: the folder is probably misspelt."""
+    from repair.collection.collection import Collection  # slow to import
+
+    folder = data_from(data)
+    if not (folder / "collection").is_dir():
+        raise LinkmendError(f"{folder}: no saved pages found; set the proxy's data folder with --data")
+    with Collection.open(folder / "collection", settings.collection) as collection:
+        yield collection
 
 
 def print_line(text: str) -> None:

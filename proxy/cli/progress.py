@@ -6,12 +6,14 @@ from contextlib import contextmanager
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import Progress, TextColumn
 
 _EVERY_S = 10.0  # between two lines where there is no terminal
 
 Tell = Callable[[int], None]
 """Takes the number of finished steps."""
+TellShare = Callable[[float | None, str], None]
+"""Takes how much is done, from 0 to 1 (None when unknown), and a few words about it."""
 
 
 @contextmanager
@@ -26,6 +28,23 @@ def progress(what: str, total: int | None, *, every_s: float = _EVERY_S) -> Iter
         yield lambda done: bar.update(task, completed=done)
 
 
+@contextmanager
+def progress_in_percent(what: str, *, every_s: float = _EVERY_S) -> Iterator[TellShare]:
+    """Report progress as a share of the whole, with words such as "120 pages"."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        lines = _Lines(what, None, every_s)
+        yield lambda share, words: lines.write(words if share is None else f"{share * 100:.0f} %, {words}")
+        return
+    with Progress(
+        *Progress.get_default_columns(), TextColumn("{task.fields[words]}"), console=console
+    ) as bar:
+        task = bar.add_task(what, total=None, words="")
+        yield lambda share, words: bar.update(
+            task, total=None if share is None else 1.0, completed=share or 0.0, words=words
+        )
+
+
 class _Lines:
     """Progress as lines, where there is no terminal."""
 
@@ -36,7 +55,10 @@ class _Lines:
         self._told_at = time.monotonic()
 
     def __call__(self, done: int) -> None:
+        self.write(f"{done}{self._of_all}")
+
+    def write(self, text: str) -> None:
         now = time.monotonic()
         if now - self._told_at >= self._every_s:
             self._told_at = now
-            typer.echo(f"{self._what}: {done}{self._of_all}", err=True)
+            typer.echo(f"{self._what}: {text}", err=True)

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from proxy import logs
 from proxy.cli.inputlines import STDIN, lines
-from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
+from proxy.cli.options import Config, Data, Json, open_collection, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
 from proxy.settings import Settings
 from repair.text.urls import is_web_url
@@ -134,11 +134,9 @@ def _open_choices(config: Path | None, data: Path | None) -> Iterator[tuple["Cho
 
 @contextmanager
 def _open_collection(config: Path | None, data: Path | None) -> Iterator[tuple["Collection", Settings]]:
-    from repair.collection.collection import Collection
-
     settings = settings_from(config)
     logs.set_up(settings.log)
-    with Collection.open(data_from(data) / "collection", settings.collection) as collection:
+    with open_collection(settings, data) as collection:
         yield collection, settings
 
 

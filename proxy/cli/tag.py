@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from proxy import logs
-from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
+from proxy.cli.options import Config, Data, Json, open_collection, print_json, print_line, settings_from
 from proxy.errors import LinkmendError
 from repair.text import urls
 
@@ -26,12 +26,11 @@ def tag(
     """Tag a missing page with its subject, to improve its repair page."""
     if not urls.is_web_url(url):
         raise LinkmendError(f"{url}: expected an http(s) URL")
-    from repair.collection.collection import Collection
     from repair.collection.tags import TagStore
 
     settings = settings_from(config)
     logs.set_up(settings.log)
-    with Collection.open(data_from(data) / "collection", settings.collection) as collection:
+    with open_collection(settings, data) as collection:
         store = TagStore(collection.database)
         for each in tags or ():
             if remove:

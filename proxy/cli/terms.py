@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from proxy import logs
-from proxy.cli.options import Config, Data, Json, data_from, print_json, settings_from
+from proxy.cli.options import Config, Data, Json, open_collection, print_json, settings_from
 from proxy.errors import LinkmendError
 from repair.text.termselection import SIGNATURES, drop_common, lexical_signature
 
@@ -83,10 +83,8 @@ def signature(
 
 @contextmanager
 def _open_collection(config: Path | None, data: Path | None) -> Iterator["Collection"]:
-    from repair.collection.collection import Collection
-
     settings = settings_from(config)
     logs.set_up(settings.log)
-    with Collection.open(data_from(data) / "collection", settings.collection) as collection:
+    with open_collection(settings, data) as collection:
         collection.commit()  # so that pages imported a moment ago count
         yield collection

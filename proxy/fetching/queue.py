@@ -6,6 +6,7 @@ stay for a while, so that the admin sees the results, and are deleted when the q
 
 import json
 import logging
+import re
 import sqlite3
 import threading
 import time
@@ -23,6 +24,8 @@ from repair.text import urls
 
 log = logging.getLogger(__name__)
 
+# A host with a dot, perhaps a port, then the end or a path.
+_BARE_ADDRESS = re.compile(r"(?:[\w-]{1,63}\.){1,20}[^\W\d][\w-]{1,62}(?::\d{1,5})?(?:[/?#]|$)")
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS fetches (
     id INTEGER PRIMARY KEY AUTOINCREMENT, url TEXT NOT NULL UNIQUE, host TEXT NOT NULL, urgency INTEGER NOT NULL,
@@ -225,13 +228,18 @@ class FetchQueue:
 
 
 def queueable_url(url: str) -> str:
-    """The normalised address of a page to queue. Raises NotQueuedError for one that may not be fetched."""
+    """The normalised address of a page to queue; one without a scheme, as people write it, is taken for https.
+
+    Raises NotQueuedError for one that may not be fetched.
+    """
+    if _BARE_ADDRESS.match(url.strip()):
+        url = f"https://{url.strip()}"
     if has_secret(url):
         raise NotQueuedError(f"personal address (contains a name, a session or a token): {url[:100]!r}")
     try:
         return urls.normal(url)
     except ValueError:
-        raise NotQueuedError(f"not a web address (start with http:// or https://): {url[:100]!r}") from None
+        raise NotQueuedError(f"not a web address: {url[:100]!r}") from None
 
 
 def _host(url: str) -> str:

@@ -152,3 +152,14 @@ def content_length(headers: Headers) -> int | None:
     lengths = {value.strip(" \t") for value in values(headers, "content-length")}
     text = lengths.pop() if len(lengths) == 1 else ""
     return int(text) if _DIGITS.fullmatch(text) and len(text) <= 18 else None
+
+
+def retry_after(headers: Headers, now: float) -> float | None:
+    """The seconds that Retry-After (RFC 9110 10.2.3) asks to wait; None without a valid one.
+
+    >>> retry_after((("Retry-After", "120"),), 0.0)
+    120.0
+    """
+    text = next(iter(values(headers, "retry-after")), "").strip()
+    delta, at = seconds(text), parse_date(text, now=now)
+    return float(delta) if delta is not None else None if at is None else max(0.0, at - now)

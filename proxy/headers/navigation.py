@@ -47,6 +47,19 @@ def is_navigation(method: str, headers: Headers) -> bool:
     return html > 0 and html >= best
 
 
+def submits_form(method: str, headers: Headers) -> bool:
+    """Whether the user sends a form, and waits for the page that answers it."""
+    if method != "POST" or may_reach_service_worker(headers):
+        return False
+    if has_fetch_metadata(headers):
+        return (
+            _first(headers, "sec-fetch-dest") in _DOCUMENTS
+            and _first(headers, "sec-fetch-mode") == "navigate"
+        )
+    html, _, best = _preferences(headers)
+    return html > 0 and html >= best and not values(headers, "x-requested-with")
+
+
 def wants_json(headers: Headers) -> bool:
     """Whether Accept names JSON and prefers it to HTML."""
     html, json, _ = _preferences(headers)

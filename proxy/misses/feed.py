@@ -25,6 +25,7 @@ class RecentMiss(Struct, frozen=True, kw_only=True):
     kind: MissKind
     source_url: str | None
     offered: int
+    source_guessed: bool = False
 
 
 class MissFeed:
@@ -51,6 +52,7 @@ class MissFeed:
                 kind=record.kind,
                 source_url=record.source_url,
                 offered=len(record.offered),
+                source_guessed=record.source_guessed,
             )
         )
         loop = self._loop

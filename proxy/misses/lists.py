@@ -48,11 +48,13 @@ class MissedAddress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissGroup:
-    """A site, or a page with dead links: `addresses` counts its missed addresses, or its missed links."""
+    """A site, or a page with dead links: `addresses` counts its missed addresses, or its missed links; `guessed` when
+    no browser has ever named the page."""
 
     name: str
     addresses: int
     tally: MissTally
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,11 +129,12 @@ class MissLists:
             f" (SELECT source, address, {_COUNTS} FROM tallies WHERE source != 0 AND {condition}"
             " GROUP BY source, address)"
             " GROUP BY source ORDER BY addresses DESC, times DESC, source LIMIT ? OFFSET ?)"
-            " SELECT top.*, url AS name FROM top JOIN sources ON sources.id = source"
+            " SELECT top.*, url AS name, NOT EXISTS (SELECT 1 FROM misses WHERE source_url = sources.url"
+            " AND NOT source_guessed) AS guessed FROM top JOIN sources ON sources.id = source"
             " ORDER BY addresses DESC, times DESC, source",
             (*values, _clamp(limit), offset),
         )
-        return tuple(_group(row) for row in rows)
+        return tuple(replace(_group(row), guessed=bool(row["guessed"])) for row in rows)
 
     def kinds(self, wanted: MissFilter) -> tuple[tuple[MissKind, MissTally], ...]:
         """Kinds by how often they occurred."""

@@ -10,13 +10,10 @@ from typing import Literal
 
 from proxy.misses.filters import IGNORED
 from proxy.misses.store import MissStore
-from repair.model import MissKind
 from repair.soft404.sitestore import SiteStore
 
 WRONG = "wrong"
 """The mark of an address whose page exists, though it was taken for an error page or a parked domain."""
-JUDGED = frozenset({MissKind.SOFT_404, MissKind.PARKED})
-"""Kinds that are our own verdict on a page, and so may be wrong."""
 
 Mark = Literal["ignored", "wrong"]
 _MAX_URL = 4_000

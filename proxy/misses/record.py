@@ -29,6 +29,7 @@ COLUMNS = (
     "query",
     "language",
     "copy",
+    "source_guessed",
 )
 
 _MAX_TEXT = 4_000
@@ -40,7 +41,8 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissRecord:
     """One missed page. `client` is a hash; `offered` are the alternatives in order, then any shortened addresses;
-    `copy` says that a saved copy was offered; `chosen` is what the user opened last, `url` itself for the copy."""
+    `copy` says that a saved copy was offered; `chosen` is what the user opened last, `url` itself for the copy;
+    `source_guessed` says that the browser did not name the source page or its site."""
 
     id: str
     at: datetime
@@ -56,6 +58,7 @@ class MissRecord:
     query: str = ""
     language: str = ""
     copy: bool = False
+    source_guessed: bool = False
 
 
 def new_miss_id() -> str:
@@ -94,16 +97,19 @@ def event_of(record: MissRecord) -> dict[str, object]:
         "query": _clean(record.query),
         "language": _clean(record.language),
         "copy": record.copy,
+        "source_guessed": record.source_guessed,
     }
 
 
 def record_of(row: sqlite3.Row) -> MissRecord:
-    known = {name: row[name] for name in COLUMNS if name not in ("at", "kind", "offered", "site", "copy")}
+    made = ("at", "kind", "offered", "site", "copy", "source_guessed")
+    known = {name: row[name] for name in COLUMNS if name not in made}
     return MissRecord(
         at=datetime.fromtimestamp(row["at"], UTC),
         kind=MissKind(row["kind"]),
         offered=tuple(json.loads(row["offered"])),
         copy=bool(row["copy"]),
+        source_guessed=bool(row["source_guessed"]),
         **known,
     )
 

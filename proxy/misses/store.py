@@ -215,14 +215,18 @@ class MissStore:
         return tuple(record_of(row) for row in rows)
 
     def top(
-        self, limit: int = 20, *, by: Literal["url", "site", "kind", "source"] = "url"
+        self,
+        limit: int = 20,
+        *,
+        by: Literal["url", "site", "kind", "source"] = "url",
+        since: datetime | None = None,
     ) -> tuple[tuple[str, int], ...]:
-        """The most missed values, each with its count."""
+        """The most missed values, each with its count, of all time or from a moment on."""
         column = _TOP_COLUMNS[by]
         rows = self.read(
             f"SELECT {column} AS what, COUNT(*) AS times FROM misses WHERE {column} IS NOT NULL"  # noqa: S608
-            " GROUP BY what ORDER BY times DESC, what LIMIT ?",
-            (limit,),
+            " AND at >= ? GROUP BY what ORDER BY times DESC, what LIMIT ?",
+            (since.timestamp() if since else 0.0, limit),
         )
         return tuple((str(row["what"]), int(row["times"])) for row in rows)
 

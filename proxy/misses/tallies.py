@@ -27,6 +27,7 @@ CREATE TABLE marks (
 ) WITHOUT ROWID;
 CREATE TABLE filling (passed TEXT NOT NULL);
 """
+_LATER_COLUMNS = ("copy", "source_guessed")  # that the first version had not
 _INDEXES = """
 CREATE INDEX misses_url_at ON misses (url, at);
 CREATE INDEX addresses_site ON addresses (site);
@@ -102,11 +103,17 @@ def prepare(database: sqlite3.Connection) -> bool:
 
     For a long log it only begins, so that the start is not delayed; `catch_up` does the rest.
     """
-    if _version(database) >= _VERSION:
+    if _version(database) >= _VERSION and not _missing_columns(database):
         return True
     with database:
         database.execute("BEGIN IMMEDIATE")
-        if _version(database) < _VERSION and "filling" not in _names(database, "table"):
+        for column in _missing_columns(
+            database
+        ):  # asked again: another process may have added them meanwhile
+            database.execute(f"ALTER TABLE misses ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+        if _version(database) >= _VERSION:
+            return True
+        if "filling" not in _names(database, "table"):
             _begin(database)
     while is_short(database):
         if catch_up(database) is None:
@@ -148,9 +155,12 @@ def is_short(database: sqlite3.Connection) -> bool:
     return int(count) < AT_ONCE
 
 
+def _missing_columns(database: sqlite3.Connection) -> list[str]:
+    known = {row[1] for row in database.execute("PRAGMA table_info(misses)")}
+    return [column for column in _LATER_COLUMNS if column not in known]
+
+
 def _begin(database: sqlite3.Connection) -> None:
-    if "copy" not in {row[1] for row in database.execute("PRAGMA table_info(misses)")}:
-        database.execute("ALTER TABLE misses ADD COLUMN copy INTEGER NOT NULL DEFAULT 0")
     for statement in _statements(_TABLES):
         database.execute(statement)
     database.execute("INSERT INTO filling VALUES ('')")

@@ -22,6 +22,7 @@ from repair.errors import ModelMismatch
 from repair.memento.client import MementoClient
 from repair.ranking.schoolmodel import NAME, SchoolModel
 
+_REFUSED_HOSTS = 20
 ConnectivityState = Literal["up", "down", "offline"]
 """`offline` when the settings say so, whatever the connectivity is."""
 
@@ -82,6 +83,14 @@ class ModelHealth(Struct, frozen=True, kw_only=True):
     figures: dict[str, float]
 
 
+class TrustHealth(Struct, frozen=True, kw_only=True):
+    """How many of today's devices with https trust our certificate, and the hosts for which it was refused."""
+
+    devices: int
+    trusting: int
+    refused_hosts: dict[str, int]
+
+
 class HealthReport(Struct, frozen=True, kw_only=True):
     """The state of linkmend at this moment."""
 
@@ -96,6 +105,7 @@ class HealthReport(Struct, frozen=True, kw_only=True):
     queues: dict[str, int]
     lost_records: int
     open_connections: int
+    trust: TrustHealth
     held_pages: int
     model: ModelHealth
     rules_fault: str
@@ -133,6 +143,7 @@ async def health_of(
         queues=counted.queues,
         lost_records=counted.lost_records,
         open_connections=counted.open_connections,
+        trust=_trust(counted),
         held_pages=held_pages,
         model=await asyncio.to_thread(_model, sources.model, settings.repair.ranking),
         rules_fault=rules_fault,
@@ -155,6 +166,15 @@ async def _archives(mementos: MementoClient, *, enabled: bool) -> list[ArchiveHe
         until = datetime.fromtimestamp(health.rests_until, UTC) if resting else None
         found.append(ArchiveHealth(name=name, state=state, failures=health.failures, rests_until=until))
     return found
+
+
+def _trust(counted: MetricsSnapshot) -> TrustHealth:
+    most = sorted(counted.refused_hosts.items(), key=lambda pair: (-pair[1], pair[0]))[:_REFUSED_HOSTS]
+    return TrustHealth(
+        devices=len(counted.trusting.keys() | counted.refusing.keys()),
+        trusting=len(counted.trusting),
+        refused_hosts=dict(most),
+    )
 
 
 def _disk(data: Path) -> DiskHealth:

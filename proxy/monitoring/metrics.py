@@ -14,6 +14,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from proxy.monitoring.trust import CertificateTrust
+
 REPAIR_BOUNDS_MS = (5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
 OUTCOMES = ("hit", "miss", "passed", "blocked", "error", "own")
 """Responses by source: the cache; a site, stored or storable; a site, bypassing the cache; a rule or a limit;
@@ -34,6 +36,11 @@ class MetricsSnapshot(Struct, frozen=True, kw_only=True):
     queues: dict[str, int] = {}
     open_connections: int = 0
     resident_bytes: int = 0
+    trusting: dict[str, int] = {}
+    """Devices (by their code of the day) that accepted our certificate, with how often."""
+    refusing: dict[str, int] = {}
+    """Devices on which a program refused it; some of them trust it in other programs."""
+    refused_hosts: dict[str, int] = {}
 
     @property
     def hit_ratio(self) -> float | None:
@@ -59,12 +66,14 @@ class Metrics:
         "own",
         "passed",
         "repaired",
+        "trust",
     )
 
     def __init__(self) -> None:
         self.hit = self.miss = self.passed = self.blocked = self.error = self.own = 0
         self.cache_bytes = self.origin_bytes = 0
         self.repaired: dict[str, int] = {}
+        self.trust = CertificateTrust()
         self._repair_counts = [0] * (len(REPAIR_BOUNDS_MS) + 1)
         self._repair_ms = 0.0
         self._gauges: dict[str, Callable[[], int]] = {}
@@ -89,6 +98,7 @@ class Metrics:
             self._gauges["open_connections"] = open_connections
 
     def snapshot(self) -> MetricsSnapshot:
+        trusting, refusing, refused_hosts = self.trust.counts()
         return MetricsSnapshot(
             requests={name: getattr(self, name) for name in OUTCOMES},
             repaired=dict(self.repaired),
@@ -98,6 +108,9 @@ class Metrics:
             repair_ms=self._repair_ms,
             queues={name: length() for name, length in self._queues.items()},
             resident_bytes=resident_bytes(),
+            trusting=trusting,
+            refusing=refusing,
+            refused_hosts=refused_hosts,
             **{name: value() for name, value in self._gauges.items()},
         )
 

@@ -47,7 +47,15 @@ class MonitoringOverview:
             self.problems.add(replace(problem, source=f"{worker}: {problem.source}"))
         before = self._workers.get(worker)
         if before is not None and before[0] != pid:
-            kept = replace(before[1], queues={}, open_connections=0, resident_bytes=0)
+            kept = replace(
+                before[1],
+                queues={},
+                open_connections=0,
+                resident_bytes=0,
+                trusting={},
+                refusing={},
+                refused_hosts={},
+            )
             self._gone = merge_snapshots((self._gone, kept))
         self._workers[worker] = (pid, snapshot)
 

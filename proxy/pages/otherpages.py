@@ -92,6 +92,21 @@ def out_of_reach_page(url: str, texts: Catalogue, *, person: bool, portal: bool 
     return text_page(403, text)
 
 
+def unsent_form_page(
+    url: str, texts: Catalogue, *, status: int, sent: bool, portal: bool = True
+) -> RenderedPage:
+    """The response to a form that could not be sent; `sent` when it may have arrived before the connection failed."""
+    return html_page(
+        "form.html.jinja",
+        texts,
+        status=status,
+        framable=True,
+        portal=portal,
+        words="form.unsure" if sent else "form.unsent",
+        address=address(url),
+    )
+
+
 def _note(
     heading: str,
     note: str,

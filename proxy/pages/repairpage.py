@@ -20,7 +20,7 @@ from proxy.pages.render import NOTHING_POLICY, Headers, RenderedPage, html_page,
 from proxy.portal.routes import anyway_path, chose_path, copy_path
 from repair.collection.pins import REASON
 from repair.knowntargets import TargetKind
-from repair.model import Alternative, BrokenLink, RankedAlternatives, Span
+from repair.model import JUDGED, Alternative, BrokenLink, RankedAlternatives, Span
 from repair.parse.formats.kinds import kind_of_url
 from repair.ranking.preference import is_as_good
 
@@ -44,9 +44,10 @@ class RepairPageContext:
     `language` is that of the page, `status` the status to answer with, `error_detail` a short word for technical
     users (RFC 9209 error type), `fault` what is wrong with the site's certificate (`proxy.failures.Failure`);
     `miss_id` ties clicks to the miss log, empty for none; `portal` as in `render.html_page`; `anyway` when the page
-    that was taken for missing can still be shown; `findings` is what is known about archived versions, None where
-    archives may not be queried; `search_template` as in `archivepage.ArchiveContext`; `framed` when the page is
-    shown in a frame of another; `at_portal` when its address is at the portal, not the missing one.
+    that was taken for missing, or the site's own error page, can still be shown; `findings` is what is known about
+    archived versions, None where archives may not be queried; `search_template` as in `archivepage.ArchiveContext`;
+    `framed` when the page is shown in a frame of another; `at_portal` when its address is at the portal, not the
+    missing one; `retry_after_s` when the page tries again by itself, 0 for never.
     """
 
     language: str
@@ -62,6 +63,7 @@ class RepairPageContext:
     search_template: str = ""
     framed: bool = False
     at_portal: bool = False
+    retry_after_s: int = 0
 
     @property
     def texts(self) -> Catalogue:
@@ -217,6 +219,8 @@ def _html_page(
         portal=context.portal,
         kind=found.link.kind.value,
         anyway=anyway_path(context.miss_id) if context.anyway and context.miss_id else "",
+        judged=found.link.kind in JUDGED,
+        retry_after_s=context.retry_after_s,
         lost=address(found.link.url),
         again=link_target(found.link.url) or "" if context.at_portal else "",
         offers=offers,

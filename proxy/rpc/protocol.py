@@ -123,6 +123,9 @@ class ClientEvents(Protocol):
     @broadcast()
     def page_suppressed(self, miss_id: str, client: str, page: SuppressedPage) -> None: ...
 
+    @broadcast()
+    def leave_given(self, client: str, url: str) -> None: ...
+
 
 SERVICES: tuple[type, ...] = (
     RepairService,

@@ -25,6 +25,40 @@ _AT_CONNECT = frozenset(("domain", "domain_list", "list_form", "client", "time",
 _AT_REQUEST = _AT_CONNECT | {"url", "url_regex"}
 _ALL = _AT_REQUEST | {"miss", "content_type"}
 _REPAIR_MODIFIERS = frozenset(("archive", "auto_follow", "budget_s"))
+_SYNONYMS = {
+    "host": "domain",
+    "hostname": "domain",
+    "site": "domain",
+    "domain_name": "domain",
+    "addres": "url",  # "address" without its last s
+    "uri": "url",
+    "link": "url",
+    "path": "url",
+    "pattern": "url",
+    "regex": "url_regex",
+    "ip": "client",
+    "user": "client",
+    "network": "client",
+    "subnet": "client",
+    "hour": "time",
+    "day": "weekday",
+    "statu": "miss",
+    "kind": "miss",
+    "error": "miss",
+    "mime": "content_type",
+    "type": "content_type",
+    "media_type": "content_type",
+    "target": "to",
+    "redirect": "to",
+    "message": "reason",
+    "text": "reason",
+    "timeout": "budget_s",
+    "list": "domain_list",
+    "deny": "block",
+    "ignore": "pass",
+    "allow": "pass",
+}
+"""What other programs call our keys and actions, in the singular."""
 
 MATCHERS_OF: Mapping[RuleAction, tuple[frozenset[str], str]] = {
     RuleAction.REPAIR: (_ALL, ""),
@@ -124,8 +158,14 @@ KEYS: Mapping[str, Callable[[Any], Any]] = {
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word most similar to another."""
-    return max(known, key=lambda each: difflib.SequenceMatcher(None, word[:100], each).ratio())
+    """The known word that another was meant to be: one of the same meaning, else the most similar."""
+    known = tuple(known)
+    meant = _SYNONYMS.get(word.lower().replace("-", "_").removesuffix("s"), "")
+    return (
+        meant
+        if meant in known
+        else max(known, key=lambda each: difflib.SequenceMatcher(None, word[:100], each).ratio())
+    )
 
 
 def conflicts(action: RuleAction, given: Iterable[str]) -> Iterable[tuple[str, str]]:

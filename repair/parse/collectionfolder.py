@@ -129,9 +129,11 @@ def _records(path: Path, problems: ImportProblems) -> Iterator[tuple[int, dict[s
 def _lines(path: Path, problems: ImportProblems) -> Iterator[tuple[int, bytes]]:
     number = 0
     try:
-        with _open_file(path) as stream:
+        size = max(1, path.stat().st_size)
+        with path.open("rb") as file, _decompress(file, path) as stream:
             while line := stream.readline(_MAX_LINE_BYTES + 1):
                 number += 1
+                problems.share = file.tell() / size
                 if len(line) > _MAX_LINE_BYTES:
                     problems.add(path.name, f"line {number}", f"expected at most {_MAX_LINE_BYTES} bytes")
                     _skip_line(stream)
@@ -146,8 +148,8 @@ def _skip_line(stream: BinaryIO) -> None:
         pass
 
 
-def _open_file(path: Path) -> BinaryIO:
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[return-value]
+def _decompress(file: BinaryIO, path: Path) -> BinaryIO:
+    return gzip.open(file, "rb") if path.suffix == ".gz" else file  # type: ignore[return-value]
 
 
 def _file(folder: Path, stem: str) -> Path | None:

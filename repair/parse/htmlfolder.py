@@ -1,8 +1,8 @@
 """A folder of HTML files, as wget or a web server's document root has it.
 
 The URL of a file comes from `base_url`, or from folders named after hosts (`host.name/path`, also below
-`http` or `https`). An `index.html` is yielded under its own name and under that of its folder. Symbolic links
-are never followed: they may lead anywhere.
+`http` or `https`). An `index.html` is yielded under the name of its folder, then under its own, with the same
+bytes. Symbolic links are never followed: they may lead anywhere.
 """
 
 import mimetypes
@@ -37,10 +37,10 @@ def html_folder(path: Path, base_url: str | None, problems: ImportProblems) -> I
         raise ImportFailed(
             f"{path}: expected folders named like hosts (school.example), or a base URL for its files"
         )
-    for folder, base in bases.items():
-        for file in _files(path / folder):
-            relative = file.relative_to(path / folder).as_posix()
-            yield from _pages(file, relative, base, problems)
+    found = [(folder, base, file) for folder, base in bases.items() for file in _files(path / folder)]
+    for number, (folder, base, file) in enumerate(found):
+        problems.share = number / len(found)
+        yield from _pages(file, file.relative_to(path / folder).as_posix(), base, problems)
 
 
 def is_host(name: str) -> bool:
@@ -94,10 +94,10 @@ def _addresses(relative: str) -> Iterator[str]:
     address = quote(path, safe=_SAFE, errors="surrogateescape")
     tail = f"?{quote(query, safe=_SAFE + '?', errors='surrogateescape')}" if mark else ""
     # "./" keeps a first segment with a colon from being read as a scheme.
-    yield f"./{address}{tail}"
     parent, _, name = path.rpartition("/")
     if name.lower() in _INDEX_NAMES and not mark:
         yield f"./{quote(parent, safe=_SAFE, errors='surrogateescape')}/" if parent else ""
+    yield f"./{address}{tail}"
 
 
 def _content_type(name: str, body: bytes) -> str:

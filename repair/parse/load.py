@@ -57,6 +57,11 @@ class ImportFormat(Iterator[Page | Document]):
         """How much was skipped so far."""
         return self._problems.count
 
+    @property
+    def share(self) -> float | None:
+        """How much has been read so far, from 0 to 1; None when it is not known."""
+        return self._problems.share
+
 
 def load(path: Path, *, base_url: str | None = None) -> ImportFormat:
     """The pages of a file or folder; a Page where there are bytes to parse, a Document where there is only text.

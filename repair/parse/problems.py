@@ -1,4 +1,4 @@
-"""What an import skipped, by file and place, so that one bad record does not cost the rest."""
+"""What an import skipped, by file and place, so that one bad record does not cost the rest; and how far it is."""
 
 _MAX_LINES = 1_000
 
@@ -9,6 +9,8 @@ class ImportProblems:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.count = 0
+        self.share: float | None = None
+        """How much of the import has been read, from 0 to 1; None when it is not known."""
         self.damage = ""
         """The first place where a file is damaged or ends early, so that more may be missing than was counted."""
 

@@ -48,8 +48,11 @@ class _File:
 
 def warc(path: Path, problems: ImportProblems) -> Iterator[Page]:
     """The responses of a WARC or ARC file."""
+    size = max(1, path.stat().st_size)
     with path.open("rb") as stream:
-        yield from _pages(_File(path.name, stream, problems))
+        for page in _pages(_File(path.name, stream, problems)):
+            problems.share = stream.tell() / size
+            yield page
 
 
 def wacz(path: Path, problems: ImportProblems) -> Iterator[Page]:
@@ -62,7 +65,8 @@ def wacz(path: Path, problems: ImportProblems) -> Iterator[Page]:
         members = [info for info in archive.infolist() if info.filename.lower().endswith(SUFFIXES)]
         if not members:
             raise ImportFailed(f"{path.name}: expected WARC files in archive/, found none")
-        for info in members:
+        for number, info in enumerate(members):
+            problems.share = number / len(members)
             name = f"{path.name}: {info.filename}"
             if info.file_size > _MAX_RATIO * max(info.compress_size, 1):
                 problems.add(name, "", f"expected less than {_MAX_RATIO} times its compressed size")

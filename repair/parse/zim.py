@@ -37,6 +37,7 @@ def zim(path: Path, base_url: str | None, problems: ImportProblems) -> Iterator[
     # Metadata and search indexes come after the content, since ZIM files have the new order of namespaces.
     count = archive.entry_count if archive.has_new_namespace_scheme else archive.all_entry_count
     for number in range(count):
+        problems.share = number / count
         try:
             page = _page(archive._get_entry_by_id(number), base, fetched_at)
         except (RuntimeError, KeyError, ValueError) as error:

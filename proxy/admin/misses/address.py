@@ -23,10 +23,9 @@ from proxy.admin.misses.views import (
 from proxy.admin.routing import AdminContext, ApiProblem, render
 from proxy.misses.filters import IgnoredFilter, MissFilter
 from proxy.misses.lists import ChosenPage, MissedAddress, MissGroup
-from proxy.misses.marks import JUDGED
 from repair.errors import RepairError
 from repair.evidence.choices import Choice
-from repair.model import Alternative, BrokenLink, MissKind
+from repair.model import JUDGED, Alternative, BrokenLink, MissKind
 from repair.text import urls
 
 log = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ import msgspec
 from aiohttp import web
 from msgspec import Meta, Struct
 
+from proxy.admin.misses.views import KINDS, about_address
 from proxy.admin.routing import (
     AdminContext,
     AdminPage,
@@ -20,8 +21,10 @@ from proxy.admin.routing import (
     render,
 )
 from proxy.misses.feed import MissFeed, RecentMiss
+from proxy.pages.display import address, shorten
 
 _SHOWN = 50
+_MAX_SHOWN = 42  # characters of an address, which fit its column
 _HEARTBEAT_S = 15.0
 _MAX_STREAM_S = 600.0
 _SEND_TIMEOUT_S = 5.0
@@ -34,13 +37,28 @@ class LiveCursor(Struct, kw_only=True):
     """The number of the last miss that the client has."""
 
 
+class LiveRow(Struct, frozen=True, kw_only=True):
+    """A miss as the page shows it, in the words of the other pages."""
+
+    number: int
+    when: str
+    reason: str
+    url: str
+    shown: str
+    about: str
+    source: str
+    shown_source: str
+    guessed: bool
+    offered: int
+
+
 def routes(admin: AdminContext) -> list[Route]:
     missing = admin.missing_now
     if missing is None:
         return []
 
     async def show(request: web.Request) -> web.StreamResponse:
-        rows = missing.since(0)[-_SHOWN:][::-1]
+        rows = [_row(each) for each in missing.since(0)[-_SHOWN:][::-1]]
         return render(request, "desk/live.html.jinja", title="Dead links, live", rows=rows)
 
     async def stream(request: web.Request) -> web.StreamResponse:
@@ -96,7 +114,27 @@ async def _send(response: web.StreamResponse, message: bytes) -> None:
 
 
 def _message(found: tuple[RecentMiss, ...]) -> bytes:
-    return b"id: %d\ndata: %s\n\n" % (found[-1].number, msgspec.json.encode(found))
+    return b"id: %d\ndata: %s\n\n" % (found[-1].number, msgspec.json.encode([_row(each) for each in found]))
+
+
+def _row(miss: RecentMiss) -> LiveRow:
+    return LiveRow(
+        number=miss.number,
+        when=f"{miss.at.astimezone():%H:%M:%S}",
+        reason=KINDS[miss.kind],
+        url=miss.url,
+        shown=_short(miss.url),
+        about=about_address(miss.url),
+        source=miss.source_url or "",
+        shown_source=_short(miss.source_url) if miss.source_url else "",
+        guessed=miss.source_guessed,
+        offered=miss.offered,
+    )
+
+
+def _short(url: str) -> str:
+    shown = address(url)
+    return shorten(shown.host + shown.path, _MAX_SHOWN)
 
 
 def _last_known(request: web.Request) -> int:

@@ -26,7 +26,7 @@ from proxy.admin.misses.views import (
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, render
 from proxy.misses.export import Form
 from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
-from proxy.misses.marks import JUDGED
+from repair.model import JUDGED
 
 _PERIODS = ((1, "Today"), (7, "7 days"), (30, "30 days"), (90, "90 days"), (0, "All"))
 _TABS = (

@@ -23,11 +23,29 @@ from repair.model import MissKind
 _RULES = "/admin/rules"
 _PER_PAGE = 100
 _VERSIONS = 50
-_NEW_FILE = """# Ordered, first match wins; see docs/rules.md.
-[[rule]]
-name = ""
-domain = ".example.org"
-action = "repair"
+_NEW_FILE = """# The first rule that matches decides. To use an example, remove its #. All keys: docs/rules.md
+
+# Block a site and all below it, during lessons:
+# [[rule]]
+# name = "No games during lessons"
+# domain = [".games.example"]
+# time = "08:00-13:00"
+# weekday = ["mon", "tue", "wed", "thu", "fri"]
+# action = "block"
+# reason = "Games are open after lessons."
+
+# Send readers of an old address to the new one:
+# [[rule]]
+# name = "The library has moved"
+# url = "http://library.example/old/*"
+# action = "redirect"
+# to = "https://library.example/new/"
+
+# Leave the error pages of a site as they are:
+# [[rule]]
+# name = "The shop answers itself"
+# domain = "shop.example"
+# action = "pass"
 """
 STAGES = {
     RuleStage.CONNECT: "1. Secure connection requested",

@@ -3,20 +3,24 @@ const table = document.getElementById("missing");
 const state = document.getElementById("live-state");
 const shown = 200;
 
-const cell = (text, name) => {
+const cell = (text, { name, href, whole = text, before = "" } = {}) => {
   const made = document.createElement("td");
+  const outer = document.createElement(href ? "a" : "span");
   const inner = document.createElement("bdi");
   inner.dir = "ltr";
   inner.textContent = text;
-  made.append(inner);
+  outer.title = whole;
+  if (href) outer.href = href;
+  outer.append(before, inner);
+  made.append(outer);
   if (name) made.className = name;
   return made;
 };
 
 const row = (miss) => {
   const made = document.createElement("tr");
-  const when = cell(miss.at.slice(11, 19));
-  made.append(when, cell(miss.kind.replaceAll("_", " ")), cell(miss.url), cell(miss.source_url ?? ""), cell(String(miss.offered), "number"));
+  const source = cell(miss.shown_source, { whole: miss.source, before: miss.guessed ? "probably " : "" });
+  made.append(cell(miss.when), cell(miss.reason), cell(miss.shown, { whole: miss.url, href: miss.about }), source, cell(String(miss.offered), { name: "number" }));
   return made;
 };
 

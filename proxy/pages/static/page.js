@@ -11,6 +11,28 @@ document.querySelector("#again[href='']")?.addEventListener("click", (event) => 
   event.preventDefault();
   location.reload();
 });
+// Back to the form: the browser still has what was typed.
+const back = document.getElementById("back");
+if (back) {
+  back.hidden = false;
+  back.addEventListener("click", (event) => {
+    event.preventDefault();
+    history.back();
+  });
+}
+// A site that is down for a moment says when to come back: count down, and try again then, in the window that is looked at.
+const retry = document.getElementById("retry");
+if (retry) {
+  const left = retry.querySelector("[data-left]");
+  const due = Date.now() + 1000 * retry.dataset.seconds;
+  retry.hidden = false;
+  const tick = setInterval(() => {
+    left.textContent = Math.max(0, Math.ceil((due - Date.now()) / 1000));
+    if (Date.now() < due || document.hidden) return;
+    clearInterval(tick);
+    document.getElementById("again").click();
+  }, 1000);
+}
 // The further pages open above the switch: take the reader to the first of them.
 const more = document.getElementById("more");
 more?.addEventListener("toggle", () => more.open && document.querySelector("#alternatives > .later a")?.focus());

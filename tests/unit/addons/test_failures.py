@@ -61,3 +61,45 @@ def test_an_unknown_mitmproxy_is_refused_at_the_start(monkeypatch):
     monkeypatch.setattr(streams, "_NEEDED", ("send_response_of_old",))
     with pytest.raises(StartError, match="not supported"):
         streams.install()
+
+
+FORM = [
+    ("Accept", "text/html"),
+    ("Accept-Language", "fr"),
+    ("Content-Type", "application/x-www-form-urlencoded"),
+]
+
+
+def unsent(message, headers=FORM):
+    flow = failed(message, method="POST", headers=headers)
+    Failures().response(flow)
+    return flow.response
+
+
+def test_a_form_that_could_not_be_sent_says_so_in_the_language_of_the_user():
+    response = unsent("[Errno 111] Connect call failed")
+    assert response.status_code == 502
+    assert "Ton formulaire n’a pas été envoyé" in response.get_text()
+    assert response.headers["proxy-status"].startswith("linkmend;error=connection_refused")
+    assert response.headers["linkmend-miss"] == "unreachable"
+    assert "sandbox" in response.headers["content-security-policy"]
+
+
+def test_a_form_that_may_have_arrived_is_not_called_unsent():
+    text = unsent("server closed connection").get_text()
+    assert "n’est peut-être pas arrivé" in text
+    assert "n’a pas été envoyé" not in text
+
+
+def test_a_script_that_posts_gets_no_page():
+    assert (
+        unsent("[Errno 111]", headers=[("Accept", "application/json")])
+        .headers["content-type"]
+        .startswith("text/plain")
+    )
+
+
+def test_what_a_site_answers_to_a_form_is_left_alone():
+    flow = a_flow(method="POST", headers=FORM, response=(500, [("Content-Type", "text/html")], b"no"))
+    Failures().response(flow)
+    assert flow.response.content == b"no"

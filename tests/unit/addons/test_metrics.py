@@ -1,6 +1,7 @@
 """addons.metrics: what became of each request."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -127,3 +128,20 @@ def test_counting_takes_no_time(counted):
     for _ in range(times):
         counted.addon.response(flow)
     assert (time.process_time() - began) / times < 20e-6
+
+
+def handshake(error=None, sni="site.test"):
+    client = SimpleNamespace(peername=("10.0.0.7", 50000), sni=sni, error=error)
+    return SimpleNamespace(context=SimpleNamespace(client=client), conn=client)
+
+
+def test_handshakes_tell_which_devices_trust_the_certificate(counted):
+    counted.addon.tls_established_client(handshake())
+    counted.addon.tls_failed_client(
+        handshake("The client does not trust the proxy's certificate for site.test (tlsv1 alert unknown ca)")
+    )
+    counted.addon.tls_failed_client(handshake("The client disconnected during the handshake."))
+    now = counted.metrics.snapshot()
+    assert list(now.trusting.values()) == list(now.refusing.values()) == [1]
+    assert now.refused_hosts == {"site.test": 1}
+    assert "10.0.0.7" not in now.trusting

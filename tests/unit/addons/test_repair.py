@@ -1,6 +1,7 @@
 """addons.repair: when a reader gets a repair page, and what is noted of it."""
 
 import json
+import re
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import parse_qs, urlsplit
 
@@ -395,3 +396,67 @@ async def test_a_withheld_page_can_be_seen_anyway_after_the_way_round(school):
     assert record.url == f"{SITE}/asked"
     assert school.suppressed.of(record.id, record.client) == page
     assert f"anyway?miss={record.id}".encode() in back.response.content
+
+
+async def test_the_error_page_of_a_site_can_be_seen_by_the_user_whose_page_it_was(school):
+    await school.addon.response(a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE))
+    (record,) = school.noted()
+    page = school.suppressed.of(record.id, record.client)
+    assert (page.kind, page.url) == (MissKind.NOT_FOUND, f"{SITE}/old-volcanoes")
+    assert school.suppressed.of(record.id, "somebody else") is None
+    school.suppressed.give_leave(record.client, page.url)
+    own = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE)
+    await school.addon.response(own)
+    assert own.response.content == b"<h1>not here</h1>"
+    other = a_flow(f"{SITE}/other", headers=BROWSER, response=GONE)
+    await school.addon.response(other)
+    assert b"not here" not in other.response.content
+
+
+async def test_both_buttons_are_there_for_an_error_page_and_one_for_our_own_verdict(school):
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE)
+    await school.addon.response(flow)
+    assert "Show the site’s own page" in flow.response.get_text()
+    assert "Try again" in flow.response.get_text()
+
+
+@pytest.mark.parametrize("answer", [(404, [("Content-Type", "text/html")], b""), None], ids=["empty", "none"])
+async def test_without_a_page_of_the_site_there_is_nothing_to_show(school, answer):
+    flow = a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=answer or (502, [], b"refused"))
+    if answer is None:
+        state_of(flow).failure = failure_of("[Errno 111]")
+        state_of(flow).answered_by = AnsweredBy.FAILURE
+    await school.addon.response(flow)
+    assert "linkmend-miss" in flow.response.headers
+    assert "anyway?miss=" not in flow.response.get_text()
+
+
+BUSY = (503, [("Content-Type", "text/html"), ("Retry-After", "20")], b"busy")
+
+
+async def test_a_site_that_says_when_to_come_back_is_tried_again_a_few_times(school):
+    waits = []
+    for _ in range(7):
+        flow = a_flow(f"{SITE}/busy", headers=BROWSER, response=BUSY)
+        await school.addon.response(flow)
+        waits += re.findall(r'data-seconds="(\d+)"', flow.response.get_text()) or [None]
+    assert all(20 <= int(wait) <= 24 for wait in waits[:5])
+    assert waits[5:] == [None, None]
+
+
+@pytest.mark.parametrize(
+    ("status", "retry_after", "headers"),
+    [
+        (404, "20", BROWSER),
+        (503, "86400", BROWSER),
+        (503, "soon", BROWSER),
+        (503, "20", [*BROWSER, ("Sec-Fetch-Dest", "iframe"), ("Sec-Fetch-Mode", "navigate")]),
+    ],
+    ids=["no server error", "too long", "no time", "a frame"],
+)
+async def test_otherwise_the_user_decides_when_to_try_again(school, status, retry_after, headers):
+    answer = (status, [("Content-Type", "text/html"), ("Retry-After", retry_after)], b"busy")
+    flow = a_flow(f"{SITE}/busy", headers=headers, response=answer)
+    await school.addon.response(flow)
+    assert "linkmend-miss" in flow.response.headers
+    assert "data-seconds" not in flow.response.get_text()

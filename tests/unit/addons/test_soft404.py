@@ -7,7 +7,7 @@ import pytest
 from addons.flowstate import AnsweredBy, state_of
 from addons.soft404 import Soft404, is_worth_keeping
 from proxy.privacy.clients import ClientHasher
-from proxy.privacy.suppressed import SuppressedPages
+from proxy.privacy.suppressed import SuppressedPage, SuppressedPages
 from repair.model import MissKind
 from repair.settings import Soft404Settings
 from repair.soft404.detector import Soft404Detector
@@ -127,3 +127,13 @@ async def test_showing_it_anyway_teaches_and_is_for_that_reader_only(school):
     assert await school.addon.show_anyway("other", "ann") is None
     assert await school.addon.show_anyway("id", "ann") == SITE + "/lessons/gone"
     assert state_of(await school.answered()).suppressed is None
+
+
+async def test_the_error_page_of_a_site_is_shown_once_more_and_teaches_nothing(school):
+    url = SITE + "/lessons/gone"
+    school.suppressed.note("id", "ann", SuppressedPage(kind=MissKind.NOT_FOUND, missed=url, url=url))
+    assert await school.addon.show_anyway("id", "bob") is None
+    assert not school.suppressed.has_leave("bob", url)
+    assert await school.addon.show_anyway("id", "ann") == url
+    assert school.suppressed.has_leave("ann", url)
+    assert not school.suppressed.has_leave("ann", SITE + "/other")

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from proxy.logs import JsonLines, TextLines
+from proxy.logs import JsonLines, TextLines, set_up
+from proxy.settings import LogSettings
 
 
 def record(message: str, exc_info=None) -> logging.LogRecord:
@@ -45,3 +46,20 @@ def test_an_exception_that_speaks_a_strangers_words_cannot_pass_for_an_event():
     assert len(lines) > 2
     assert all(line.startswith("    ") for line in lines[1:])
     assert not any("\x1b" in line for line in lines)
+
+
+def test_refused_handshakes_are_kept_out_of_the_log(capsys):
+    before = logging.getLogger().handlers
+    log = logging.getLogger("mitmproxy.proxy.server")
+    try:
+        set_up(LogSettings())
+        log.warning(
+            "Client TLS handshake failed. The client does not trust the proxy's certificate for a.test"
+        )
+        log.warning("Server TLS handshake failed.")
+        told = capsys.readouterr().err
+    finally:
+        logging.getLogger().handlers = before
+        log.filters.clear()
+    assert "Client TLS" not in told
+    assert "Server TLS handshake failed" in told

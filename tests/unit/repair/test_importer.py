@@ -68,3 +68,14 @@ def test_large_pages_do_not_wait_for_many_others(tmp_path, monkeypatch):
         body = b"<title>b</title><p>" + b"large page " * 400
         taking.add(a_page(url="http://a.test/large", headers=html, body=body))
         assert taking.count.pages == 2
+
+
+def test_one_file_under_two_names_is_one_page(tmp_path):
+    html, body = (("Content-Type", "text/html"),), b"<title>Start</title><p>Welcome to the library."
+    with a_collection(tmp_path) as collection:
+        taking = CollectionImporter(collection, CollectionSettings())
+        for url in ("http://a.test/", "http://a.test/index.html"):
+            taking.add(a_page(url=url, headers=html, body=body))
+        taking.flush()
+        assert taking.count.pages == taking.pages == 1
+        assert collection.get("http://a.test/") is not None

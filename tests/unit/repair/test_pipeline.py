@@ -397,3 +397,25 @@ def test_the_learned_ranking_uses_configured_stop_anchors(collection):
         assert query_features.anchor_name == ("" if settings is SILENT else "worksheet")
         assert ("hill" in query_features.terms["copy"]) is (settings is not SILENT)
         assert ("anchor" in query_features.terms) is (settings is not SILENT)
+
+
+@pytest.mark.parametrize(
+    ("click", "source", "guessed"),
+    [
+        ({"referrer": f"{SITE}/rome"}, f"{SITE}/rome", False),
+        ({"referrer": f"{SITE}/", "recent": (f"{SITE}/rome",)}, f"{SITE}/rome", False),
+        ({"recent": (f"{SITE}/rome",)}, f"{SITE}/rome", True),
+        ({}, f"{SITE}/rome", True),
+        ({"recent": (f"{SITE}/rome",), "typed": True}, None, False),
+    ],
+    ids=["page named", "site named", "opened lately", "any page with the link", "typed"],
+)
+async def test_a_source_that_the_browser_did_not_name_is_a_guess(repairer, click, source, guessed):
+    link = (await repairer.repair(a_broken_link(GONE), click=Click(**click))).link
+    assert (link.source_url, link.source_guessed) == (source, guessed)
+
+
+async def test_the_source_of_a_frame_is_the_latest_page_of_the_site_around_it(repairer):
+    frame, around = "http://video.test/embed/1", ("http://other.test/x", f"{SITE}/cooking", f"{SITE}/rome")
+    link = (await repairer.repair(a_broken_link(frame), click=Click(referrer=f"{SITE}/", recent=around))).link
+    assert (link.source_url, link.source_guessed) == (f"{SITE}/cooking", True)

@@ -81,6 +81,28 @@ def test_mend_prints_a_list_for_people(held):
     assert "http://school.test/volcanoes.html" in done.stdout
 
 
+def test_mend_gives_the_reasons_in_words(held):
+    done = linkmend(
+        "mend", "--data", held, "http://school.test/volcanoes.htm", "--anchor", "volcanoes and eruptions"
+    )
+    assert "Confidence" in done.stdout
+    assert " %; " in done.stdout
+    assert "On the same site" in done.stdout
+    assert "_" not in done.stdout
+
+
+@pytest.mark.parametrize("command", ["mend http://a.test/", "df water", "tag http://a.test/", "repairs list"])
+def test_data_folder_that_does_not_exist_is_an_error_and_is_not_made(tmp_path, command):
+    done = linkmend(*command.split(), "--data", tmp_path / "mistyped")
+    assert "mistyped: no saved pages found" in str(done.exception)
+    assert not (tmp_path / "mistyped").exists()
+
+
+def test_settings_file_that_does_not_exist_is_named_with_its_path(tmp_path):
+    done = linkmend("mend", "--config", tmp_path / "none.toml", "http://a.test/")
+    assert f"{tmp_path}/none.toml: cannot read the file" in str(done.exception)
+
+
 def test_mend_says_so_when_nothing_comes_close(held):
     done = linkmend("mend", "--data", held, "http://elsewhere.test/qqqqq")
     assert "No saved page is similar enough." in done.stdout
@@ -118,6 +140,8 @@ def test_misses_are_listed_counted_and_exported(missed, monkeypatch):
     assert len(linkmend("misses", "export", *common).stdout.splitlines()) == 4
     assert "http://a.test/x" in linkmend("misses", "list", *common).stdout
     assert "a.test" in linkmend("misses", "top", *common, "--by", "site").stdout
+    day_after = f"{A_MOMENT + timedelta(days=2):%Y-%m-%d}"
+    assert linkmend("misses", "top", *common, "--json", "--since", day_after).stdout == ""
 
 
 def test_export_can_be_filtered(missed):

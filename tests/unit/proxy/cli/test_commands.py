@@ -91,6 +91,7 @@ def test_command_imports_only_what_it_uses(line, tmp_path):
     (tmp_path / "page.html").write_text("<title>Water</title><p>The water cycle")
     (tmp_path / "site" / "school.test").mkdir(parents=True)
     (tmp_path / "misses").mkdir()
+    (tmp_path / "collection").mkdir()
     words = line.split()
     data = [] if words[0] in ("--help", "--version", "soft404") else ["--data", str(tmp_path)]
     assert sorted(imported_by(*words, *data, cwd=tmp_path) & UNUSED[line]) == []

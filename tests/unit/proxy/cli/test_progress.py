@@ -2,7 +2,7 @@
 
 import pytest
 
-from proxy.cli.progress import progress
+from proxy.cli.progress import progress, progress_in_percent
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,12 @@ def test_not_every_step_is_a_line(capsys):
         for done in range(100):
             tell(done)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("share", "line"), [(0.428, "importing a: 43 %, 7 pages"), (None, "importing a: 7 pages")]
+)
+def test_share_of_the_whole_is_told_in_percent(capsys, share, line):
+    with progress_in_percent("importing a", every_s=0.0) as tell:
+        tell(share, "7 pages")
+    assert capsys.readouterr().err.splitlines() == [line]

@@ -12,6 +12,7 @@ PAGE = "http://a.test/geo/volcano.html"
 
 
 def run(*args, data):
+    (data / "collection").mkdir(exist_ok=True)
     return CliRunner().invoke(app, ["tag", *map(str, args), "--data", str(data), "--json"])
 
 

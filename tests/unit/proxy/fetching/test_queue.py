@@ -40,11 +40,19 @@ def test_address_is_queued_once_however_it_is_spelt(queue):
 
 
 @pytest.mark.parametrize(
+    "url", ["school.test/lesson", " School.test:443/lesson ", "https://school.test/lesson"]
+)
+def test_address_without_a_scheme_is_taken_for_https(queue, url):
+    assert queue.add(url).url == "https://school.test/lesson"
+
+
+@pytest.mark.parametrize(
     "url",
     [
         "ftp://school.test/a",
         "javascript:alert(1)",
-        "school.test",
+        "localhost",
+        "pupil@school.test",
         "",
         "http://u:p@school.test/",
         f"{URL}?token=abcdef",

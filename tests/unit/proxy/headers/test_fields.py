@@ -11,6 +11,7 @@ from proxy.headers.fields import (
     has_body,
     members,
     parse_date,
+    retry_after,
     seconds,
     split_list,
     write_date,
@@ -190,3 +191,17 @@ def test_splitting_loses_nothing_but_the_commas_between(text):
             quoted = not quoted
     parts.append(part)
     assert split_list(text) == [trimmed for found in parts if (trimmed := found.strip(" \t"))]
+
+
+@pytest.mark.parametrize(
+    ("text", "wait"),
+    [
+        ("120", 120),
+        ("Thu, 01 Jan 1970 00:01:40 GMT", 40),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0),
+        ("soon", None),
+        ("", None),
+    ],
+)
+def test_retry_after_is_seconds_or_a_date(text, wait):
+    assert retry_after((("Retry-After", text),), 60.0) == wait

@@ -10,6 +10,7 @@ from proxy.headers.navigation import (
     is_navigation,
     may_be_script,
     shows_service_worker,
+    submits_form,
     wants_json,
 )
 
@@ -214,3 +215,18 @@ def test_a_request_that_tells_of_a_service_worker(headers, tells):
 )
 def test_which_requests_expect_a_network_error(headers, expects):
     assert expects_network_error(headers) is expects
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "is_form"),
+    [
+        ("POST", {"Sec-Fetch-Dest": "document", "Sec-Fetch-Mode": "navigate"}, True),
+        ("POST", {"Accept": "text/html,*/*;q=0.8"}, True),
+        ("GET", {"Accept": "text/html"}, False),
+        ("POST", {"Sec-Fetch-Dest": "empty", "Sec-Fetch-Mode": "cors", "Accept": "text/html"}, False),
+        ("POST", {"Accept": "text/html", "X-Requested-With": "XMLHttpRequest"}, False),
+        ("POST", {"Accept": "*/*"}, False),
+    ],
+)
+def test_a_form_is_a_post_whose_answer_a_person_looks_at(method, headers, is_form):
+    assert submits_form(method, tuple(headers.items())) is is_form

@@ -107,6 +107,16 @@ def test_a_page_with_many_dead_links_comes_first(lists):
     assert urls(lists.addresses(MissFilter(source=UNIT))) == [WATER, RAIN, RIVERS]
 
 
+def test_a_source_that_no_browser_named_is_marked_as_a_guess(store, lists):
+    note(store, a_miss(7, WATER, source_url="http://g.test/", source_guessed=True))
+    note(store, a_miss(8, WATER, source_url=HOME, source_guessed=True))
+    assert {group.name: group.guessed for group in lists.sources(MissFilter())} == {
+        UNIT: False,
+        HOME: False,
+        "http://g.test/": True,
+    }
+
+
 def test_sites_are_counted_with_all_their_addresses(lists):
     assert [(group.name, group.addresses, group.tally.times) for group in lists.sites(MissFilter())] == [
         ("a.test", 2, 5),

@@ -3,6 +3,7 @@
 import sqlite3
 import time
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -157,9 +158,9 @@ def test_whatever_is_done_to_a_log_that_is_half_counted_the_tallies_come_out_rig
         "DELETE FROM misses WHERE id IN ('000003', '010000', '010500')",
         "UPDATE misses SET url = 'http://new.test/', source_url = NULL WHERE id IN ('000004', '010400')",
         "INSERT INTO misses SELECT 'x' || id, at, url, site, kind, source_url, rule, client, offered, chosen,"
-        " status, latency_ms, query, language, copy FROM misses WHERE id IN ('000005', '010300')",
+        " status, latency_ms, query, language, copy, source_guessed FROM misses WHERE id IN ('000005', '010300')",
         "INSERT INTO misses SELECT '000005' || id, at, url, site, kind, source_url, rule, client, offered, chosen,"
-        " status, latency_ms, query, language, copy FROM misses WHERE id IN ('000006', '010301')",
+        " status, latency_ms, query, language, copy, source_guessed FROM misses WHERE id IN ('000006', '010301')",
     )
     steps = 0
     while True:
@@ -203,3 +204,19 @@ def test_a_saved_copy_counts_as_an_offer(tmp_path, known, expected):
     note(store, a_miss(1, **known))
     assert store.read("SELECT outcome FROM tallies", ())[0]["outcome"] == expected
     store.close()
+
+
+def test_a_log_without_a_column_for_guesses_gets_one_and_keeps_its_counts(tmp_path):
+    store = MissStore(tmp_path, ALL_TIME)
+    note(store, a_miss(1))
+    store.close()
+    with closing(sqlite3.connect(tmp_path / "misses.sqlite")) as database:
+        database.execute("ALTER TABLE misses DROP COLUMN source_guessed")
+    store = MissStore(tmp_path, ALL_TIME)
+    assert [miss.source_guessed for miss in store.recent()] == [False]
+    note(store, replace(a_miss(2), source_guessed=True))
+    store.close()
+    assert in_step(tmp_path) == 2
+    reopened = MissStore(tmp_path, ALL_TIME)
+    assert {miss.source_guessed for miss in reopened.recent()} == {False, True}
+    reopened.close()

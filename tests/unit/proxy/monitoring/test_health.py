@@ -97,6 +97,32 @@ async def test_health_page_escapes_log_messages(tmp_path, known):
     async with a_desk(tmp_path, health=HealthSources(**known)) as desk, an_admin(desk) as browser:
         text = await browser.text("/admin/health")
         assert "75 %" in text
-        assert "2.0 KiB" in text
+        assert "2.0 KB" in text
         assert "&lt;script&gt;x" in text
         assert "<script>x" not in text
+
+
+async def test_the_page_says_how_many_devices_trust_the_certificate(tmp_path, known):
+    known["snapshot"] = lambda: MetricsSnapshot(
+        trusting={"one": 9}, refusing={"one": 2, "two": 5}, refused_hosts={"autofill.test": 6, "<b>": 1}
+    )
+    async with a_desk(tmp_path, health=HealthSources(**known)) as desk, an_admin(desk) as browser:
+        trust = (await (await browser.get("/admin/api/health")).json())["trust"]
+        assert trust == {"devices": 2, "trusting": 1, "refused_hosts": {"autofill.test": 6, "<b>": 1}}
+        text = await browser.text("/admin/health")
+        assert "1 of 2" in text
+        assert "autofill.test" in text
+        assert "<b></bdi>" not in text
+
+
+async def test_times_are_local_and_the_zone_is_named(tmp_path, known, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Kolkata")
+    time.tzset()
+    try:
+        async with a_desk(tmp_path, health=HealthSources(**known)) as desk, an_admin(desk) as browser:
+            text = await browser.text("/admin/health")
+            assert "running since 2026-05-03 17:30" in text
+            assert "IST, UTC+05:30" in text
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -70,6 +70,8 @@ def test_lists_are_joined_with_the_domains_beside_them():
         ('\n[rule]\naction = "pass"', 2, "two brackets"),
         ('[[rule]]\naction = "pass"\n\ndomian = "a.test"', 4, "'domian', did you mean 'domain'"),
         ('[[rule]]\naction = "bypas"', 2, "did you mean bypass"),
+        ('[[rule]]\naction = "pass"\nhosts = "a.test"', 3, "'hosts', did you mean 'domain'"),
+        ('[[rule]]\naction = "deny"', 2, "did you mean block"),
         ("[[rule]]\naction = 3", 2, "expected one of repair"),
         ('[[rule]]\naction = "pass"\ndomain = [\n"a.test", "b c"]', 3, "'b c' is not a domain"),
         ('[[rule]]\naction = "pass"\ndomain = []', 3, "expected text or a list"),

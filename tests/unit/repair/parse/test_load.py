@@ -181,8 +181,8 @@ def test_folders_named_like_hosts_give_the_urls(tmp_path):
     items, _ = _loaded(tmp_path)
     assert [page.url for page in items] == [
         "http://school.test/a/b.html",
-        "http://www.other.test:8080/index.html",
         "http://www.other.test:8080/",
+        "http://www.other.test:8080/index.html",
     ]
     assert {page.header("content-type") for page in items} == {"text/html"}
 
@@ -198,8 +198,8 @@ def test_scheme_folders_are_understood(tmp_path):
 @pytest.mark.parametrize(
     ("path", "urls"),
     [
-        ("a/index.html", ["http://s.test/lib/a/index.html", "http://s.test/lib/a/"]),
-        ("index.htm", ["http://s.test/lib/index.htm", "http://s.test/lib/"]),
+        ("a/index.html", ["http://s.test/lib/a/", "http://s.test/lib/a/index.html"]),
+        ("index.htm", ["http://s.test/lib/", "http://s.test/lib/index.htm"]),
         ("a b/é.html", ["http://s.test/lib/a%20b/%C3%A9.html"]),
         ("page.php?id=3&x=a b", ["http://s.test/lib/page.php?id=3&x=a%20b"]),
         ("a%20b.html", ["http://s.test/lib/a%20b.html"]),
@@ -528,3 +528,10 @@ def test_what_is_missing_or_of_no_known_kind_is_refused(tmp_path, name):
 def test_text_records_come_as_documents(tmp_path):
     _write_lines(tmp_path / "pages.jsonl.gz", ROME)
     assert isinstance(next(load(tmp_path)), Document)
+
+
+def test_import_knows_how_much_has_been_read(tmp_path):
+    _write_files(tmp_path, *(f"school.test/{number}.html" for number in range(4)))
+    loading = load(tmp_path)
+    assert loading.share is None
+    assert [loading.share for _ in loading] == [0, 0.25, 0.5, 0.75]

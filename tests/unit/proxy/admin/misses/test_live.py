@@ -33,7 +33,7 @@ async def test_a_miss_is_streamed_as_it_happens(tmp_path, missing):
         assert response.content_type == "text/event-stream"
         missing.note(a_miss(NASTY))
         number, (missed,) = await message(response)
-        assert (number, missed["url"], missed["kind"]) == (1, NASTY, "not_found")
+        assert (number, missed["url"], missed["reason"]) == (1, NASTY, "Not found")
         missing.note(a_miss())
         assert (await message(response))[0] == 2
         response.close()
@@ -90,3 +90,13 @@ async def test_viewers_are_bounded(tmp_path, missing):
         assert (await browser.get("/admin/live/stream")).status == 503
         missing.close()
         await asyncio.gather(*watching)
+
+
+async def test_the_page_has_words_for_the_reason_and_marks_a_guessed_source(tmp_path, missing):
+    async with a_desk(tmp_path, missing_now=missing) as desk, an_admin(desk) as browser:
+        missing.note(a_miss(source_url="http://school.test/list", source_guessed=True))
+        text = await browser.text("/admin/live")
+        assert "<td>Not found</td>" in text
+        assert "not_found" not in text
+        assert 'probably <bdi dir="ltr">school.test/list</bdi>' in text
+        assert 'href="/admin/misses/address?url=' in text

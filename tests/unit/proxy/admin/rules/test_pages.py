@@ -125,6 +125,11 @@ async def test_concurrent_edit_is_not_overwritten(browser, edits):
 async def test_a_new_file_begins_with_an_example(browser, edits):
     page = await browser.text("/admin/rules/file?name=20-new.toml")
     assert "New file" in page
+    for action in ("block", "redirect", "pass"):  # each example is a rule once its # is gone
+        example = next(part for part in text_in(page).split("\n\n") if f'"{action}"' in part)
+        rule = "\n".join(line.removeprefix("# ") for line in example.splitlines()[1:])
+        assert (await saved(browser, rule, name=f"{action}.toml")).status == 303
+        (edits.live.folder / f"{action}.toml").unlink()
     assert (await saved(browser, GOOD.format("new"), name="20-new.toml")).status == 303
     assert edits.files() == ("10.toml", "20-new.toml")
 
