@@ -8,7 +8,7 @@ has no credentials; and those whose response may belong to another request. Addo
 from mitmproxy import http
 
 from addons.flows import field_pairs, header_list, make_response, request_of
-from addons.flowstate import AnsweredBy, is_from_origin, state_of
+from addons.flowstate import AnsweredBy, FlowState, is_from_origin, state_of
 from addons.mitm.fasterheaders import fields_by_name
 from addons.mitm.originconnections import personal, retired, said_too_much
 from proxy.headers.connectionauth import challenges_connection, signs_in_connection
@@ -124,22 +124,20 @@ def is_personal_connection(flow: http.HTTPFlow) -> bool:
 
 def is_unshared(flow: http.HTTPFlow) -> bool:
     """Whether responses on this connection must not be stored, indexed or learnt from."""
+    state = state_of(flow)
     return (
         flow.client_conn in personal
-        or state_of(flow).is_doubtful
+        or state.is_doubtful
         or flow.server_conn in said_too_much
-        or _is_odd(flow)
+        or _is_odd(flow, state)
     )
 
 
-def _is_odd(flow: http.HTTPFlow) -> bool:
+def _is_odd(flow: http.HTTPFlow, state: FlowState) -> bool:
     data = flow.request.data
     if data.content and data.method in (b"GET", b"HEAD"):
         return True  # HTTP/2 tells of it in no header
-    known = state_of(flow).is_ambiguous
-    if known is None:
+    if state.is_ambiguous is None:
         request = request_of(flow)
-        known = state_of(flow).is_ambiguous = is_ambiguous_request(
-            request.method, request.headers, body_follows=False
-        )
-    return known
+        state.is_ambiguous = is_ambiguous_request(request.method, request.headers, body_follows=False)
+    return state.is_ambiguous

@@ -123,19 +123,23 @@ class SsrfGuard:
         mode = flow.client_conn.proxy_mode.type_name
         if mode == "reverse" or state_of(flow).original_url is not None:
             return True
+        reach = self._reach()
         # In transparent mode we connect to an address, but a parent gets the name.
-        named = self._reach().may_name(flow.request.host) and self._reach().may_name(host_of(flow))
+        named = reach.may_name(flow.request.host) and reach.may_name(host_of(flow))
         # What a firewall sends here has its ports chosen there.
         return (
             named
-            and (mode == "transparent" or self._reach().may_request_port(flow.request.port))
+            and (mode == "transparent" or reach.may_request_port(flow.request.port))
             and not self._is_chosen(flow)
         )
 
     def _is_chosen(self, flow: http.HTTPFlow) -> bool:
         """Whether a client asks for what only linkmend may talk to: Squid would take it for this machine itself."""
-        places = {(host, flow.request.port) for host in (flow.request.host.lower(), host_of(flow))}
-        return any(place in self._chosen() or self._reach().is_reserved(*place) for place in places)
+        port, chosen, reach = flow.request.port, self._chosen(), self._reach()
+        for host in {flow.request.host.lower(), host_of(flow)}:
+            if (host, port) in chosen or reach.is_reserved(host, port):
+                return True
+        return False
 
     def _refuse(self, flow: http.HTTPFlow) -> None:
         request = request_of(flow)

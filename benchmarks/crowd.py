@@ -1,11 +1,14 @@
 """How fifty concurrent repairs affect users of ordinary pages, and how long a repair page takes.
 
-    python -m benchmarks.crowd [--collection DIR] [--workers N] [--seconds N] [--rounds N] [--json]
+    python -m benchmarks.crowd [--collection DIR] [--workers N] [--seconds N] [--rounds N] [--state WORD]
+                               [--checkout DIR] [--json]
 
 Twenty users, each with their own connection and address, request a page five times a second: half of the pages come
-from the origin, half from the cache. There are four states: users alone; fifty connections that request one dead link
-after the other; fifty dead links at once every two seconds; and one dead link after the other without users. The
-states alternate in every round, and results are ratios within a round.
+from the origin, half from the cache. There are five states: users alone; fifty connections that request one dead link
+after the other; fifty dead links at once every two seconds; one dead link after the other without users; and thirty
+clients that request the same dead link at once every two seconds, without users. The states alternate in every round,
+and results are ratios within a round. `--state` takes those whose name holds a word, and one dead link after the
+other, beside which they are.
 
 The users are one process, the dead links another. They and the origin get a higher priority, if we may (as root),
 since in a school they have machines of their own. Delays that remain are measured too, by users that ask the origin
@@ -29,31 +32,37 @@ from benchmarks.deadlinks import DeadLink, dead_links
 from benchmarks.figures import Spread, format_errors, markdown, quantile, ratios, spread
 from benchmarks.load import Load, Measured, begin, collect
 from benchmarks.origin import CACHEABLE, PASSING
-from benchmarks.processes import Program, demo, linkmend, origin, scratch
+from benchmarks.processes import ROOT, Program, demo, linkmend, origin, scratch
 from repair.collection.collection import DATABASE
 
 _READERS = 20
 _READER_EVERY_S = 0.2
-_CROWD = 50
+_CROWD, _CLASS = 50, 30
 _BURST_EVERY_S = 2.0
 _DEAD_LINKS = 6_000
 _READING = ("all", "passed on", "stored", "the origin itself")
-ALONE, KEPT_BUSY, IN_BURSTS, ONE_BY_ONE = (
+ALONE, KEPT_BUSY, IN_BURSTS, ONE_BY_ONE, ONE_LINK = (
     "readers alone",
     "fifty repairs all the time",
     "fifty at once every 2 s",
     "one",
+    "thirty at one dead link every 2 s",
 )
+_AT_ONCE = {IN_BURSTS: _CROWD, ONE_LINK: _CLASS}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Latencies of one turn by kind of page, repairs a second, and how many repair pages list something."""
+    """Latencies of one turn by kind of page, repairs a second, and how many repair pages list something.
+
+    `cpu_ms` is the processor time of all processes for each repair page, where no users take part of it.
+    """
 
     reading: dict[str, list[float]]
     repairs_ms: list[float]
     repairs_a_second: float
     listing: float
+    cpu_ms: float
     errors: dict[str, int]
 
 
@@ -73,13 +82,19 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repairs:
-    """How long repair pages took; `listing` is the share of them that offers pages."""
+    """How long repair pages took; `listing` is the share of them that offers pages.
+
+    `last_ms` is how long the last of those requested at once took, and `last_ratio` that beside the p50 of one alone.
+    """
 
     counted: int
     p50_ms: Spread
     p95_ms: Spread
     a_second: Spread
     listing: Spread
+    cpu_ms: Spread | None = None
+    last_ms: Spread | None = None
+    last_ratio: Spread | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +114,9 @@ class Scene:
         self._proxy, self._web, self._links = proxy, web, list(links)
 
     def turn(self, state: str, seconds: float) -> Turn:
-        readers = self._readers(seconds) if state != ONE_BY_ONE else []
+        readers = self._readers(seconds) if state not in (ONE_BY_ONE, ONE_LINK) else []
         crowd = self._crowd(state, seconds) if state != ALONE else []
+        before_s = self._proxy.cpu_s()
         running = [(begin(*loads), loads) for loads in (readers, crowd) if loads]
         results = [each for process, loads in running for each in collect(process, *loads)]
         self._proxy.come_to_rest()
@@ -108,12 +124,14 @@ class Scene:
         latencies = [each.latencies_ms for each in read]
         reading = dict(zip(_READING, [latencies[0] + latencies[1], *latencies], strict=True)) if read else {}
         for each in repaired:
-            self._links = self._links[each.asked :] + self._links[: each.asked]
+            used = each.asked if state != ONE_LINK else -(-each.asked // _CLASS)
+            self._links = self._links[used:] + self._links[:used]
         return Turn(
             reading=reading,
             repairs_ms=[ms for each in repaired for ms in each.latencies_ms],
             repairs_a_second=sum(each.per_second for each in repaired),
             listing=_listing(repaired),
+            cpu_ms=(self._proxy.cpu_s() - before_s) * 1000 / max(sum(each.asked for each in repaired), 1),
             errors=_errors(results),
         )
 
@@ -133,19 +151,20 @@ class Scene:
         ]
 
     def _crowd(self, state: str, seconds: float) -> list[Load]:
-        connections = 1 if state == ONE_BY_ONE else _CROWD
+        connections = {ONE_BY_ONE: 1, ONE_LINK: _CLASS}.get(state, _CROWD)
+        links = self._links if state != ONE_LINK else [link for link in self._links for _ in range(_CLASS)]
         return [
             Load(
                 port=self._proxy.port,
                 site=f"127.0.0.1:{self._web.port}",
-                paths=[link.path for link in self._links],
-                referers=[link.source_url for link in self._links],
+                paths=[link.path for link in links],
+                referers=[link.source_url for link in links],
                 status=404,
                 says="Linkmend-Miss: not_found",
                 shows="<li data-url=",
                 connections=connections,
                 clients=connections,
-                every_s=_BURST_EVERY_S if state == IN_BURSTS else 0.0,
+                every_s=_BURST_EVERY_S if state in _AT_ONCE else 0.0,
                 together=True,
                 seconds=seconds,
             )
@@ -162,8 +181,13 @@ def _errors(results: Sequence[Measured]) -> dict[str, int]:
     return {reason: sum(each.errors.get(reason, 0) for each in results) for reason in sorted(reasons)}
 
 
-def measure_states(scene: Scene, *, rounds: int, seconds: float) -> list[Told]:
-    states = (ONE_BY_ONE, ALONE, KEPT_BUSY, IN_BURSTS)
+def measure_states(scene: Scene, *, rounds: int, seconds: float, word: str = "") -> list[Told]:
+    beside = (ONE_BY_ONE, ALONE)
+    states = tuple(
+        state
+        for state in (ONE_BY_ONE, ONE_LINK, ALONE, KEPT_BUSY, IN_BURSTS)
+        if state in beside or word in state
+    )
     turns: dict[str, list[Turn]] = {state: [] for state in states}
     for state in (
         ONE_BY_ONE,
@@ -175,14 +199,15 @@ def measure_states(scene: Scene, *, rounds: int, seconds: float) -> list[Told]:
         for state in states if number % 2 == 0 else reversed(states):
             turns[state].append(scene.turn(state, seconds))
         print(f"round {number + 1} of {rounds} done", file=sys.stderr)
-    return [_summarise(state, turns[state], turns[ALONE]) for state in states]
+    return [_summarise(state, turns) for state in states]
 
 
-def _summarise(state: str, turns: Sequence[Turn], alone: Sequence[Turn]) -> Told:
+def _summarise(state: str, all_turns: dict[str, list[Turn]]) -> Told:
+    turns = all_turns[state]
     return Told(
         state=state,
-        noticed=[_noticed(pages, turns, alone) for pages in turns[0].reading],
-        repairs=_repairs(turns) if state != ALONE else None,
+        noticed=[_noticed(pages, turns, all_turns[ALONE]) for pages in turns[0].reading],
+        repairs=_repairs(state, turns, all_turns[ONE_BY_ONE]) if state != ALONE else None,
         errors={
             reason: sum(turn.errors.get(reason, 0) for turn in turns)
             for reason in sorted({reason for turn in turns for reason in turn.errors})
@@ -209,8 +234,20 @@ def _noticed(pages: str, turns: Sequence[Turn], alone: Sequence[Turn]) -> Notice
     )
 
 
-def _repairs(turns: Sequence[Turn]) -> Repairs:
+def _last_ms(turn: Turn, at_once: int) -> float:
+    """How long the last of those requested at once took, in the median of all times."""
+    latencies = turn.repairs_ms
+    bursts = [latencies[start : start + at_once] for start in range(0, len(latencies), at_once)]
+    return quantile([max(each) for each in bursts], 0.5)
+
+
+def _repairs(state: str, turns: Sequence[Turn], alone: Sequence[Turn]) -> Repairs:
+    last_ms = [_last_ms(turn, _AT_ONCE[state]) for turn in turns] if state in _AT_ONCE else []
+    one_ms = [quantile(turn.repairs_ms, 0.5) for turn in alone]
     return Repairs(
+        cpu_ms=spread([turn.cpu_ms for turn in turns]) if state in (ONE_BY_ONE, ONE_LINK) else None,
+        last_ms=spread(last_ms) if last_ms else None,
+        last_ratio=ratios(last_ms, one_ms) if last_ms else None,
         counted=sum(len(turn.repairs_ms) for turn in turns),
         p50_ms=spread([quantile(turn.repairs_ms, 0.5) for turn in turns]),
         p95_ms=spread([quantile(turn.repairs_ms, 0.95) for turn in turns]),
@@ -239,6 +276,9 @@ def tables(results: Sequence[Told]) -> str:
             f"{each.repairs.p95_ms} ms",
             f"{each.repairs.a_second.median:.1f}",
             f"{each.repairs.listing.median:.1%}",
+            f"{each.repairs.cpu_ms} ms" if each.repairs.cpu_ms else "",
+            f"{each.repairs.last_ms} ms" if each.repairs.last_ms else "",
+            str(each.repairs.last_ratio or ""),
             str(each.repairs.counted),
             format_errors(each.errors),
         )
@@ -246,10 +286,13 @@ def tables(results: Sequence[Told]) -> str:
         if each.repairs
     ]
     beside = ("p50 beside alone", "p95 beside alone", "p99 beside alone")
+    last = ("CPU each", "the last", "beside one alone")
     return "\n\n".join(
         (
             markdown(("while", "pages", "p50 / p95 / p99", *beside, "counted", "errors"), readers),
-            markdown(("repairs", "p50", "p95", "a second", "with a list", "counted", "errors"), repairs),
+            markdown(
+                ("repairs", "p50", "p95", "a second", "with a list", *last, "counted", "errors"), repairs
+            ),
         )
     )
 
@@ -271,6 +314,8 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=10.0, help="length of one turn")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--state", default="", help="states whose names hold this")
+    parser.add_argument("--checkout", type=Path, default=ROOT, help="another checkout of linkmend to measure")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     if asked.collection and not list(asked.collection.rglob(DATABASE)):
@@ -281,9 +326,11 @@ def main() -> None:
         data = copy_collection(asked.collection, home) if asked.collection else demo(home / "data")
         web = running.enter_context(origin(home, cores))
         links = dead_links(data, f"127.0.0.1:{web.port}", _DEAD_LINKS)
-        proxy = running.enter_context(linkmend(data, cores, workers=asked.workers))
+        proxy = running.enter_context(linkmend(data, cores, workers=asked.workers, checkout=asked.checkout))
         proxy.come_to_rest()
-        results = measure_states(Scene(proxy, web, links), rounds=asked.rounds, seconds=asked.seconds)
+        results = measure_states(
+            Scene(proxy, web, links), rounds=asked.rounds, seconds=asked.seconds, word=asked.state
+        )
         complaints = proxy.complaints()
     if asked.json:
         print(json.dumps({"states": [asdict(each) for each in results], "complaints": complaints}, indent=2))

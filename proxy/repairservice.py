@@ -6,6 +6,10 @@ neither may run where users wait for those.
 
 import asyncio
 import logging
+import re
+import secrets
+import time
+from collections.abc import Callable, Hashable
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -13,16 +17,28 @@ from typing import Protocol
 from proxy.pages.archivefindings import ArchiveFindings
 from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import RepairPageContext, render
-from repair.admission import AdmissionControl, RepairPipeline, SavedPages, TooManyRepairs, without_ranking
+from repair.admission import AdmissionControl, RepairTicket, SavedPages, TooManyRepairs, without_ranking
+from repair.collapsing import MadeResult, ResultCollapser
 from repair.errors import RepairError
 from repair.memento.model import TimeMap
-from repair.model import BrokenLink, Click, RankedAlternatives
+from repair.model import BrokenLink, Click, PlacedLink, RankedAlternatives, RankingOutcome
 from repair.secrets.addresses import without_secret
 
 log = logging.getLogger(__name__)
 
+_Findings = tuple[RankedAlternatives, ArchiveFindings | None]
+_Page = tuple[RankedAlternatives, ArchiveFindings | None, RenderedPage]
+
 REMEMBER_S = 0.5
 """The longest wait for remembered archive results; the script of the page requests them again."""
+KEPT_S = 60.0
+"""How long a repair is given to others while nothing changes: clicks on offers lose weight with time."""
+_SETTLED_S = 1.0
+_MAX_REPAIRS = 500
+_MAX_PAGES = 100
+_MISS_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ANY_MISS = secrets.token_urlsafe(16)
+"""Stands in a shared page where each reader's has the id of their miss; nobody can write it into a page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +72,14 @@ def bare_page(miss: RepairRequest) -> RepairResponse:
     return RepairResponse(found=found, page=render(found, replace(miss.context, findings=findings)))
 
 
+class StagedRepairs(Protocol):
+    """The pipeline in two steps: what a click adds to a link, then the ranking for the link."""
+
+    def place(self, link: BrokenLink, click: Click) -> PlacedLink: ...
+
+    async def rank(self, link: BrokenLink, *, within_s: float | None = None) -> RankingOutcome: ...
+
+
 class ArchiveNotes(Protocol):
     """Looks up archived versions."""
 
@@ -64,65 +88,180 @@ class ArchiveNotes(Protocol):
     async def stored_findings(self, link: BrokenLink, *, ask: bool = True) -> ArchiveFindings: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RepairKey:
+    """All that the alternatives depend on, and nothing else of the reader: how they came is in the placed link."""
+
+    placed: PlacedLink
+    within_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _FindingsKey:
+    """The `id` of the alternatives, which what is remembered under it holds on to."""
+
+    found: int
+    ask: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PageKey:
+    """What a page says, to whoever reads it: the context is without the id of the miss."""
+
+    found: int
+    findings: int
+    context: RepairPageContext
+
+
 class RepairPageService:
-    """Makes repair pages, a few at a time. Pages are rendered in separate threads, so that a simple page does not
-    wait behind those that are still being ranked.
+    """Makes repair pages, a few at a time; identical ones once for all who ask.
+
+    Readers who miss the same page, and came to it by the same link, share one ranking and one rendered page, until
+    anything in the collection changes. Links are placed and pages rendered in separate threads, so that a simple
+    page does not wait behind those that are still being ranked.
     """
 
     def __init__(
         self,
-        repairer: RepairPipeline,
+        repairer: StagedRepairs,
         saved_pages: SavedPages,
         admission: AdmissionControl,
         archives: ArchiveNotes,
-        render_threads: Executor,
+        threads: Executor,
+        *,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._repairer = repairer
         self._saved_pages = saved_pages
         self._admission = admission
         self._archives = archives
-        self._render_threads = render_threads
+        self._threads = threads
+        self._clock = clock
+        self._repairs = ResultCollapser[_RepairKey, RankedAlternatives](limit=_MAX_REPAIRS, clock=clock)
+        self._findings = ResultCollapser[_FindingsKey, _Findings](limit=_MAX_REPAIRS, clock=clock)
+        self._pages = ResultCollapser[_PageKey, _Page](limit=_MAX_PAGES, clock=clock)
+        self._tickets: dict[_RepairKey, RepairTicket] = {}
+        self._state: Hashable = None
+        self._changed_at = 0.0
+
+    @property
+    def collapsed(self) -> int:
+        """How many repair pages were made from the ranking for another reader."""
+        return self._repairs.collapsed
+
+    def forget(self, url: str | None = None) -> None:
+        """Rank anew what is asked about a lost page, or about any: something besides the collection has changed."""
+        self._repairs.forget(lambda key: url is None or key.placed.link.url == url)
 
     async def repair_page(self, miss: RepairRequest, *, within_s: float) -> RepairResponse:
         """The page for a miss; without alternatives when it is not admitted in time or too many wait."""
         try:
-            async with asyncio.timeout(within_s) as patience, self._admission.admit(miss.device):
-                found = await self._repairer.repair(miss.link, within_s=within_s, click=miss.click)
-                patience.reschedule(None)
-                return await self._render(found, miss, await self._findings(found.link, miss))
+            async with asyncio.timeout(within_s):
+                found = await self._rank_once(miss, within_s)
         except TooManyRepairs:
             pass  # counted, and too many to be logged one by one
         except TimeoutError:
             log.warning("repair timed out after %.1f s: %s", within_s, without_secret(miss.link.url))
+        else:
+            self._note(found.link, miss)
+            findings = await self._find_archived(found, miss.ask)
+            return RepairResponse(found=found, page=await self._render_once(found, findings, miss.context))
         found = await without_ranking(self._saved_pages, miss.link)
-        return await self._render(found, miss, self._unknown(found.link, miss))
+        self._note(found.link, miss)
+        return RepairResponse(
+            found=found, page=await self._render(found, _unknown(found.link, miss.ask), miss.context)
+        )
 
-    async def _findings(self, link: BrokenLink, miss: RepairRequest) -> ArchiveFindings | None:
-        unknown = self._unknown(link, miss)
-        if miss.ask is None:
-            return None
-        try:
-            async with asyncio.timeout(REMEMBER_S):
-                return await self._archives.stored_findings(link, ask=miss.ask)
-        except TimeoutError:
-            # Where archives are off, nobody waits for them, and there is nothing to log.
-            if miss.ask:
-                log.warning("archives: request timed out for %s", without_secret(link.url))
-        except RepairError as error:
-            log.warning("archives: request failed for %s: %s", without_secret(link.url), error)
-        return unknown
+    async def _rank_once(self, miss: RepairRequest, within_s: float) -> RankedAlternatives:
+        """The alternatives. Raises TooManyRepairs."""
+        placed = await asyncio.get_running_loop().run_in_executor(
+            self._threads, self._repairer.place, miss.link, miss.click
+        )
+        key = _RepairKey(placed=placed, within_s=within_s)
+        ticket, leads = RepairTicket(miss.device), False
 
-    def _unknown(self, link: BrokenLink, miss: RepairRequest) -> ArchiveFindings | None:
-        """No archive results yet; the page may request them later. None where archives are off."""
-        if miss.ask is None:
+        async def make() -> MadeResult[RankedAlternatives]:
+            nonlocal leads
+            leads, self._tickets[key] = True, ticket
+            keep_s = self._keep_s(placed.state)
+            try:
+                async with self._admission.admit(ticket=ticket):
+                    outcome = await self._repairer.rank(placed.link, within_s=within_s)
+            finally:
+                if self._tickets.get(key) is ticket:
+                    del self._tickets[key]
+            return MadeResult(value=outcome.found, keep_s=keep_s if outcome.is_whole else 0.0)
+
+        while True:
+            if key in self._tickets:
+                self._admission.join(self._tickets[key], miss.device)
+            try:
+                return await self._repairs.get(key, make)
+            except TooManyRepairs:
+                if leads:
+                    raise
+                # The device that asked first had too long a queue; this one may have none.
+
+    def _keep_s(self, state: Hashable) -> float:
+        """How long a ranking in this state of the collection is kept: if another process has changed it, the index
+        follows a moment later."""
+        now = self._clock()
+        if state != self._state:
+            self._state, self._changed_at = state, now
+            self._repairs.drop()
+            self._findings.drop()
+            self._pages.drop()
+        return KEPT_S if now - self._changed_at >= _SETTLED_S else _SETTLED_S
+
+    def _note(self, link: BrokenLink, miss: RepairRequest) -> None:
+        """The script of this reader's page may ask archives later."""
+        if miss.ask is not None:
+            self._archives.note(miss.context.miss_id, miss.client, link, ask=miss.ask)
+
+    async def _find_archived(self, found: RankedAlternatives, ask: bool | None) -> ArchiveFindings | None:
+        """What is remembered of archived versions; None where archives must not even be looked up."""
+        if ask is None:
             return None
-        self._archives.note(miss.context.miss_id, miss.client, link, ask=miss.ask)
-        return ArchiveFindings(link=link, found=TimeMap(url=link.url)) if miss.ask else None
+
+        async def make() -> MadeResult[_Findings]:
+            url = without_secret(found.link.url)
+            try:
+                async with asyncio.timeout(REMEMBER_S):
+                    findings = await self._archives.stored_findings(found.link, ask=ask)
+                    return MadeResult(value=(found, findings), keep_s=KEPT_S)
+            except TimeoutError:
+                # Where archives are off, nobody waits for them, and there is nothing to log.
+                if ask:
+                    log.warning("archives: request timed out for %s", url)
+            except RepairError as error:
+                log.warning("archives: request failed for %s: %s", url, error)
+            return MadeResult(value=(found, _unknown(found.link, ask)))
+
+        _, findings = await self._findings.get(_FindingsKey(found=id(found), ask=ask), make)
+        return findings
+
+    async def _render_once(
+        self, found: RankedAlternatives, findings: ArchiveFindings | None, context: RepairPageContext
+    ) -> RenderedPage:
+        """The page, rendered once for all to whom it says the same; the id of the reader's miss is filled in."""
+        if not _MISS_ID.fullmatch(context.miss_id):
+            return await self._render(found, findings, context)
+
+        async def make() -> MadeResult[_Page]:
+            page = await self._render(found, findings, replace(context, miss_id=_ANY_MISS))
+            return MadeResult(value=(found, findings, page), keep_s=KEPT_S)
+
+        key = _PageKey(found=id(found), findings=id(findings), context=replace(context, miss_id=""))
+        _, _, page = await self._pages.get(key, make)
+        return replace(page, body=page.body.replace(_ANY_MISS.encode(), context.miss_id.encode()))
 
     async def _render(
-        self, found: RankedAlternatives, miss: RepairRequest, findings: ArchiveFindings | None
-    ) -> RepairResponse:
-        context, loop = replace(miss.context, findings=findings), asyncio.get_running_loop()
-        return RepairResponse(
-            found=found, page=await loop.run_in_executor(self._render_threads, render, found, context)
-        )
+        self, found: RankedAlternatives, findings: ArchiveFindings | None, context: RepairPageContext
+    ) -> RenderedPage:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, render, found, replace(context, findings=findings))
+
+
+def _unknown(link: BrokenLink, ask: bool | None) -> ArchiveFindings | None:
+    """No archive results yet; the page may request them later. None where archives are off."""
+    return ArchiveFindings(link=link, found=TimeMap(url=link.url)) if ask else None

@@ -209,6 +209,16 @@ class FetchSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlSettings:
+    """How `linkmend crawl` gathers pages for topics: `[crawl]`. Politeness is that of `[fetch]`."""
+
+    host_share: float = 0.5
+    """The part of a topic's pages that may come from one host, unless all its seeds are there."""
+    explore: float = 0.05
+    """The share of links drawn at random, to find what no known page praises."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogSettings:
     """Operational logging: `[log]`."""
 
@@ -232,6 +242,7 @@ class Settings:
     misses: MissesSettings = field(default_factory=MissesSettings)
     rules: RulesSettings = field(default_factory=RulesSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
+    crawl: CrawlSettings = field(default_factory=CrawlSettings)
     desk: AdminSettings = field(default_factory=AdminSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     log: LogSettings = field(default_factory=LogSettings)
@@ -376,6 +387,9 @@ def _check(settings: Settings) -> None:
         NightHours.parse(settings.fetch.night)
     except ValueError as error:
         raise SettingsError(f"fetch.night: {error}") from error
+    for name, share in (("host_share", settings.crawl.host_share), ("explore", settings.crawl.explore)):
+        if share > 1:
+            raise SettingsError(f"crawl.{name}: expected 0 to 1, got {share!r}")
     for section in fields(settings):
         part = getattr(settings, section.name)
         for key in fields(part):

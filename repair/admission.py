@@ -4,7 +4,8 @@ A class that follows fifty dead links in the same minute is served; of a thousan
 run at the same time: more would not be ready any sooner, and each would be as late as the last.
 
 Devices take turns: one that misses a thousand pages waits for itself, and when the queue is full, the device with
-the longest queue loses its last request.
+the longest queue loses its last request. A request for which several devices wait counts once, and is admitted when
+the first of them is due.
 """
 
 import asyncio
@@ -40,27 +41,43 @@ class TooManyRepairs(TimeoutError):
     """The queue is full: waiting would take too long."""
 
 
+class RepairTicket:
+    """A request in the queue. It stands in the queue of every device that waits for its result, and counts once."""
+
+    def __init__(self, device: str) -> None:
+        self.devices = [device]
+        self.turn: asyncio.Future[None] | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        return self.turn is not None and not self.turn.done()
+
+
 class AdmissionControl:
     """Admits requests, or queues them. `refused` counts those that were not."""
 
     def __init__(self, *, at_once: int, abreast: int) -> None:
         self._at_once = at_once
         self._free = abreast
-        self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()
+        self._waiting: OrderedDict[str, deque[RepairTicket]] = OrderedDict()
         """Queues by device, the next device first; the requests of one device in order of arrival."""
         self.in_progress = 0
         self.refused = 0
 
     @asynccontextmanager
-    async def admit(self, device: str = "") -> AsyncIterator[None]:
-        """Wait for admission and keep it for the length of the block. Raises TooManyRepairs, mostly at once."""
+    async def admit(self, device: str = "", *, ticket: RepairTicket | None = None) -> AsyncIterator[None]:
+        """Wait for admission and keep it for the length of the block. Raises TooManyRepairs, mostly at once.
+
+        With a `ticket`, further devices can join while it waits.
+        """
+        ticket = ticket or RepairTicket(device)
         if self.in_progress >= self._at_once:
             self.refused += 1
-            if not self._make_room(device):
+            if not self._make_room(ticket):
                 raise self._too_many()
         self.in_progress += 1
         try:
-            await self._wait_for_place(device)
+            await self._wait_for_place(ticket)
             try:
                 yield
             finally:
@@ -68,17 +85,25 @@ class AdmissionControl:
         finally:
             self.in_progress -= 1
 
-    async def _wait_for_place(self, device: str) -> None:
+    def join(self, ticket: RepairTicket, device: str) -> None:
+        """Have a request stand in the queue of another device too: it is admitted when the first of them is."""
+        if device not in ticket.devices:
+            ticket.devices.append(device)
+            if ticket.is_waiting:
+                self._waiting.setdefault(device, deque()).append(ticket)
+
+    async def _wait_for_place(self, ticket: RepairTicket) -> None:
         if self._free:
             self._free -= 1
             return
-        turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(device, deque()).append(turn)
+        turn = ticket.turn = asyncio.get_running_loop().create_future()
+        for device in ticket.devices:
+            self._waiting.setdefault(device, deque()).append(ticket)
         try:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
-                self._withdraw(device, turn)
+                self._withdraw(ticket)
             elif turn.exception() is None:  # it was admitted at the same moment
                 self._admit_next()
             raise
@@ -87,37 +112,35 @@ class AdmissionControl:
         """Admit the next device's request while there is a free place."""
         while self._waiting:
             device = next(iter(self._waiting))
-            turn = self._dequeue(device, 0)
+            ticket = self._waiting[device][0]
+            self._withdraw(ticket)
             if device in self._waiting:
                 self._waiting.move_to_end(device)
-            if not turn.done():  # a cancelled request may still be queued
-                turn.set_result(None)
+            if ticket.turn is not None and not ticket.turn.done():  # a cancelled one may still be queued
+                ticket.turn.set_result(None)
                 return
         self._free += 1
 
-    def _make_room(self, device: str) -> bool:
+    def _make_room(self, ticket: RepairTicket) -> bool:
         """Refuse the last request of the device with the longest queue, if it is another one's, by more than one."""
-        most = max(self._waiting, key=lambda each: len(self._waiting[each]), default=device)
-        if len(self._waiting.get(most, ())) <= len(self._waiting.get(device, ())) + 1:
+        waiting = {device: len(queue) for device, queue in self._waiting.items()}
+        most = max(waiting, key=waiting.__getitem__, default="")
+        if waiting.get(most, 0) <= min(waiting.get(device, 0) for device in ticket.devices) + 1:
             return False
-        turn = self._dequeue(most, -1)
-        if not turn.done():
-            turn.set_exception(self._too_many())
+        last = self._waiting[most][-1]
+        self._withdraw(last)
+        if last.turn is not None and not last.turn.done():
+            last.turn.set_exception(self._too_many())
         return True
 
-    def _withdraw(self, device: str, turn: asyncio.Future[None]) -> None:
-        turns = self._waiting.get(device, deque())
-        if turn in turns:
-            self._dequeue(device, turns.index(turn))
-
-    def _dequeue(self, device: str, place: int) -> asyncio.Future[None]:
-        """A waiting request, removed from the queue of its device."""
-        turns = self._waiting[device]
-        turn = turns[place]
-        del turns[place]
-        if not turns:
-            del self._waiting[device]
-        return turn
+    def _withdraw(self, ticket: RepairTicket) -> None:
+        """Remove a request from the queues of all its devices."""
+        for device in ticket.devices:
+            queue = self._waiting.get(device, deque())
+            if ticket in queue:
+                queue.remove(ticket)
+            if not queue:
+                self._waiting.pop(device, None)
 
     def _too_many(self) -> TooManyRepairs:
         return TooManyRepairs(f"repair limit reached: {self.in_progress} are running")

@@ -1,4 +1,4 @@
-"""Set a damaged file aside, so that a new one can be started."""
+"""Files: whether one has changed, and damaged ones set aside so that new ones can be started."""
 
 import sqlite3
 from pathlib import Path
@@ -11,6 +11,15 @@ def is_damage(error: sqlite3.Error) -> bool:
     """Whether an error means a damaged file; a busy, full or unreachable one is not damaged."""
     code = getattr(error, "sqlite_errorcode", None)  # absent where Python itself raises
     return code is not None and code & 0xFF in _DAMAGE
+
+
+def stamp_of(path: Path) -> tuple[int, ...] | None:
+    """A value that changes with a file; None when there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def set_aside(path: Path) -> Path:

@@ -5,7 +5,7 @@
 Every stage takes such values and returns new ones. Nothing here does I/O.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -189,3 +189,19 @@ class RankedAlternatives:
     query: str = ""
     queries: Mapping[str, str] = field(default_factory=dict)
     keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedLink:
+    """A broken link with its source page and anchor text, and the state of the collection when it was placed."""
+
+    link: BrokenLink
+    state: Hashable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankingOutcome:
+    """The alternatives, and whether all evidence went into them: a source may have failed or been late."""
+
+    found: RankedAlternatives
+    is_whole: bool

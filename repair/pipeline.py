@@ -7,7 +7,7 @@ finds nothing does not stop the others: an empty answer is an answer.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
@@ -26,12 +26,24 @@ from repair.evidence.savedcopy import SavedCopy
 from repair.evidence.sourcepage import SourcePage
 from repair.evidence.tags import Tags
 from repair.evidence.url import UrlWords
+from repair.files import stamp_of
 from repair.knowntargets import TargetKind
-from repair.model import Alternative, BrokenLink, Click, Evidence, Link, Query, RankedAlternatives
+from repair.model import (
+    Alternative,
+    BrokenLink,
+    Click,
+    Evidence,
+    Link,
+    PlacedLink,
+    Query,
+    RankedAlternatives,
+    RankingOutcome,
+)
 from repair.ranking.plain import RankedPage
 from repair.ranking.preference import prefer
 from repair.ranking.query import formulate, keywords, texts
 from repair.ranking.rankers import addresses, finder, stop_anchors
+from repair.ranking.schoolmodel import NAME
 from repair.secrets.addresses import has_secret
 from repair.settings import RepairSettings
 from repair.text import urls, words
@@ -66,6 +78,7 @@ class Repairer:
         self._find = finder(collection, settings, hints)
         self._hints = hints
         self._pins = Pins(collection.database)
+        self._model = collection.database.path.parent / NAME
         self._local = local_sources(collection, settings, hints)
         self._further = tuple(further_sources)
 
@@ -77,9 +90,35 @@ class Repairer:
         `within_s` is the caller's time limit, if not that of the settings. With a `click`, its source page is
         inferred first, and the returned link contains it.
         """
+        return (await self._gather_and_rank(link, click, within_s)).found
+
+    def place(self, link: BrokenLink, click: Click) -> PlacedLink:
+        """The link with the page that a click came from and its anchor text there: all that ranking sees of a click.
+
+        Blocks, for a millisecond or less.
+        """
+        state = self._state()  # first: what is found may be newer, never older
+        if not click.typed:
+            link = _place_link(link, *self._infer_source(link.url, click.referrer, click.recent))
+        return PlacedLink(link=self._add_anchor(link), state=state)
+
+    async def rank(self, link: BrokenLink, *, within_s: float | None = None) -> RankingOutcome:
+        """The alternatives to a placed link's target; the same for everybody who comes from the same page."""
+        return await self._gather_and_rank(link, None, within_s)
+
+    async def _gather_and_rank(
+        self, link: BrokenLink, click: Click | None, within_s: float | None
+    ) -> RankingOutcome:
+        losses: list[None] = []
+        on_loss = partial(losses.append, None)
         evidence_s = (self._settings.deadline_s if within_s is None else within_s) * _EVIDENCE_SHARE
-        further = await gather(link, self._further, deadline_s=evidence_s)
-        return await self._run(self._repair, link, click, further, evidence_s)
+        further = await gather(link, self._further, deadline_s=evidence_s, on_loss=on_loss)
+        found = await self._run(self._rank, link, click, further, evidence_s, on_loss)
+        return RankingOutcome(found=found, is_whole=not losses)
+
+    def _state(self) -> Hashable:
+        """Differs whenever a page, a link, a choice, a pin, a move, a tag or the model may have changed."""
+        return self._collection.database.version(), stamp_of(self._model)
 
     async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]:
         """Saved pages for words that a person typed, best first."""
@@ -89,14 +128,17 @@ class Repairer:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, lambda: work(*args, **kwargs))
 
-    def _repair(
-        self, link: BrokenLink, click: Click | None, further: Sequence[Evidence], evidence_s: float
+    def _rank(
+        self,
+        link: BrokenLink,
+        click: Click | None,
+        further: Sequence[Evidence],
+        evidence_s: float,
+        on_loss: Callable[[], None],
     ) -> RankedAlternatives:
-        if click is not None and not click.typed:
-            link = _place_link(link, *self._infer_source(link.url, click.referrer, click.recent))
-        link = self._add_anchor(link)
-        evidence = (*gather_local(link, self._local, deadline_s=evidence_s), *further)
-        return self._answer(link, formulate(link, evidence))
+        link = self._add_anchor(link) if click is None else self.place(link, click).link
+        local = gather_local(link, self._local, deadline_s=evidence_s, on_loss=on_loss)
+        return self._answer(link, formulate(link, (*local, *further)))
 
     def _add_anchor(self, link: BrokenLink) -> BrokenLink:
         """The link with its anchor text, looked up in the link graph when the click has none."""

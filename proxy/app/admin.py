@@ -162,4 +162,5 @@ class AdminServices:
                 "fetch": lambda: self._fetching.queue.counts().get(FetchState.WAITING, 0),
             },
             lost_records=lambda: self._backend.misses.lost,
+            collapsed_repairs=lambda: self._backend.repair_service.collapsed,
         )

@@ -99,7 +99,7 @@ class Backend:
 
     def _build_repair(self) -> None:
         settings = self._shared.settings
-        copies = RememberedCopies(self.mementos)
+        copies = RememberedCopies(self.mementos, on_news=lambda url: self.repair_service.forget(url))
         archived = ArchivedCopy(copies, self.collection, stop_titles=settings.repair.stop_titles)
         repairer = Repairer(
             self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
@@ -145,6 +145,7 @@ class Backend:
         """Take over new settings while running. Sizes of stores and queues wait for the next start."""
         self.mementos.offline = settings.proxy.offline
         self.archives.shown = replace(self.archives.shown, search_template=settings.repair.search_template)
+        self.repair_service.forget()
         self.admin.apply(settings)
 
     async def start(self) -> None:

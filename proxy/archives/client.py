@@ -92,8 +92,16 @@ class RememberedCopies:
     without the pages themselves, until more mementos are known.
     """
 
-    def __init__(self, client: MementoClient, *, limit: int = 100) -> None:
+    def __init__(
+        self,
+        client: MementoClient,
+        *,
+        limit: int = 100,
+        on_news: Callable[[str], None] = lambda url: None,
+    ) -> None:
+        """`on_news` is called with a URL of which another copy is known now."""
         self._client = client
+        self._on_news = on_news
         self._kept = BoundedDict[str, tuple[int, MementoCopy]](limit)
 
     async def best(self, url: str, *, near: datetime | None = None) -> MementoCopy | None:
@@ -117,7 +125,10 @@ class RememberedCopies:
             return
         document = replace(copy.document, links=()) if copy.document else None
         small = replace(copy, page=replace(copy.page, body=b""), document=document)
+        known = self._kept.get(found.url)
         self._kept[found.url] = (len(found.mementos), small)
+        if known is None or known[1].memento != small.memento:
+            self._on_news(found.url)
 
 
 def own_answer(held: HeldVersions) -> ArchiveAnswer:

@@ -33,6 +33,11 @@ COMMANDS = {
     "train": ("train:train", "Train the ranking model on pseudo-broken links. Takes minutes."),
     "desk": ("admin:desk", "Manage the desk's password and API tokens."),
     "fetch": ("fetch:fetch", "Manage the fetch queue of the proxy."),
+    "topics": ("topics:topics", "Manage the topics that the school teaches."),
+    "crawl": (
+        "crawl:crawl",
+        "Gather pages for topics, politely; safe while the proxy runs, and after `kill -9`.",
+    ),
     "remove": (
         "remove:remove",
         "Remove pages from the cache, the collection and all records about them. Backups still contain them.",

@@ -6,8 +6,10 @@ For one event loop.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
+
+from proxy.fetching.hostturns import HostTurns
 
 _MAX_HOSTS = 1_000
 
@@ -38,10 +40,13 @@ class _HostSlot:
 
 
 class HostSlots:
-    """One slot for each host."""
+    """One slot for each host; with `turns`, shared with other processes."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, *, turns: HostTurns | None = None
+    ) -> None:
         self._clock = clock
+        self._turns = turns
         self._slots: dict[str, _HostSlot] = {}
 
     @asynccontextmanager
@@ -53,7 +58,8 @@ class HostSlots:
             async with slot.lock:
                 await asyncio.sleep(max(0.0, slot.free_at - self._clock()))
                 try:
-                    yield
+                    async with self._turns.at(host, pause_s=pause_s) if self._turns else nullcontext():
+                        yield
                 finally:
                     slot.free_at = self._clock() + pause_s
         finally:

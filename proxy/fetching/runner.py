@@ -26,11 +26,11 @@ from proxy.fetching.entries import (
     PermanentFetchError,
     TemporaryFetchError,
 )
-from proxy.fetching.fetcher import FetchedPage, Fetcher
+from proxy.fetching.fetcher import Fetcher
+from proxy.fetching.pageparts import fetch_parts
 from proxy.fetching.politeness import HostSlots
 from proxy.fetching.queue import FetchQueue
 from proxy.fetching.saving import FetchedPageSaver
-from proxy.fetching.subresources import parts_of
 from proxy.nighthours import NightHours
 from proxy.settings import FetchSettings
 from repair.fetch import FetchLimits
@@ -42,8 +42,6 @@ log = logging.getLogger(__name__)
 _POLL_EVERY_S = 1.0
 _LONGEST_WAIT_S = 6 * 3600.0
 _OLDEST_S = 30 * 86_400.0
-_PART_BYTES = 2 * 1024**2
-_PARTS_S = 120.0
 
 
 class FetchRunner:
@@ -173,25 +171,9 @@ class FetchRunner:
         if await asyncio.to_thread(self._queue.get, entry.id) is None:
             raise FetchRefused("removed from the queue while being fetched")
         remark = await self._saver.keep(fetched)
-        missing = await self._parts(fetched, settings)
-        message = f"{missing} of its files could not be fetched" if missing else ""
+        parts = await fetch_parts(fetched, self._fetcher, self._saver, settings)
+        message = f"{parts.missing} of its files could not be fetched" if parts.missing else ""
         return "; ".join(filter(None, (remark, message))), len(fetched.page.body)
-
-    async def _parts(self, fetched: FetchedPage, settings: FetchSettings) -> int:
-        """Fetch the subresources of a page, as long as that is quick; returns how many failed."""
-        wanted = await asyncio.to_thread(
-            parts_of, fetched.page, limit=settings.parts, max_bytes=settings.max_bytes
-        )
-        limits = FetchLimits(max_bytes=min(_PART_BYTES, settings.max_bytes), timeout_s=settings.timeout_s)
-        had = 0
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_PARTS_S):
-                for url in wanted:
-                    with suppress(FetchFailure):
-                        if not await self._saver.holds(url):
-                            await self._saver.keep_part(await self._fetcher.fetch_part(url, limits=limits))
-                        had += 1
-        return len(wanted) - had
 
     async def _record_failure(self, entry: FetchEntry, trouble: FetchFailure) -> None:
         """Record the failure of a page."""

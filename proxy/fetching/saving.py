@@ -61,7 +61,12 @@ class FetchedPageSaver:
         self._max_bytes = max_bytes
 
     async def keep(self, fetched: FetchedPage) -> str:
-        """Save a page and the redirects to it; returns a note on how, "" when there is none. Raises FetchError."""
+        """Save a page and the redirects to it; returns a note on how, "" when there is none. Raises FetchFailure."""
+        await self.check(fetched)
+        return await self.save(fetched)
+
+    async def check(self, fetched: FetchedPage) -> None:
+        """Raises FetchFailure for a page that may not be saved, or is not worth it."""
         page = fetched.page
         self._check(page)
         self.rulings.may_list(page)
@@ -71,13 +76,16 @@ class FetchedPageSaver:
             raise PermanentFetchError(
                 f"status 200, but not a good page: {found.judgement.kind} ({found.why})"
             )
-        await self._pin(page)
+
+    async def save(self, fetched: FetchedPage) -> str:
+        """Save a page that was checked; the result is that of `keep`."""
+        await self._pin(fetched.page)
         for redirect in fetched.redirects:
             await self._pin(redirect)
         return await self._collect_in_queue(fetched)
 
     async def keep_part(self, page: Page) -> None:
-        """Save a picture or another subresource. Raises FetchError."""
+        """Save a picture or another subresource. Raises FetchFailure."""
         self._check(page)
         await self._pin(page)
 

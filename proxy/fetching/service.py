@@ -6,6 +6,7 @@ from pathlib import Path
 
 from proxy.fetching.connectivity import Connectivity
 from proxy.fetching.fetcher import Fetcher
+from proxy.fetching.hostturns import HostTurns
 from proxy.fetching.politeness import Bandwidth, HostSlots
 from proxy.fetching.queue import FetchQueue
 from proxy.fetching.runner import FetchRunner
@@ -15,7 +16,7 @@ from proxy.http.guard import ConnectGuard
 from proxy.reach.policy import ReachPolicy
 from proxy.settings import Settings
 
-_PURPOSE = "fetches single pages for a school's offline collection"
+PURPOSE = "fetches single pages for a school's offline collection"
 _UPSTREAM = "upstream:"
 
 
@@ -34,12 +35,12 @@ class FetchService:
     ) -> None:
         """`saver` is given how large a page may be. Raises StoreError."""
         self.queue = FetchQueue(folder / "queue.sqlite", max_entries=settings().fetch.max_entries)
-        host_slots = HostSlots()
+        host_slots = HostSlots(turns=HostTurns(folder / "hosts"))
         made_saver = saver(lambda: settings().fetch.max_bytes)
         self._client = HttpClient(
             ConnectGuard(reach),
-            purpose=_PURPOSE,
-            parent=lambda: _parent(settings()),
+            purpose=PURPOSE,
+            parent=lambda: parent_of(settings()),
             tls=tls,
             keep_alive=False,
             pause_after=Bandwidth(lambda: settings().fetch.bytes_per_s).take,
@@ -51,7 +52,7 @@ class FetchService:
                 host_slots,
                 check=made_saver.rulings.check,
                 pause_s=lambda: settings().fetch.pause_s,
-                behind_parent=lambda: bool(_parent(settings())),
+                behind_parent=lambda: bool(parent_of(settings())),
             ),
             made_saver,
             connectivity,
@@ -71,7 +72,7 @@ class FetchService:
         self.queue.close()
 
 
-def _parent(settings: Settings) -> str:
+def parent_of(settings: Settings) -> str:
     """The proxy through which the web is reached: the parent, or the target of upstream mode."""
     mode = settings.proxy.mode
     return settings.proxy.parent or (

@@ -32,6 +32,7 @@ class MetricsSnapshot(Struct, frozen=True, kw_only=True):
     repair_counts: list[int] = field(default_factory=lambda: [0] * (len(REPAIR_BOUNDS_MS) + 1))
     """Repairs by duration: up to each bound and no lower one, then those past the last."""
     repair_ms: float = 0.0
+    collapsed_repairs: int = 0
     lost_records: int = 0
     queues: dict[str, int] = {}
     open_connections: int = 0
@@ -87,15 +88,11 @@ class Metrics:
         self,
         *,
         queues: Mapping[str, Callable[[], int]] | None = None,
-        lost_records: Callable[[], int] | None = None,
-        open_connections: Callable[[], int] | None = None,
+        **numbers: Callable[[], int],
     ) -> None:
-        """Register functions that return numbers which are looked up, not counted."""
+        """Register functions that return numbers which are looked up, not counted: by the name of their field."""
         self._queues.update(queues or {})
-        if lost_records is not None:
-            self._gauges["lost_records"] = lost_records
-        if open_connections is not None:
-            self._gauges["open_connections"] = open_connections
+        self._gauges.update(numbers)
 
     def snapshot(self) -> MetricsSnapshot:
         trusting, refusing, refused_hosts = self.trust.counts()
@@ -168,6 +165,8 @@ class _Families(Collector):
         )
         yield _add_labelled(sent, {"cache": now.cache_bytes, "origin": now.origin_bytes})
         yield _repairs(now)
+        collapsed = "Repair pages made from the ranking for another reader of the same dead link"
+        yield CounterMetricFamily("linkmend_repairs_collapsed", collapsed, value=now.collapsed_repairs)
         lost = "Dead link log entries lost"
         yield CounterMetricFamily("linkmend_lost_records", lost, value=now.lost_records)
         queues = GaugeMetricFamily("linkmend_queue_length", "Length of each queue", labels=["queue"])

@@ -37,8 +37,13 @@ class FairMemory(Generic[K, T]):
 
     def put(self, key: K, client: str, thing: T) -> None:
         """Remember a thing as the newest of its client."""
-        self.forget(key)
         network = network_code(client)
+        known = self._things.get(key)
+        if known is not None and known[0] == client:
+            self._things[key] = (client, thing)
+            self._renew(key, client, self._keys[network])
+            return
+        self.forget(key)
         self._things[key] = (client, thing)
         self._keys.setdefault(network, {}).setdefault(client, {})[key] = None
         self._sizes[network] += 1
@@ -46,6 +51,14 @@ class FairMemory(Generic[K, T]):
             clients = self._keys[max(self._sizes, key=self._sizes.__getitem__)]
             most = max(clients, key=lambda each: len(clients[each]))
             self.forget(next(iter(clients[most])))
+
+    def _renew(self, key: K, client: str, clients: dict[str, dict[K, None]]) -> None:
+        """Make a key the newest of its client, as if it was forgotten and put again."""
+        keys = clients[client]
+        del keys[key]
+        keys[key] = None
+        if len(keys) == 1:
+            clients[client] = clients.pop(client)
 
     def forget(self, key: K) -> None:
         client, _ = self._things.pop(key, (None, None))

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,6 +22,7 @@ from proxy.misses.store import MissStore
 from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection
 from repair.collection.pins import Pins
+from repair.crawling.topicdatabase import FOLDER, NAME, TopicDatabase
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester
 from repair.memento.client import MementoClient
@@ -82,6 +84,7 @@ class PageRemover:
             raise RemovalFailed(f"not a web address (start with http:// or https://): {url[:100]!r}")
         normal = urls.normal(url)
         await asyncio.to_thread(self._fetches.forget, normal)
+        await asyncio.to_thread(self._forget_in_topics, normal)
         held = await self._queue_in_harvester(partial(self._forget, normal))
         responses, erased = await self._erase(normal)
         scrubbed = (erased, await asyncio.to_thread(self._collection.scrub))
@@ -124,6 +127,12 @@ class PageRemover:
             if pin.target == url:
                 self._pins.forget(pin.url)
         return held
+
+    def _forget_in_topics(self, url: str) -> None:
+        folder = self._data / FOLDER
+        if (folder / NAME).exists():
+            with closing(TopicDatabase(folder)) as topics:
+                topics.forget(url)
 
     async def _queue_in_harvester(self, work: Callable[[], bool]) -> bool:
         """Run the work in the harvester's queue, behind all waiting pages; in another thread when too many wait."""

@@ -66,6 +66,8 @@ class RemoteMethod:
         self.kind = kind
         self.signature = signature.replace(parameters=parameters)
         self._keywords = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+        self._positional = len(parameters) if not self._keywords else -1
+        """How many arguments are a whole call; -1 where some have to be named."""
         self._own_limit = (
             [each.name for each in parameters].index("within_s") if "within_s" in hints else None
         )
@@ -75,6 +77,8 @@ class RemoteMethod:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """The arguments of a call in the order of the declaration, with defaults filled in."""
+        if not kwargs and len(args) == self._positional:
+            return args  # nearly always, and binding takes as long as sending
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
         return tuple(bound.arguments.values())

@@ -87,6 +87,8 @@ class Database:
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
         self._lock = threading.Lock()
+        self._watching = threading.Lock()
+        self._watcher: sqlite3.Connection | None = None
         self._closed = False
         self._file = SqliteFile(
             path=path,
@@ -111,6 +113,13 @@ class Database:
         """A transaction that is committed at the end of the block, or undone when the block raises."""
         with self._translate_errors(), transaction(self._connection()) as connection:
             yield connection
+
+    def version(self) -> int:
+        """A number that changes with every commit of any thread or process; for comparison within this process."""
+        with self._translate_errors(), self._watching:
+            if self._watcher is None:  # a connection of its own: SQLite does not tell one of its own commits
+                self._watcher = self._file.connect()
+            return int(self._watcher.execute("PRAGMA data_version").fetchone()[0])
 
     def settle(self) -> None:
         """Fsync what was committed; does what it can while other connections read."""
@@ -152,6 +161,9 @@ class Database:
         with self._lock:
             self._closed = True
             connections, self._connections = self._connections, []
+        with self._watching:
+            if self._watcher is not None:
+                self._watcher.close()
         for connection in connections:
             connection.close()
 

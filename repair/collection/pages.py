@@ -20,6 +20,7 @@ from repair.model import Document, HeldCopy, HeldPage
 from repair.text.urls import site_of_host
 
 _CHUNK = 500
+_SEEN_AGAIN_S = 600.0  # how exactly it is known when a page was seen last
 _SITE_SHARE = 4  # when the store is full, one site may have this part of all pages
 _HARVESTED = "SELECT id, url FROM pages JOIN urls USING (id) WHERE pinned = 0 ORDER BY seen_at, id"
 _COMPRESSION_LEVEL = 3  # zlib: nearly as small as 6 on HTML, at half the time
@@ -195,7 +196,10 @@ class PageStore:
         return found
 
     def touch(self, url: str, raw_digest: bytes, *, seen_at: datetime) -> bool:
-        """Record that a page was seen again; True when it is saved and its bytes have not changed."""
+        """Record that a page was seen again; True when it is saved and its bytes have not changed.
+
+        Within a few minutes of the last time nothing is written: every write makes rankings be done anew.
+        """
         with self._database.read() as connection:
             row = connection.execute(
                 "SELECT id, seen_at FROM urls JOIN pages USING (id) WHERE url = ? AND raw_digest = ?",
@@ -203,8 +207,10 @@ class PageStore:
             ).fetchone()
         if row is None:
             return False
-        with self._database.write() as connection:
-            connection.execute("UPDATE pages SET seen_at = ? WHERE id = ?", (seen_at.timestamp(), row[0]))
+        number, seen_before = row
+        if abs(seen_at.timestamp() - seen_before) >= _SEEN_AGAIN_S:
+            with self._database.write() as connection:
+                connection.execute("UPDATE pages SET seen_at = ? WHERE id = ?", (seen_at.timestamp(), number))
         return True
 
     def remove(self, page: int) -> None:

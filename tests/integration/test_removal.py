@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import zlib
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
@@ -17,6 +18,10 @@ from proxy.settings import Settings
 from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection
 from repair.collection.pins import Pins
+from repair.crawling.crawlstore import CrawlStore
+from repair.crawling.frontier import FrontierLink
+from repair.crawling.topicdatabase import FOLDER, TopicDatabase
+from repair.crawling.topicstore import TopicStore
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester
 from repair.model import Document, HeldCopy, Link, MissKind
@@ -158,6 +163,10 @@ async def fill(stores):
     stores.misses.record(a_miss(URL))
     stores.misses.flush()
     stores.fetches.add(URL, when="night")
+    with closing(TopicDatabase(stores.folder / FOLDER)) as topics:
+        TopicStore(topics).note_verdict(URL, "Moths", belongs=True)
+        link = FrontierLink(url=URL, host="school.test", anchor=SECRET, context=SECRET)
+        CrawlStore(topics, "Moths").put([link])
     return texts
 
 

@@ -279,7 +279,8 @@ def test_a_page_that_was_withheld_by_one_worker_is_shown_anyway_by_another(origi
     origin.pages["/other"] = reply("<title>hello</title>")
     with processes.only(1) as client:
         page = client.open_page(origin.url + "/lesson")
-        client.open_page(origin.url + "/other")  # by then the others have been told; a stopped worker tells nobody
+        # By then the others have been told: a worker that is stopped tells nobody.
+        client.open_page(origin.url + "/other")
     assert page.miss == "soft_404"
     anyway = re.search(r'href="([^"]*/anyway[^"]*)"', page.text)[1]
     with processes.only(2) as client:
@@ -357,3 +358,76 @@ def test_one_that_hangs_is_replaced_and_what_was_committed_is_there(start_linkme
     eventually(lambda: processes.pid(role) != hung, "nobody took its place")
     eventually(lambda: "okapi.html" in client.search("okapi").text, "what was held is gone")
     assert client.open_page(f"{origin.url}/okapi.html").status == 200
+
+
+def shared_rankings(processes):
+    """How many repair pages were made from the ranking for another reader so far."""
+    address = eventually(
+        lambda: re.search(r"metrics\W+on\W+http://(\S+?)/?\s", processes.running.output), "no metrics"
+    )
+    text = Client("").get(f"http://{address[1]}/metrics").text
+    return int(float(re.search(r"^linkmend_repairs_collapsed_total (\S+)$", text, re.MULTILINE)[1]))
+
+
+def miss_ids(answer):
+    return set(re.findall(r"miss=([\w-]+)", unescape(answer.text)))
+
+
+def test_thirty_readers_of_one_dead_link_through_two_workers_share_a_ranking(origin, processes):
+    read(origin, Client(processes.running.url), "glaciers", "volcanoes")
+    clients = [Client(processes.running.url, source=f"127.0.0.{number}") for number in range(2, 32)]
+
+    def click_together():
+        before = shared_rankings(processes)
+        with ThreadPoolExecutor(len(clients)) as threads:
+            answers = list(
+                threads.map(lambda each: each.open_page(f"{origin.url}/old/glaciers.html"), clients)
+            )
+        return answers, shared_rankings(processes) - before
+
+    def everybody_has_a_list():
+        answers, _ = click_together()
+        place = f'data-url="{origin.url}/glaciers"'
+        return answers if all(place in answer.text for answer in answers) else None
+
+    answers = eventually(everybody_has_a_list, "somebody has no list")
+    ids = [miss_ids(answer) for answer in answers]
+    assert all(len(each) == 1 for each in ids)
+    assert len(set().union(*ids)) == len(clients)  # each reader has an id of their own
+    # What was read just now may still be indexed; then nothing changes any more.
+    eventually(lambda: click_together()[1] == len(clients), "each reader has a ranking of their own")
+    read(origin, clients[0], "old-glaciers")
+    eventually(
+        lambda: (
+            f'data-url="{origin.url}/old-glaciers"'
+            in clients[0].open_page(f"{origin.url}/old/glaciers.html").text
+        ),
+        "a ranking is remembered although a better page came in",
+    )
+
+
+def test_readers_who_came_from_different_pages_get_lists_of_their_own(origin, processes):
+    reader = Client(processes.running.url, source="127.0.0.2")
+    read(origin, reader, "glaciers", "volcanoes")
+    for name in ("glaciers", "volcanoes"):
+        link = f"<title>Links to {name}</title><p>See <a href='/gone'>{name}</a> for more of it, please.</p>"
+        origin.pages[f"/about-{name}"] = reply(link, Cache_Control="max-age=60")
+        assert reader.open_page(f"{origin.url}/about-{name}").status == 200
+
+    def offered(number, name):
+        """The source page that a reader's list was made for, and the list."""
+        client = Client(processes.running.url, source=f"127.0.0.{number}")
+        told = client.repair(f"{origin.url}/gone", Referer=f"{origin.url}/about-{name}").told
+        return told["source_page"], [each["url"] for each in told["alternatives"]]
+
+    def alone():
+        """What readers of the two pages get who ask one after the other, once all is read."""
+        lists = {name: offered(3, name) for name in ("glaciers", "volcanoes")}
+        has_read = all(source == f"{origin.url}/about-{name}" for name, (source, _) in lists.items())
+        return lists if has_read and lists["glaciers"][1] != lists["volcanoes"][1] else None
+
+    expected = eventually(alone, "the links of the two pages were not read")
+    names = ["glaciers", "volcanoes"] * 10
+    with ThreadPoolExecutor(len(names)) as threads:
+        lists = list(threads.map(offered, range(3, 23), names))
+    assert lists == [expected[name] for name in names]

@@ -3,19 +3,22 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from html import escape
 
 import pytest
 
 from proxy.pages.archivefindings import ArchiveFindings
 from proxy.pages.repairpage import render
-from proxy.repairservice import RepairPageService, RepairRequest, bare_page
+from proxy.portal.routes import chose_path
+from proxy.repairservice import KEPT_S, RepairPageService, RepairRequest, bare_page
 from proxy.rpc.methods import methods_of
 from proxy.rpc.protocol import RepairService
 from proxy.rpc.wire import TO_BACKEND, TO_WORKER, Call, Reply, encode
 from repair.admission import AdmissionControl
 from repair.errors import CollectionError
 from repair.memento.model import TimeMap
-from repair.model import Click, HeldPage, RankedAlternatives
+from repair.model import Click, HeldPage, PlacedLink, RankedAlternatives, RankingOutcome
 from tests.make import A_MOMENT, a_broken_link
 from tests.offers import a_context, an_alternative
 
@@ -30,13 +33,27 @@ class Shop:
         self.go_on.set()
         self.noted = []
         self.fault = None
+        self.ranked = []
+        self.ranking_fails = False
+        self.is_whole = True
+        self.state = "first"
+        self.now = 1000.0
         self.drawing = ThreadPoolExecutor(1, thread_name_prefix="draw")
         self.admission = AdmissionControl(at_once=at_once, abreast=abreast)
-        self.repair_service = RepairPageService(self, self, self.admission, self, self.drawing)
+        self.repair_service = RepairPageService(
+            self, self, self.admission, self, self.drawing, clock=lambda: self.now
+        )
 
-    async def repair(self, link, *, within_s=None, click=None):
+    def place(self, link, click):
+        return PlacedLink(link=replace(link, source_url=click.referrer), state=self.state)
+
+    async def rank(self, link, *, within_s=None):
+        self.ranked.append(link.source_url)
         await self.go_on.wait()
-        return RankedAlternatives(link=link, alternatives=(an_alternative("http://school.test/new"),))
+        if self.ranking_fails:
+            raise CollectionError("malformed")
+        found = RankedAlternatives(link=link, alternatives=(an_alternative("http://school.test/new"),))
+        return RankingOutcome(found=found, is_whole=self.is_whole)
 
     async def page(self, url):
         return HeldPage(
@@ -59,10 +76,23 @@ async def shop():
     made.drawing.shutdown()
 
 
-def a_miss(**known):
-    return RepairRequest(
-        link=LINK, click=Click(), client="reader", context=a_context(miss_id="m1"), **{"ask": True, **known}
-    )
+ANOTHER = Click(referrer="http://school.test/another")
+
+
+def a_miss(miss_id="m1", language="en", **known):
+    context = a_context(miss_id=miss_id, language=language)
+    defaults = {"link": LINK, "click": Click(), "client": "reader", "context": context, "ask": True}
+    return RepairRequest(**{**defaults, **known})
+
+
+async def until(is_true):
+    async with asyncio.timeout(5):
+        while not is_true():
+            await asyncio.sleep(0.001)
+
+
+def asked(shop, *misses, within_s=60.0):
+    return [asyncio.create_task(shop.repair_service.repair_page(miss, within_s=within_s)) for miss in misses]
 
 
 async def test_miss_is_answered_with_alternatives_and_page(shop):
@@ -76,8 +106,8 @@ async def test_over_the_limit_the_page_has_only_the_saved_copy():
     shop = Shop(at_once=1)
     shop.go_on.clear()
     waiting = asyncio.create_task(shop.repair_service.repair_page(a_miss(), within_s=60.0))
-    await asyncio.sleep(0)
-    response = await shop.repair_service.repair_page(a_miss(), within_s=60.0)
+    await until(lambda: shop.ranked)
+    response = await shop.repair_service.repair_page(a_miss(click=ANOTHER), within_s=60.0)
     assert not waiting.done()
     assert (response.found.alternatives, response.found.copy_at) == ((), A_MOMENT)
     assert b'data-source="copy"' in response.page.body
@@ -115,6 +145,127 @@ async def test_archive_lookup_failure_does_not_break_the_page(shop):
     shop.noted.clear()
     await shop.repair_service.repair_page(a_miss(ask=None), within_s=5.0)
     assert shop.noted == []
+
+
+async def test_thirty_readers_of_one_dead_link_need_one_ranking_and_one_place(shop):
+    shop.go_on.clear()
+    waiting = asked(shop, *(a_miss(f"miss{n}", client=f"reader{n}", device=f"device{n}") for n in range(30)))
+    await until(lambda: shop.repair_service.collapsed == 29)
+    assert shop.admission.in_progress == 1
+    shop.go_on.set()
+    pages = [response.page.body for response in await asyncio.gather(*waiting)]
+    assert len(shop.ranked) == 1
+    assert all(escape(chose_path(f"miss{n}", 1)) in page.decode() for n, page in enumerate(pages))
+    assert all(
+        page.replace(f"miss{n}".encode(), b"") == pages[0].replace(b"miss0", b"")
+        for n, page in enumerate(pages)
+    )
+    assert sorted(shop.noted) == sorted((f"miss{n}", f"reader{n}", LINK.url, True) for n in range(30))
+
+
+async def test_each_reader_gets_the_page_in_their_language(shop):
+    english, spanish = await asyncio.gather(*asked(shop, a_miss(), a_miss(language="es")))
+    assert (b'lang="en"' in english.page.body, b'lang="es"' in spanish.page.body) == (True, True)
+    assert len(shop.ranked) == 1
+
+
+async def test_readers_who_came_from_other_pages_get_their_own_lists(shop):
+    one, other = await asyncio.gather(*asked(shop, a_miss(), a_miss(click=ANOTHER)))
+    assert shop.ranked == [None, ANOTHER.referrer]
+    assert (one.found.link.source_url, other.found.link.source_url) == (None, ANOTHER.referrer)
+
+
+async def repaired(shop, **known):
+    """How many rankings it takes to answer a miss."""
+    before = len(shop.ranked)
+    await shop.repair_service.repair_page(a_miss(**known), within_s=60.0)
+    return len(shop.ranked) - before
+
+
+async def test_a_ranking_is_remembered_while_nothing_changes(shop):
+    assert [await repaired(shop), await repaired(shop)] == [1, 0]
+    shop.state = "second"
+    assert [await repaired(shop), await repaired(shop)] == [1, 0]
+    shop.repair_service.forget("http://school.test/elsewhere")
+    assert await repaired(shop) == 0
+    shop.repair_service.forget(LINK.url)
+    assert [await repaired(shop), await repaired(shop)] == [1, 0]
+    shop.repair_service.forget()
+    assert await repaired(shop) == 1
+
+
+async def test_just_after_a_change_a_ranking_is_remembered_for_a_moment_only(shop):
+    assert await repaired(shop) == 1
+    shop.now += 2.0
+    assert [await repaired(shop), await repaired(shop)] == [1, 0]
+    shop.now += 30.0
+    assert await repaired(shop) == 0
+    shop.now += KEPT_S
+    assert await repaired(shop) == 1
+
+
+async def test_a_ranking_that_lacks_evidence_or_failed_is_not_remembered(shop):
+    shop.is_whole = False
+    assert [await repaired(shop), await repaired(shop)] == [1, 1]
+    shop.ranking_fails = True
+    for _ in range(2):
+        with pytest.raises(CollectionError):
+            await repaired(shop)
+    assert len(shop.ranked) == 4
+
+
+async def test_what_archives_failed_to_say_is_asked_again(shop):
+    shop.fault = CollectionError("malformed")
+    await repaired(shop)
+    shop.fault = None
+    assert b"data-next" in (await shop.repair_service.repair_page(a_miss(), within_s=5.0)).page.body
+
+
+async def test_a_reader_who_gives_up_takes_nobody_along(shop):
+    shop.go_on.clear()
+    impatient, patient = asked(shop, a_miss("m1"), a_miss("m2"))
+    await until(lambda: shop.repair_service.collapsed == 1)
+    impatient.cancel()
+    shop.go_on.set()
+    assert (await patient).found.alternatives
+    assert len(shop.ranked) == 1
+
+
+async def test_when_all_have_given_up_the_place_is_free(shop):
+    shop.go_on.clear()
+    waiting = asked(shop, a_miss("m1"), a_miss("m2"))
+    await until(lambda: shop.repair_service.collapsed == 1)
+    for each in waiting:
+        each.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    await until(lambda: shop.admission.in_progress == 0)
+    shop.go_on.set()
+    assert await repaired(shop) == 1
+
+
+async def test_readers_do_not_lose_their_list_with_the_device_that_asked_first():
+    shop = Shop(at_once=4, abreast=1)
+    shop.go_on.clear()
+    noisy = [
+        a_miss(f"n{n}", click=Click(referrer=f"http://school.test/{n}"), device="noisy") for n in range(4)
+    ]
+    waiting = asked(shop, *noisy)
+    await until(lambda: shop.admission.in_progress == 4)
+    follower = asked(shop, replace(noisy[-1], device="quiet"))
+    await until(lambda: shop.repair_service.collapsed == 1)
+    others = asked(
+        shop, a_miss("o1", click=ANOTHER, device="other")
+    )  # the last of the longest queue makes room
+    await until(lambda: shop.admission.refused)
+    shop.go_on.set()
+    assert all(response.found.alternatives for response in await asyncio.gather(*follower, *others))
+    await asyncio.gather(*waiting)
+    shop.drawing.shutdown()
+
+
+async def test_an_id_that_could_be_anything_is_never_pasted_into_a_page(shop):
+    page = (await shop.repair_service.repair_page(a_miss('"><script>'), within_s=5.0)).page.body
+    assert b'"><script>' not in page
 
 
 async def test_pages_are_not_rendered_on_the_event_loop(shop, monkeypatch):

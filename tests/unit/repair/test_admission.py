@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from repair.admission import AdmissionControl, AdmittedRepairs, TooManyRepairs
+from repair.admission import AdmissionControl, AdmittedRepairs, RepairTicket, TooManyRepairs
 from repair.model import HeldPage, RankedAlternatives
 from tests.make import A_MOMENT, a_broken_link
 
@@ -134,3 +134,35 @@ async def test_a_cancelled_waiter_takes_no_turn():
     assert admission.in_progress == 0
     async with asyncio.timeout(1), admission.admit("b"):
         assert admission.in_progress == 1
+
+
+async def test_a_request_that_several_devices_wait_for_is_due_with_the_first_of_them_and_counts_once():
+    admission, order = AdmissionControl(at_once=50, abreast=1), []
+
+    async def work(name, ticket):
+        async with admission.admit(ticket=ticket):
+            order.append(name)
+            await asyncio.sleep(0)
+
+    tickets = [RepairTicket("greedy") for _ in range(20)]
+    tasks = [asyncio.create_task(work(number, ticket)) for number, ticket in enumerate(tickets)]
+    await settled_until_waiting(tickets[-1])
+    for device in ("one", "another", "one"):
+        admission.join(tickets[-1], device)
+    assert admission.in_progress <= 20
+    await asyncio.gather(*tasks)
+    assert order.index(19) < 15
+    assert sorted(order) == list(range(20))
+    assert (admission.in_progress, admission._waiting) == (0, {})
+
+
+async def settled_until_waiting(ticket):
+    while not ticket.is_waiting:
+        await asyncio.sleep(0)
+
+
+async def test_who_joins_a_request_that_runs_already_leaves_nothing_in_the_queue():
+    admission, ticket = AdmissionControl(at_once=2, abreast=1), RepairTicket("one")
+    async with admission.admit(ticket=ticket):
+        admission.join(ticket, "another")
+        assert admission._waiting == {}

@@ -5,12 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
+from repair.collection.pins import Pins
 from repair.evidence.gather import gather_local
 from repair.evidence.hints import Hints
 from repair.model import Click, Evidence, HeldCopy
 from repair.pipeline import Repairer, local_sources
 from repair.ranking.learned import LearnedRanker
 from repair.ranking.rankers import stop_anchors
+from repair.ranking.schoolmodel import NAME, save
 from repair.settings import RepairSettings
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import A_MOMENT, a_broken_link
@@ -397,6 +399,60 @@ def test_the_learned_ranking_uses_configured_stop_anchors(collection):
         assert query_features.anchor_name == ("" if settings is SILENT else "worksheet")
         assert ("hill" in query_features.terms["copy"]) is (settings is not SILENT)
         assert ("anchor" in query_features.terms) is (settings is not SILENT)
+
+
+def test_all_that_ranking_sees_of_a_click_is_in_the_placed_link(repairer):
+    roman = Click(referrer=f"{SITE}/", recent=(f"{SITE}/cooking", f"{SITE}/rome"))
+    other = Click(referrer=f"{SITE}/", recent=(f"{SITE}/rome", "http://private.test/diary"))
+    placed = repairer.place(a_broken_link(GONE), roman)
+    assert placed == repairer.place(a_broken_link(GONE), other)
+    assert (placed.link.source_url, placed.link.anchor) == (f"{SITE}/rome", "aqueducts")
+    elsewhere = Click(referrer="http://elsewhere.test/page")
+    lost = a_broken_link("http://elsewhere.test/x")
+    assert repairer.place(lost, elsewhere) != repairer.place(lost, roman)
+
+
+async def test_a_placed_link_is_ranked_as_with_its_click(repairer):
+    click = Click(recent=(f"{SITE}/rome",))
+    placed = repairer.place(a_broken_link(GONE), click)
+    outcome = await repairer.rank(placed.link)
+    assert outcome.is_whole
+    assert outcome.found == await repairer.repair(a_broken_link(GONE), click=click)
+
+
+async def test_a_ranking_without_all_its_evidence_is_not_whole(collection, executor):
+    class Broken:
+        name = "broken"
+
+        async def evidence(self, link):
+            raise OSError("no network")
+
+    repairer = Repairer(collection, RepairSettings(), executor, further_sources=(Broken(),))
+    assert not (await repairer.rank(a_broken_link(GONE))).is_whole
+
+
+EVENTS = {
+    "page": lambda collection, hints: collection.add(a_document("/new"), fetched_at=A_MOMENT),
+    "removal": lambda collection, hints: collection.remove(f"{SITE}/cooking"),
+    "choice": lambda collection, hints: hints.note_choice(GONE, f"{SITE}/rome", A_MOMENT, network="a"),
+    "forgotten choice": lambda collection, hints: hints.forget(f"{SITE}/liked"),
+    "pin": lambda collection, hints: Pins(collection.database).pin(GONE, f"{SITE}/rome", "", A_MOMENT),
+    "move": lambda collection, hints: hints.note_redirect(f"{SITE}/a", f"{SITE}/b"),
+    "index": lambda collection, hints: collection.commit(),
+    "model": lambda collection, hints: save(collection.database.path.parent / NAME, b"{}"),
+}
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_whatever_may_change_a_ranking_changes_the_state(collection, executor, hints, event):
+    collection.add(a_document("/pending"), fetched_at=A_MOMENT)
+    hints.note_choice(f"{SITE}/liked", f"{SITE}/rome", A_MOMENT, network="a")
+    repairer = Repairer(collection, RepairSettings(), executor, hints=hints)
+    link, click = a_broken_link(GONE), Click()
+    before = repairer.place(link, click)
+    assert repairer.place(link, click) == before
+    EVENTS[event](collection, hints)
+    assert repairer.place(link, click).state != before.state
 
 
 @pytest.mark.parametrize(

@@ -80,3 +80,14 @@ async def test_only_the_latest_copies_are_kept():
 
 async def test_page_unknown_to_archives_has_no_copy():
     assert await RememberedCopies(ArchivesBefore()).best(LOST) is None
+
+
+async def test_news_are_told_when_another_copy_is_known():
+    archives, news = ArchivesBefore(2010), []
+    copies = RememberedCopies(archives, on_news=news.append)
+    for _ in range(2):
+        await copies.best(LOST)
+    assert news == [LOST]
+    archives.mementos += (a_memento("2014"),)
+    await copies.best(LOST)
+    assert news == [LOST, LOST]

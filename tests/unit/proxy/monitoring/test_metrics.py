@@ -71,8 +71,15 @@ def test_hit_ratio_counts_cacheable_requests_only():
 
 def test_prometheus_reads_the_counters():
     read = samples(
-        MetricsSnapshot(requests={"hit": 3}, repaired={"gone": 2}, cache_bytes=10, queues={"fetch": 4})
+        MetricsSnapshot(
+            requests={"hit": 3},
+            repaired={"gone": 2},
+            cache_bytes=10,
+            queues={"fetch": 4},
+            collapsed_repairs=29,
+        )
     )
+    assert read["linkmend_repairs_collapsed_total",] == 29
     assert read["linkmend_requests_total", "hit"] == 3
     assert read["linkmend_repaired_total", "gone"] == 2
     assert read["linkmend_bytes_total", "cache"] == 10

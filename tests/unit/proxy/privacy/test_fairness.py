@@ -57,3 +57,12 @@ def test_a_network_has_its_share_of_a_day():
     assert not share.take(f"{THERE}1", 1)
     now[0] += timedelta(days=1)
     assert share.take(f"{HERE}1")
+
+
+def test_a_thing_put_again_is_the_last_of_its_network_to_go():
+    memory = FairMemory(3)
+    for client in ("1", "2", "3"):
+        memory.put(client, f"{HERE}{client}", "first")
+    memory.put("1", f"{HERE}1", "second")
+    memory.put("4", f"{HERE}4", "first")
+    assert [memory.get(client) for client in ("1", "2", "3", "4")] == ["second", None, "first", "first"]

@@ -190,3 +190,23 @@ def test_a_long_read_prevents_emptying_the_log(tmp_path, monkeypatch):
         assert not database.scrub()
         connection.execute("ROLLBACK")
     assert database.scrub()
+
+
+def test_the_version_changes_with_commits_of_any_connection_and_with_nothing_else(tmp_path):
+    database, elsewhere = Database(tmp_path / "db"), Database(tmp_path / "db")
+    versions = [database.version()]
+
+    def then(work):
+        work()
+        versions.append(database.version())
+
+    then(lambda: _urls(database))
+    assert versions[0] == versions[1]
+    then(lambda: _insert(database, "a"))
+    then(lambda: _insert(elsewhere, "b"))
+    with ThreadPoolExecutor(1) as threads:
+        then(threads.submit(_insert, database, "c").result)
+    assert len(set(versions)) == 4
+    database.close()
+    with pytest.raises(CollectionError):
+        database.version()

@@ -158,3 +158,14 @@ def test_the_store_is_a_dictionary(steps):
             assert (held.title if held else None) == model.get(url)
         assert store.counts()[0] == len(model)
         database.close()
+
+
+def test_a_page_seen_again_at_once_is_not_written_anew(tmp_path):
+    database = Database(tmp_path / "db")
+    store = PageStore(database)
+    _put(store, a_document(), raw_digest=b"same")
+    before = database.version()
+    assert store.touch(URL, b"same", seen_at=A_MOMENT + timedelta(minutes=9))
+    assert database.version() == before
+    assert store.touch(URL, b"same", seen_at=A_MOMENT + timedelta(minutes=10))
+    assert database.version() != before

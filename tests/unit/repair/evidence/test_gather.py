@@ -79,3 +79,20 @@ def test_local_sources_past_the_deadline_are_skipped(caplog):
     found = gather_local(a_broken_link(), (Finds("never"),), deadline_s=-1.0)
     assert found == ()
     assert "source never: not started" in caplog.text
+
+
+async def test_each_loss_of_evidence_is_told():
+    losses = []
+    sources = (Says("bad", error=RuntimeError()), Says("late", after_s=60), Says("silent", silent=True))
+    await gather(a_broken_link(), sources, deadline_s=0.05, on_loss=lambda: losses.append(1))
+    assert len(losses) == 2
+
+    def fail():
+        raise RuntimeError
+
+    gather_local(
+        a_broken_link(), (Finds("a", fail), Finds("b")), deadline_s=5.0, on_loss=lambda: losses.append(1)
+    )
+    assert len(losses) == 3
+    gather_local(a_broken_link(), (Finds("a"), Finds("b")), deadline_s=-1.0, on_loss=lambda: losses.append(1))
+    assert len(losses) == 5

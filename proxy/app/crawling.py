@@ -1,0 +1,222 @@
+"""What a process that crawls holds: the stores of a data folder, and a polite fetcher like that of the fetch queue.
+
+`linkmend crawl` is a process of its own, beside the proxy or without it. scikit-learn is loaded here and never in the
+proxy. It does not probe sites for soft 404s: a probe would be a second request at a host.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from proxy.app.sharedstate import SharedState
+from proxy.errors import LinkmendError
+from proxy.fetching.connectivity import Connectivity
+from proxy.fetching.crawler import CrawlTools, TopicCrawler, recall_crawl
+from proxy.fetching.entries import NotQueuedError
+from proxy.fetching.fetcher import Fetcher
+from proxy.fetching.hostturns import HostTurns
+from proxy.fetching.politeness import Bandwidth, HostSlots
+from proxy.fetching.queue import queueable_url
+from proxy.fetching.rulecheck import FetchRuleCheck
+from proxy.fetching.saving import FetchedPageSaver
+from proxy.fetching.service import PURPOSE, parent_of
+from proxy.http.client import HttpClient
+from proxy.http.guard import ConnectGuard
+from proxy.nighthours import NightHours
+from proxy.settings import Settings
+from proxy.tls.certificates import origin_context
+from repair.collection.collection import Collection
+from repair.crawling.classifier import learn_topic
+from repair.crawling.crawlstore import CrawlCounts, CrawlStore
+from repair.crawling.frontier import FrontierLink
+from repair.crawling.heldpages import find_held_examples, held_terms
+from repair.crawling.pagejudge import PageJudge
+from repair.crawling.topiccrawl import CrawlPolicy, TopicCrawl
+from repair.crawling.topicdatabase import FOLDER, TopicDatabase
+from repair.crawling.topics import Topic
+from repair.crawling.topicstore import TopicStore
+from repair.evidence.hints import Hints
+from repair.harvest import Harvester
+from repair.locks import lock_alone
+
+_SHOWN_LINKS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlBudget:
+    """What one run may fetch for each topic; None: what is left of the topic's own budget."""
+
+    pages: int | None = None
+    bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlReport:
+    """What a run did, or would do: `next_links` are those that it would fetch first."""
+
+    topic: str
+    counts: CrawlCounts
+    pages: int
+    stopped: str
+    next_links: tuple[FrontierLink, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _PreparedCrawl:
+    crawl: TopicCrawl
+    store: CrawlStore
+    start: tuple[str, ...]
+
+
+class CrawlProcess:
+    """Crawls of a data folder. Made by `open_crawls`."""
+
+    def __init__(self, database: TopicDatabase, tools: CrawlTools, settings: Settings) -> None:
+        self._database, self._tools, self._settings = database, tools, settings
+
+    async def run(
+        self, topics: Sequence[Topic], budget: CrawlBudget, on_page: Callable[[str, int], None]
+    ) -> tuple[CrawlReport, ...]:
+        """Crawl topics one after the other; each page is judged for all of them."""
+        prepared = [await asyncio.to_thread(self._prepare, topic, budget) for topic in topics]
+        reports = []
+        for each in prepared:
+            name = each.crawl.topic.name
+            crawler = TopicCrawler(
+                each.crawl,
+                each.store,
+                self._tools,
+                start=each.start,
+                others=[other.crawl for other in prepared if other is not each],
+                reason_to_stop=lambda topic=each.crawl.topic: _closed(topic),  # type: ignore[misc]
+                on_page=lambda fetched, name=name: on_page(name, fetched),  # type: ignore[misc]
+            )
+            reports.append(self._report(each, await crawler.run()))
+        return tuple(reports)
+
+    def preview(self, topics: Sequence[Topic], budget: CrawlBudget) -> tuple[CrawlReport, ...]:
+        """What `run` would begin with; changes nothing."""
+        reports = []
+        for topic in topics:
+            each = self._prepare(topic, budget)
+            recall_crawl(each.crawl, each.store)
+            each.crawl.add_seeds(each.start)
+            links = sorted(each.crawl.frontier, key=lambda link: link.worth, reverse=True)[:_SHOWN_LINKS]
+            reason = _closed(topic) or each.crawl.reason_to_stop() or ""
+            reports.append(replace(self._report(each, reason), next_links=tuple(links)))
+        return tuple(reports)
+
+    def _prepare(self, topic: Topic, budget: CrawlBudget) -> _PreparedCrawl:
+        """A crawl with its examples. Raises LinkmendError when there is nothing to begin with."""
+        held = find_held_examples(self._tools.collection, topic)
+        judge = PageJudge(topic, learn_topic, positives=held.best.values(), background=held.background)
+        verdicts = self._tools.topics.verdicts(topic.name)
+        for url, belongs in verdicts.items():
+            if (page := self._tools.collection.get(url)) is not None:
+                judge.note_verdict(url, held_terms(page), belongs)
+        judge.learn()
+        store = CrawlStore(self._database, topic.name)
+        counts = store.counts()
+        policy = CrawlPolicy(
+            max_pages=topic.max_pages if budget.pages is None else counts.fetched + budget.pages,
+            max_bytes=topic.max_bytes if budget.bytes is None else counts.received + budget.bytes,
+            host_share=self._settings.crawl.host_share,
+            explore=self._settings.crawl.explore,
+        )
+        start = tuple(filter(_is_queueable, (*topic.seeds, *held.best)))
+        if not start and not sum(counts.states.values()):
+            raise LinkmendError(
+                f"{topic.name}: nothing to begin with: give the topic seeds, or save pages that match its words"
+            )
+        crawl = TopicCrawl(topic, judge, policy, verdicts=verdicts)
+        return _PreparedCrawl(crawl=crawl, store=store, start=start)
+
+    def _report(self, each: _PreparedCrawl, stopped: str) -> CrawlReport:
+        name = each.crawl.topic.name
+        return CrawlReport(
+            topic=name, counts=each.store.counts(), pages=self._tools.topics.page_count(name), stopped=stopped
+        )
+
+
+@asynccontextmanager
+async def open_crawls(settings: Settings, data: Path) -> AsyncIterator[CrawlProcess]:
+    """The stores and the fetcher of a crawl. Raises LinkmendError: also while another crawl runs."""
+    if settings.proxy.offline:
+        raise LinkmendError("proxy.offline is set: nothing is fetched")
+    settings = replace(settings, soft404=replace(settings.soft404, probe="off"))
+    folder = data / FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = lock_alone(folder / "crawl.lock")
+    if lock is None:
+        raise LinkmendError("another crawl of this data folder is running")
+    try:
+        database = TopicDatabase(folder)
+        shared = SharedState(settings, data)
+        collection = Collection.open(data / "collection", settings.collection)
+        hints = Hints(collection, settings.repair)
+        harvester = Harvester(collection, settings.collection, hints)
+        client = HttpClient(
+            ConnectGuard(lambda: shared.reach),
+            purpose=PURPOSE,
+            parent=lambda: parent_of(settings),
+            tls=origin_context(settings.proxy),
+            keep_alive=False,
+            pause_after=Bandwidth(lambda: settings.fetch.bytes_per_s).take,
+        )
+        try:
+            host_slots = HostSlots(turns=HostTurns(data / "fetch" / "hosts"))
+            rulings = FetchRuleCheck(lambda: shared.rules.ruleset)
+            tools = CrawlTools(
+                fetcher=Fetcher(
+                    client,
+                    host_slots,
+                    check=rulings.check,
+                    pause_s=lambda: settings.fetch.pause_s,
+                    behind_parent=lambda: bool(parent_of(settings)),
+                ),
+                saver=FetchedPageSaver(
+                    responses=shared.responses,
+                    collection=collection,
+                    harvester=harvester,
+                    hints=hints,
+                    detector=shared.detector,
+                    settings=settings.collection,
+                    max_bytes=lambda: settings.fetch.max_bytes,
+                    rulings=rulings,
+                ),
+                collection=collection,
+                host_slots=host_slots,
+                connectivity=Connectivity(),
+                topics=TopicStore(database),
+                fetch=settings.fetch,
+                reading=settings.collection,
+            )
+            await shared.start()
+            yield CrawlProcess(database, tools, settings)
+        finally:
+            await client.close()
+            await asyncio.to_thread(harvester.close)
+            await asyncio.to_thread(collection.close)
+            await shared.close()
+            database.close()
+    finally:
+        os.close(lock)
+
+
+def _closed(topic: Topic) -> str | None:
+    """Why a topic may not be crawled at this hour."""
+    hours = topic.hours
+    if hours and not NightHours.parse(hours).holds(datetime.now().astimezone().time()):
+        return f"outside its hours ({hours})"
+    return None
+
+
+def _is_queueable(url: str) -> bool:
+    try:
+        return bool(queueable_url(url))
+    except NotQueuedError:
+        return False

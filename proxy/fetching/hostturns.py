@@ -1,0 +1,57 @@
+"""Turns at hosts across processes: the fetch queue of the proxy and a crawl never ask one host at the same time.
+
+A turn is a locked file, so it ends with its process however that ends. The file says when the host may be asked
+again, written before the request too: a process that is killed and started again keeps the pause. Hosts share a fixed
+number of files; two that share one wait for each other, which does no harm.
+"""
+
+import asyncio
+import os
+import time
+import zlib
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from repair.locks import lock_alone
+
+_FILES = 4096
+_POLL_S = 0.05
+_LONGEST_PAUSE_S = 60.0
+
+
+class HostTurns:
+    """The turns kept in a folder."""
+
+    def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
+        self._folder = folder
+        self._clock = clock
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @asynccontextmanager
+    async def at(self, host: str, *, pause_s: float) -> AsyncIterator[None]:
+        """Have the turn at a host, after the pause that the last one set."""
+        path = self._folder / f"{zlib.crc32(host.encode()) % _FILES:03x}.lock"
+        while (handle := lock_alone(path)) is None:
+            await asyncio.sleep(_POLL_S)
+        try:
+            # Bounded: the clock may have been set back since.
+            await asyncio.sleep(min(max(0.0, _read(handle) - self._clock()), _LONGEST_PAUSE_S))
+            _write(handle, self._clock() + pause_s)
+            try:
+                yield
+            finally:
+                _write(handle, self._clock() + pause_s)
+        finally:
+            os.close(handle)
+
+
+def _read(handle: int) -> float:
+    try:
+        return float(os.pread(handle, 40, 0))
+    except ValueError:
+        return 0.0  # new, or cut off
+
+
+def _write(handle: int, free_at: float) -> None:
+    os.pwrite(handle, f"{free_at:020.3f}".encode(), 0)

@@ -1,0 +1,205 @@
+"""The frontier of each topic in SQLite: claimed before a request, recorded after it with all links found, in one
+transaction each. So a killed crawl goes on where it was.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from repair.crawling.frontier import FrontierLink
+from repair.crawling.topicdatabase import TopicDatabase
+from repair.text import urls
+
+_LINK = "url, depth, anchor, context, parents, good_parents, best, total, nav, worth"
+_MAX_NOTE = 300
+
+
+class LinkState(StrEnum):
+    """What became of a link. A `held` page was in the collection already and cost nothing."""
+
+    WAITING = "waiting"
+    FETCHING = "fetching"
+    FETCHED = "fetched"
+    HELD = "held"
+    FAILED = "failed"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VisitedLink:
+    """A link that came to an end; `probability` and `fingerprint` are None where no page was read."""
+
+    link: FrontierLink
+    state: LinkState
+    final_url: str
+    probability: float | None
+    fingerprint: int | None
+    received: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrawlCounts:
+    """How far the crawl of a topic is; `received` is bytes."""
+
+    states: dict[LinkState, int]
+    received: int
+
+    @property
+    def fetched(self) -> int:
+        """Pages that were fetched."""
+        return self.states[LinkState.FETCHED]
+
+
+class CrawlStore:
+    """The frontier of one topic."""
+
+    def __init__(self, database: TopicDatabase, topic: str, clock: Callable[[], float] = time.time) -> None:
+        self._database = database
+        self._topic = topic
+        self._clock = clock
+
+    def recover(self, *, max_tries: int) -> int:
+        """Make links due again that were being fetched when a process died; returns how many.
+
+        Only for the process that holds the lock. A page that ended the process `max_tries` times is given up.
+        """
+        with self._database.write() as connection:
+            connection.execute(
+                "UPDATE frontier SET state = 'failed', note = 'never came to an end' WHERE topic = ?"
+                " AND state = 'fetching' AND tries >= ?",
+                (self._topic, max_tries),
+            )
+            return connection.execute(
+                "UPDATE frontier SET state = 'waiting' WHERE topic = ? AND state = 'fetching'", (self._topic,)
+            ).rowcount
+
+    def put(self, links: Iterable[FrontierLink]) -> None:
+        """Record new links, and what is newly known of waiting ones."""
+        with self._database.write() as connection:
+            connection.executemany(
+                f"INSERT INTO frontier (topic, state, changed_at, {_LINK})"  # noqa: S608  (constants)
+                " VALUES (?1, 'waiting', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO UPDATE SET"
+                " anchor = ?5, context = ?6, parents = ?7, good_parents = ?8, best = ?9, total = ?10, nav = ?11,"
+                " worth = ?12 WHERE state = 'waiting'",
+                [(self._topic, self._clock(), *_values(link)) for link in links],
+            )
+
+    def claim(self, url: str) -> int:
+        """Start a link; returns how often it was tried, this time included."""
+        with self._database.write() as connection:
+            connection.execute(
+                "UPDATE frontier SET state = 'fetching', tries = tries + 1, changed_at = ?"
+                " WHERE topic = ? AND url = ?",
+                (self._clock(), self._topic, url),
+            )
+            row = connection.execute(
+                "SELECT tries FROM frontier WHERE topic = ? AND url = ?", (self._topic, url)
+            ).fetchone()
+        return int(row[0]) if row else 0
+
+    def finish(self, visited: VisitedLink, found: Sequence[FrontierLink] = ()) -> None:
+        """Record what became of a link, together with the links on its page."""
+        with self._database.write() as connection:
+            connection.execute(
+                "UPDATE frontier SET state = ?, probability = ?, fingerprint = ?, received = received + ?, note = ?,"
+                " final_url = ?, changed_at = ? WHERE topic = ? AND url = ?",
+                (
+                    visited.state,
+                    visited.probability,
+                    None if visited.fingerprint is None else f"{visited.fingerprint:x}",
+                    visited.received,
+                    visited.note[:_MAX_NOTE],
+                    visited.final_url,
+                    self._clock(),
+                    self._topic,
+                    visited.link.url,
+                ),
+            )
+            self.put(found)
+
+    def postpone(self, url: str, *, until: float, note: str, counted: bool = True) -> None:
+        """Try again later; a try that is not `counted` is taken back."""
+        with self._database.write() as connection:
+            connection.execute(
+                "UPDATE frontier SET state = 'waiting', next_try = ?, note = ?, tries = max(0, tries - ?)"
+                " WHERE topic = ? AND url = ?",
+                (until, note[:_MAX_NOTE], 0 if counted else 1, self._topic, url),
+            )
+
+    def drop(self, addresses: Sequence[str]) -> None:
+        """Forget links that are not worth keeping."""
+        with self._database.write() as connection:
+            connection.executemany(
+                "DELETE FROM frontier WHERE topic = ? AND url = ? AND state = 'waiting'",
+                [(self._topic, url) for url in addresses],
+            )
+
+    def waiting(self) -> tuple[tuple[FrontierLink, float], ...]:
+        """The links that wait, and when each is due."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT next_try, {_LINK} FROM frontier WHERE topic = ? AND state = 'waiting'",  # noqa: S608
+                (self._topic,),
+            ).fetchall()
+        return tuple((_link(row[1:]), row[0]) for row in rows)
+
+    def visited(self) -> tuple[VisitedLink, ...]:
+        """The links that came to an end, in that order."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT state, probability, fingerprint, received, note, final_url,"  # noqa: S608  (constants)
+                f" {_LINK} FROM frontier WHERE topic = ?"
+                " AND state IN ('fetched', 'held', 'failed', 'refused') ORDER BY changed_at",
+                (self._topic,),
+            ).fetchall()
+        return tuple(
+            VisitedLink(
+                link=_link(row[6:]),
+                state=LinkState(row[0]),
+                probability=row[1],
+                fingerprint=None if row[2] is None else int(row[2], 16),
+                received=row[3],
+                note=row[4],
+                final_url=row[5],
+            )
+            for row in rows
+        )
+
+    def counts(self) -> CrawlCounts:
+        """How far the crawl is."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT state, count(*), sum(received) FROM frontier WHERE topic = ? GROUP BY state",
+                (self._topic,),
+            ).fetchall()
+        found = {state: count for state, count, _ in rows}
+        return CrawlCounts(
+            states={state: int(found.get(state, 0)) for state in LinkState},
+            received=sum(received for _, _, received in rows),
+        )
+
+
+def _values(link: FrontierLink) -> tuple[object, ...]:
+    return (
+        *(link.url, link.depth, link.anchor, link.context, link.parents, link.good_parents),
+        *(link.best, link.total, link.nav, link.worth),
+    )
+
+
+def _link(row: tuple[str, int, str, str, int, int, float, float, int, float]) -> FrontierLink:
+    url, depth, anchor, context, parents, good_parents, best, total, nav, worth = row
+    return FrontierLink(
+        url=url,
+        host=urls.parse(url).authority,
+        depth=depth,
+        anchor=anchor,
+        context=context,
+        parents=parents,
+        good_parents=good_parents,
+        best=best,
+        total=total,
+        nav=bool(nav),
+        worth=worth,
+    )

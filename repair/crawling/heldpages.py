@@ -1,0 +1,53 @@
+"""What the collection already has for a topic: examples to learn from, and pages to start at."""
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from repair.collection.collection import Collection
+from repair.crawling.pagejudge import TopicWords, page_terms
+from repair.crawling.topicmodel import Terms
+from repair.crawling.topics import Topic
+from repair.model import HeldPage
+from repair.text import words
+
+_BACKGROUND = 300
+_BEST = 40
+_OF_A_QUERY = 10
+_MATCH = 0.6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldExamples:
+    """`best` are the held pages that match the topic's words best, by address; `background` was drawn at random."""
+
+    best: dict[str, Terms]
+    background: tuple[Terms, ...]
+
+
+def find_held_examples(collection: Collection, topic: Topic, *, seed: int = 0) -> HeldExamples:
+    """Examples for a topic from the saved pages."""
+    chance = random.Random(seed)  # noqa: S311  (an even sample, no secret)
+    numbers = collection.numbers()
+    drawn = chance.sample(numbers, min(_BACKGROUND, len(numbers)))
+    summaries = collection.page_summaries(drawn).values()
+    pages = {page.url: held_terms(page) for page in _read(collection, [summary.url for summary in summaries])}
+    background = tuple(pages.values())
+    match = TopicWords(topic, background)
+    best: dict[str, Terms] = {}
+    for query in topic.queries:
+        terms = [(term, 1.0) for term in dict.fromkeys(words.terms(query, topic.language))]
+        found = [hit.page.url for hit in collection.search(terms, limit=_OF_A_QUERY)] if terms else []
+        for page in _read(collection, found):
+            if topic.language in ("", page.language) and match.score(read := held_terms(page)) >= _MATCH:
+                best.setdefault(page.url, read)
+    return HeldExamples(best=dict(list(best.items())[:_BEST]), background=background)
+
+
+def held_terms(page: HeldPage) -> list[str]:
+    """The terms of a saved page."""
+    return page_terms(page.title, page.text, page.language)
+
+
+def _read(collection: Collection, addresses: Iterable[str]) -> list[HeldPage]:
+    return [page for url in addresses if (page := collection.get(url)) is not None]

@@ -1,0 +1,88 @@
+"""The SQLite file of topics, of the pages that belong to them and of the frontier of each.
+
+What is committed survives `kill -9`. It can be opened by several processes; only one crawls.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from repair.errors import RepairError
+from repair.sqlite import SqliteFile, transaction
+
+FOLDER = "topics"
+"""Where it is in a data folder."""
+NAME = "topics.sqlite"
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS topics (
+    name TEXT PRIMARY KEY, subtopics TEXT NOT NULL, words TEXT NOT NULL, seeds TEXT NOT NULL, language TEXT NOT NULL,
+    max_pages INTEGER NOT NULL, max_bytes INTEGER NOT NULL, hours TEXT NOT NULL, groups TEXT NOT NULL,
+    changed_at REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS page_topics (
+    url TEXT NOT NULL, topic TEXT NOT NULL, probability REAL NOT NULL, judged_at REAL NOT NULL,
+    PRIMARY KEY (url, topic)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS page_topics_best ON page_topics (topic, probability);
+CREATE TABLE IF NOT EXISTS verdicts (
+    url TEXT NOT NULL, topic TEXT NOT NULL, belongs INTEGER NOT NULL, PRIMARY KEY (url, topic)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS frontier (
+    topic TEXT NOT NULL, url TEXT NOT NULL, state TEXT NOT NULL, depth INTEGER NOT NULL, anchor TEXT NOT NULL,
+    context TEXT NOT NULL, parents INTEGER NOT NULL, good_parents INTEGER NOT NULL, best REAL NOT NULL,
+    total REAL NOT NULL, nav INTEGER NOT NULL, worth REAL NOT NULL, tries INTEGER NOT NULL DEFAULT 0,
+    next_try REAL NOT NULL DEFAULT 0, note TEXT NOT NULL DEFAULT '', probability REAL, fingerprint TEXT,
+    received INTEGER NOT NULL DEFAULT 0, final_url TEXT NOT NULL DEFAULT '', changed_at REAL NOT NULL,
+    PRIMARY KEY (topic, url)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS frontier_state ON frontier (topic, state);
+"""
+
+
+class TopicDatabaseError(RepairError):
+    """The file of topics cannot be opened, read or written."""
+
+
+class TopicDatabase:
+    """The file, for several threads."""
+
+    def __init__(self, folder: Path) -> None:
+        """Raises TopicDatabaseError. A damaged file is an error: it holds what people wrote."""
+        self._path = folder / NAME
+        self._lock = threading.RLock()
+        try:
+            self._connection = SqliteFile(path=self._path, schema=_SCHEMA).open()
+        except (OSError, sqlite3.Error) as error:
+            raise TopicDatabaseError(f"{self._path}: cannot open the topics: {error}") from error
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """The connection, for one thread at a time."""
+        try:
+            with self._lock:
+                yield self._connection
+        except sqlite3.Error as error:
+            raise TopicDatabaseError(f"{self._path}: {error}") from error
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """A transaction, committed at the end of the block."""
+        with self.read() as connection, transaction(connection):
+            yield connection
+
+    def forget(self, url: str) -> None:
+        """Delete an address for good, with what was recorded of it."""
+        with self.write() as connection:
+            for table in ("page_topics", "verdicts", "frontier"):
+                connection.execute(f"DELETE FROM {table} WHERE url = ?", (url,))  # noqa: S608  (constants)
+            connection.execute("DELETE FROM frontier WHERE final_url = ?", (url,))
+        with self.read() as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # or it would linger in the write-ahead log
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._connection.close()

@@ -1,0 +1,209 @@
+"""`linkmend crawl` as a real program on several origins: what it fetches, what it leaves alone, and `kill -9`."""
+
+import asyncio
+import contextlib
+import json
+import os
+import sqlite3
+import subprocess
+import sys
+import time
+
+import pytest
+
+from repair.collection.collection import Collection
+from repair.locks import lock_alone
+from repair.settings import CollectionSettings
+from tests.integration.origin import Origin, cut, reply
+from tests.integration.processes import ROOT, START_S, Running, surroundings
+from tests.unit.repair.crawling.pages import FARM, OTHER, a_text
+
+PAUSE_S = 0.3
+KILLS = 4
+SETTINGS = f"""
+[fetch]
+pause_s = {PAUSE_S}
+retry_s = 0.01
+timeout_s = 2.0
+bytes_per_s = 0
+at_once = 3
+parts = 0
+"""
+RULES = """
+[[rule]]
+url = "*/blocked"
+action = "block"
+"""
+
+
+class CountedOrigin(Origin):
+    """An origin that notes when requests began and ended, and how many it had at once."""
+
+    def __init__(self, answer_s=0.02):
+        super().__init__()
+        self.answer_s = answer_s
+        self.most_at_once = self._now = 0
+        self.times = []
+
+    def serve(self, path, answer):
+        async def count(exchange):
+            self._now += 1
+            self.most_at_once = max(self.most_at_once, self._now)
+            if path != "/robots.txt":
+                self.times.append(time.monotonic())
+            try:
+                await asyncio.sleep(self.answer_s)
+                with contextlib.suppress(ConnectionError):
+                    await (exchange.send(answer) if isinstance(answer, bytes) else answer(exchange))
+            finally:
+                self._now -= 1
+
+        self.pages[path] = count
+
+    def least_pause_s(self):
+        return min(later - sooner for sooner, later in zip(self.times, self.times[1:], strict=False))
+
+
+async def stall(exchange):
+    """Send a byte now and then, as long as somebody listens."""
+    await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n")
+    while not exchange.writer.is_closing():
+        await exchange.send(b"x")
+        await asyncio.sleep(0.05)
+
+
+def a_page(about, number, links, **headers):
+    text = ". ".join(a_text(about, f"{number}/{part}", 12).capitalize() for part in range(20))
+    anchors = " ".join(f'<a href="{link}">{name}</a>' for link, name in links)
+    return reply(
+        f"<html lang=en><title>Farm {number}</title><h1>Farm {number}</h1><p>{text}.</p><p>{anchors}</p></html>",
+        **headers,
+    )
+
+
+class School:
+    """A data folder, its settings, and `linkmend` on it."""
+
+    def __init__(self, folder):
+        self.data = folder / "data"
+        self.config = folder / "linkmend.toml"
+        self.config.write_text(SETTINGS)
+        (folder / "rules.d").mkdir()
+        (folder / "rules.d" / "00.toml").write_text(RULES)
+
+    def command(self, *arguments):
+        return (
+            *(sys.executable, "-m", "proxy.main", *map(str, arguments)),
+            *("--config", str(self.config), "--data", str(self.data)),
+        )
+
+    def run(self, *arguments):
+        return subprocess.run(
+            self.command(*arguments),
+            capture_output=True,
+            text=True,
+            timeout=400,
+            cwd=ROOT,
+            env={**os.environ, **surroundings()},
+        )
+
+    def rows(self, sql):
+        with contextlib.closing(sqlite3.connect(self.data / "topics" / "topics.sqlite")) as database:
+            return database.execute(sql).fetchall()
+
+
+@pytest.fixture
+def school(tmp_path):
+    return School(tmp_path)
+
+
+@pytest.mark.slow
+def test_killed_crawl_loses_nothing_fetches_nothing_twice_and_stays_polite(school):
+    with CountedOrigin() as quick, CountedOrigin(answer_s=0.15) as slow, CountedOrigin() as broken:
+        good = {f"{host.url}/farm/{name}" for host in (quick, slow) for name in "abcdefghijklmnop"}
+        refused = (
+            f"{quick.url}/closed/x",
+            f"{quick.url}/blocked",
+            "http://169.254.169.254/farm",
+            f"{slow.url}/own",
+        )
+        faulty = (f"{broken.url}/cut", f"{broken.url}/stall", f"{broken.url}/gone")
+        personal = (
+            f"{slow.url}/farm/q?token=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.abcdefghijklmnop"
+        )
+        everything = [(url, "soil crop") for url in (*sorted(good), *refused, *faulty, personal)]
+        for host in (quick, slow):
+            for number, name in enumerate("abcdefghijklmnop"):
+                host.serve(
+                    f"/farm/{name}", a_page(FARM, f"{host.port} {number}", everything[number:] + everything)
+                )
+        quick.serve("/robots.txt", reply("User-agent: *\nDisallow: /closed/", kind="text/plain"))
+        quick.serve("/closed/x", a_page(FARM, "closed", []))
+        quick.serve("/blocked", a_page(FARM, "blocked", []))
+        slow.serve("/own", a_page(FARM, "own", [], Cache_Control="private"))
+        broken.serve("/cut", cut)
+        broken.serve("/stall", stall)
+
+        seeds = [part for name in "ab" for part in ("--seed", f"{quick.url}/farm/{name}")]
+        seeds += ["--seed", f"{slow.url}/farm/a"]
+        added = school.run(
+            "topics", "add", "Farm", "--word", "soil", "--word", "crop", "--word", "seed", *seeds
+        )
+        assert added.returncode == 0, added.stderr
+
+        interrupted = set()
+        for kill in range(1, KILLS + 1):
+            running = Running(school.command("crawl", "Farm"))
+            wanted = kill * len(good) // (KILLS + 2)
+            running.wait_until(
+                lambda wanted=wanted: len(quick.times) + len(slow.times) >= wanted,
+                "the crawl does not go on",
+                timeout_s=START_S,
+            )
+            running.kill()
+            interrupted |= {
+                url for (url,) in school.rows("SELECT url FROM frontier WHERE state = 'fetching'")
+            }
+        ended = school.run("crawl", "Farm", "--json")
+        assert ended.returncode == 0, ended.stderr
+        told = json.loads(ended.stdout)
+
+    assert told["stopped"] in ("no more links", "the links that are left are due later"), told
+    found = {url for (url,) in school.rows("SELECT url FROM page_topics WHERE topic = 'Farm'")}
+    rows = school.rows("SELECT url, state, tries, probability, note FROM frontier")
+    assert found == good, [row for row in rows if row[0] in good ^ found]
+    with Collection.open(school.data / "collection", CollectionSettings()) as collection:
+        assert {url for url in good if collection.holds(url)} == good
+        assert not any(collection.holds(url) for url in refused)
+    states = dict(school.rows("SELECT url, state FROM frontier"))
+    assert {states[url] for url in refused} == {"refused"}
+    assert states[f"{broken.url}/gone"] == "failed"
+    assert personal not in states
+    for host in (quick, slow):
+        twice = {
+            f"{host.url}{path}" for path, count in host.asked.items() if count > 1 and path != "/robots.txt"
+        }
+        assert twice <= interrupted, (twice, interrupted)
+        assert not any("token" in path for path in host.asked)
+        assert host.least_pause_s() >= PAUSE_S * 0.95
+    assert quick.asked["/closed/x"] == quick.asked["/blocked"] == 0
+    assert [host.most_at_once for host in (quick, slow, broken)] == [1, 1, 1]
+
+
+@pytest.mark.slow
+def test_dry_run_fetches_nothing_and_two_crawls_do_not_run_at_once(school):
+    with CountedOrigin() as origin:
+        origin.serve("/", a_page(FARM, 1, [("/other", "opera king")]))
+        origin.serve("/other", a_page(OTHER, 2, []))
+        school.run("topics", "add", "Farm", "--word", "soil", "--seed", origin.url)
+        dry = school.run("crawl", "farm", "--dry-run", "--json")
+        assert (dry.returncode, origin.times) == (0, []), dry.stderr
+        assert json.loads(dry.stdout)["next"] == [{"url": f"{origin.url}/", "worth": 1.0}]
+        lock = lock_alone(school.data / "topics" / "crawl.lock")
+        busy = school.run("crawl", "Farm")
+        assert (busy.returncode, "another crawl" in busy.stderr) == (1, True)
+        os.close(lock)
+        done = school.run("crawl", "Farm", "--pages", "1")
+        assert done.returncode == 0, done.stderr
+        assert "budget of pages reached" in done.stdout
+        assert origin.asked["/other"] == 0

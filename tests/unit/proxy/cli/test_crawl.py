@@ -1,0 +1,42 @@
+"""`linkmend crawl`, as far as it goes without a network."""
+
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from proxy.errors import LinkmendError
+from proxy.main import app
+
+
+def crawl(*args, data):
+    return CliRunner().invoke(app, ["crawl", *args, "--data", str(data)])
+
+
+@pytest.fixture(autouse=True)
+def priority_as_it_is(monkeypatch):
+    monkeypatch.setattr("os.nice", lambda by: by)
+
+
+def test_unknown_topic_is_named(tmp_path):
+    result = crawl("Soil", data=tmp_path)
+    assert isinstance(result.exception, LinkmendError)
+    assert "no such topic: 'Soil'" in str(result.exception)
+
+
+def test_topic_without_seeds_and_saved_pages_cannot_be_crawled(tmp_path):
+    CliRunner().invoke(app, ["topics", "add", "Soil", "--data", str(tmp_path)])
+    result = crawl("Soil", data=tmp_path)
+    assert isinstance(result.exception, LinkmendError)
+    assert "nothing to begin with" in str(result.exception)
+
+
+def test_without_scikit_learn_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "repair.crawling.classifier", None)
+    result = crawl("Soil", data=tmp_path)
+    assert isinstance(result.exception, LinkmendError)
+    assert "linkmend[learn]" in str(result.exception)
+
+
+def test_usage_error_is_exit_2(tmp_path):
+    assert crawl("Soil", "--pages", "0", data=tmp_path).exit_code == 2

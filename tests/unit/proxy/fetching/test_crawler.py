@@ -1,0 +1,196 @@
+"""The crawler over a fetcher with configured answers: what it records when things go wrong."""
+
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+
+from proxy.fetching.connectivity import Connectivity
+from proxy.fetching.crawler import CrawlTools, TopicCrawler
+from proxy.fetching.entries import FetchRefused, NoConnectivity, PermanentFetchError, TemporaryFetchError
+from proxy.fetching.fetcher import FetchedPage
+from proxy.fetching.politeness import HostSlots
+from proxy.settings import FetchSettings
+from repair.collection.collection import Collection
+from repair.crawling.classifier import learn_topic
+from repair.crawling.crawlstore import CrawlStore, LinkState
+from repair.crawling.pagejudge import PageJudge
+from repair.crawling.topiccrawl import CrawlPolicy, TopicCrawl
+from repair.crawling.topicdatabase import TopicDatabase
+from repair.crawling.topics import Topic
+from repair.crawling.topicstore import TopicStore
+from repair.model import Document, Link
+from repair.settings import CollectionSettings
+from tests.make import A_MOMENT, a_page
+from tests.unit.repair.crawling.pages import FARM, OTHER, a_text, farm_texts, other_texts
+
+SEED = "http://seed.test/"
+FETCH = FetchSettings(tries=2, retry_s=100.0, parts=0, at_once=2)
+
+
+def html(about, name, *targets):
+    links = "".join(f'<p>crop <a href="{target}">soil harvest</a></p>' for target in targets)
+    return f"<title>{name}</title><p>{a_text(about, name, 80)}</p>{links}".encode()
+
+
+class Web:
+    """Fetches what is configured, saves into a list, and notes what was asked."""
+
+    def __init__(self, pages):
+        self.pages, self.asked, self.saved = pages, [], []
+        self.rulings = SimpleNamespace(may_list=lambda page: True)
+
+    async def fetch(self, url, *, limits):
+        self.asked.append(url)
+        answer = self.pages[url]
+        if isinstance(answer, Exception):
+            raise answer
+        final, body = answer if isinstance(answer, tuple) else (url, answer)
+        return FetchedPage(page=a_page(final, body=body))
+
+    async def check(self, fetched):
+        if b"private" in fetched.page.body:
+            raise FetchRefused("may not be saved: private")
+
+    async def save(self, fetched):
+        self.saved.append(fetched.page.url)
+        return ""
+
+
+class Crawling:
+    def __init__(self, folder):
+        self.database = TopicDatabase(folder / "topics")
+        self.collection = Collection.open(folder / "collection", CollectionSettings())
+        self.topics = TopicStore(self.database)
+        self.store = CrawlStore(self.database, "Farm")
+
+    def crawl(self, pages, *, others=(), connectivity=None, **policy):
+        """Run one crawl; returns the web and the reason to stop."""
+        web = Web(pages)
+        tools = CrawlTools(
+            fetcher=web,
+            saver=web,
+            collection=self.collection,
+            host_slots=HostSlots(),
+            connectivity=connectivity or Connectivity(),
+            topics=self.topics,
+            fetch=FETCH,
+            reading=CollectionSettings(),
+        )
+        crawler = TopicCrawler(
+            a_topic_crawl("Farm", farm_texts(20), other_texts(40), **policy),
+            self.store,
+            tools,
+            start=(SEED,),
+            others=others,
+        )
+        return web, asyncio.run(crawler.run())
+
+    def states(self):
+        return {visited.link.url: visited.state for visited in self.store.visited()}
+
+
+def a_topic_crawl(name, positives, background, **policy):
+    topic = Topic(name=name, seeds=(SEED,))
+    judge = PageJudge(topic, learn_topic, positives=positives, background=background)
+    judge.learn()
+    limits = {"max_pages": 50, "max_bytes": 10**9, "explore": 0.0, **policy}
+    return TopicCrawl(topic, judge, CrawlPolicy(**limits))
+
+
+@pytest.fixture
+def crawling(tmp_path):
+    crawling = Crawling(tmp_path)
+    yield crawling
+    crawling.collection.close()
+    crawling.database.close()
+
+
+def test_pages_of_the_topic_are_saved_and_others_only_read(crawling):
+    pages = {
+        SEED: html(FARM, "seed", "http://a.test/farm", "http://b.test/opera"),
+        "http://a.test/farm": html(FARM, "farm"),
+        "http://b.test/opera": html(OTHER, "opera"),
+    }
+    web, reason = crawling.crawl(pages)
+    assert reason == "no more links"
+    assert sorted(web.saved) == ["http://a.test/farm", SEED]
+    assert {page.url for page in crawling.topics.pages("Farm")} == set(web.saved)
+    assert set(crawling.states().values()) == {LinkState.FETCHED}
+
+
+def test_later_run_goes_on_and_asks_for_nothing_again(crawling):
+    pages = {SEED: html(FARM, "seed", "http://a.test/1", "http://b.test/2")}
+    pages |= {url: html(FARM, url) for url in ("http://a.test/1", "http://b.test/2")}
+    first, reason = crawling.crawl(pages, max_pages=1)
+    assert (first.asked, reason) == ([SEED], "budget of pages reached")
+    second, _ = crawling.crawl(pages)
+    assert sorted(second.asked) == ["http://a.test/1", "http://b.test/2"]
+
+
+def test_page_that_was_saved_when_the_process_died_is_not_fetched_again(crawling):
+    """It was killed after saving, before the link was done."""
+    document = Document(
+        url=SEED,
+        title="seed",
+        text=a_text(FARM, 1, 80),
+        links=(Link(target_url="http://a.test/1", anchor="soil"),),
+    )
+    crawling.collection.add(document, fetched_at=A_MOMENT)
+    web, _ = crawling.crawl({"http://a.test/1": html(FARM, "next")})
+    assert web.asked == ["http://a.test/1"]
+    assert crawling.states()[SEED] is LinkState.HELD
+    assert len(crawling.topics.pages("Farm")) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        (FetchRefused("robots.txt"), LinkState.REFUSED),
+        (PermanentFetchError("404"), LinkState.FAILED),
+        (b"<p>private", LinkState.REFUSED),
+        (b"<meta name=robots content=noindex><p>soil", LinkState.REFUSED),
+        (("http://elsewhere.test/", html(FARM, "moved")), LinkState.FETCHED),
+    ],
+)
+def test_what_became_of_a_link_is_recorded(crawling, answer, state):
+    web, reason = crawling.crawl({SEED: answer})
+    assert (crawling.states(), reason) == ({SEED: state}, "no more links")
+    assert bool(web.saved) is (state is LinkState.FETCHED)
+
+
+def test_address_with_a_secret_is_refused_without_a_request(crawling):
+    secret = "http://a.test/?session=0123456789abcdef0123456789abcdef"
+    crawling.store.put(a_topic_crawl("Farm", farm_texts(20), other_texts(40)).add_seeds((secret,)))
+    web, _ = crawling.crawl({SEED: html(FARM, "seed")})
+    assert web.asked == [SEED]
+    assert crawling.states()[secret] is LinkState.REFUSED
+
+
+def test_site_that_is_busy_is_asked_later_in_another_run(crawling):
+    web, reason = crawling.crawl({SEED: TemporaryFetchError("503", after_s=500.0)})
+    assert (web.asked, reason) == ([SEED], "the links that are left are due later")
+    ((_, due_at),) = crawling.store.waiting()
+    assert due_at > 0
+    assert crawling.crawl({})[0].asked == []
+
+
+def test_without_connectivity_the_crawl_stops_and_no_try_counts(crawling):
+    _, reason = crawling.crawl({SEED: NoConnectivity("nobody there")})
+    assert "no connection" in reason
+    assert crawling.store.claim(SEED) == 1
+
+
+def test_redirect_to_a_page_that_the_crawl_has_is_not_saved_twice(crawling):
+    pages = {SEED: html(FARM, "seed", "http://a.test/old"), "http://a.test/old": (SEED, html(FARM, "seed"))}
+    web, _ = crawling.crawl(pages)
+    assert web.saved == [SEED]
+    assert crawling.states()["http://a.test/old"] is LinkState.FAILED
+
+
+def test_page_is_judged_for_the_other_topics_of_the_run_too(crawling):
+    opera = a_topic_crawl("Opera", other_texts(20), farm_texts(40))
+    pages = {SEED: html(FARM, "seed", "http://b.test/opera"), "http://b.test/opera": html(OTHER, "opera")}
+    web, _ = crawling.crawl(pages, others=[opera])
+    assert [page.topic for page in crawling.topics.topics_of("http://b.test/opera")] == ["Opera"]
+    assert "http://b.test/opera" in web.saved

@@ -1,0 +1,56 @@
+from repair.crawling.classifier import learn_topic
+from repair.crawling.pagejudge import BELONGS, PageJudge, TermOdds, TopicWords
+from repair.crawling.topics import Topic
+from tests.unit.repair.crawling.pages import farm_texts, other_texts
+
+TOPIC = Topic(name="Farm", words=("soil", "crop"), subtopics=("cattle",))
+
+
+def test_before_anything_is_learnt_the_words_of_the_topic_decide():
+    judge = PageJudge(TOPIC, learn_topic, background=other_texts(10))
+    assert not judge.learn()
+    assert judge.judge(["farm", "soil", "crop"] * 5) > BELONGS > judge.judge(other_texts(1)[0])
+    assert judge.read_link(["soil"]) == 0.0
+
+
+def test_page_about_one_subtopic_matches_the_topic():
+    assert TopicWords(TOPIC, ()).score(["cattl"] * 10) > 0.8
+
+
+def test_classifier_takes_over_from_twenty_examples_of_each_kind():
+    judge = PageJudge(TOPIC, learn_topic, positives=farm_texts(19), background=other_texts(40))
+    assert not judge.learn()
+    judge.note_page("http://a.test/", farm_texts(1, start=30)[0], 0.9)
+    assert judge.learn()
+    assert judge.judge(["harvest", "plough", "manure", "weed"] * 5) > BELONGS
+
+
+def test_it_learns_again_only_when_there_is_enough_new():
+    judge = PageJudge(TOPIC, learn_topic, positives=farm_texts(20), background=other_texts(40))
+    assert judge.learn()
+    judge.note_page("http://a.test/1", farm_texts(1, start=60)[0], 0.9)
+    assert not judge.learn()
+    for number, terms in enumerate(farm_texts(20, start=61)):
+        judge.note_page(f"http://b.test/{number}", terms, 0.9)
+    assert judge.learn()
+
+
+def test_not_this_topic_counts():
+    """Pages that look like the topic to everybody else."""
+    judge = PageJudge(TOPIC, learn_topic, positives=farm_texts(20), background=other_texts(40))
+    judge.learn()
+    toys = [[*terms, *["toy"] * 20] for terms in farm_texts(25, start=80)]
+    before = judge.judge(toys[24])
+    for number, terms in enumerate(toys[:24]):
+        judge.note_verdict(f"http://toys.test/{number}", terms, False)
+    assert judge.learn()
+    assert judge.judge(toys[24]) < BELONGS < before
+
+
+def test_names_that_stand_in_pages_of_the_topic_speak_for_it():
+    odds = TermOdds()
+    for number in range(5):
+        odds.add(["wheat", "farm", f"x{number}"], belongs=True)
+        odds.add(["king", f"y{number}"], belongs=False)
+    assert odds.score(["wheat"]) > 0 > odds.score(["king"])
+    assert odds.score([]) == 0.0

@@ -1,0 +1,71 @@
+import pytest
+
+from repair.crawling.topicdatabase import NAME, TopicDatabase, TopicDatabaseError
+from repair.crawling.topics import Topic
+from repair.crawling.topicstore import TopicStore
+
+SOIL = Topic(
+    name="Soil",
+    subtopics=("Sand", "Clay"),
+    words=("earth",),
+    seeds=("http://a.test/",),
+    language="en",
+    max_pages=7,
+    max_bytes=9,
+    hours="22:00-05:00",
+    groups=("7a",),
+)
+PAGE = "http://a.test/clay"
+
+
+@pytest.fixture
+def store(tmp_path):
+    database = TopicDatabase(tmp_path)
+    yield TopicStore(database)
+    database.close()
+
+
+def test_topic_is_kept_whole_and_found_in_any_case(store):
+    assert store.put(SOIL)
+    assert not store.put(SOIL)
+    assert store.get("Soil") == store.get("sOIL") == SOIL
+    assert store.list() == (SOIL,)
+    assert store.get("Water") is None
+
+
+def test_page_knows_its_topics_by_probability(store):
+    store.put(SOIL)
+    store.put(Topic(name="Water"))
+    store.note_page(PAGE, "Soil", 0.6)
+    store.note_page(PAGE, "Water", 0.9)
+    store.note_page("http://a.test/sand", "Soil", 0.8)
+    assert [(page.topic, page.probability) for page in store.topics_of(PAGE)] == [
+        ("Water", 0.9),
+        ("Soil", 0.6),
+    ]
+    assert [page.url for page in store.pages("Soil")] == ["http://a.test/sand", PAGE]
+    assert store.page_count("Soil") == 2
+
+
+def test_page_that_a_person_takes_out_leaves_the_topic_at_once(store):
+    store.put(SOIL)
+    store.note_page(PAGE, "Soil", 0.9)
+    store.note_verdict(PAGE, "Soil", belongs=False)
+    assert (store.pages("Soil"), store.verdicts("Soil")) == ((), {PAGE: False})
+    store.note_verdict(PAGE, "Soil", belongs=True)
+    assert (store.page_count("Soil"), store.verdicts("Soil")) == (1, {PAGE: True})
+
+
+def test_removed_topic_leaves_nothing(store):
+    store.put(SOIL)
+    store.note_verdict(PAGE, "Soil", belongs=True)
+    assert store.remove("Soil")
+    assert not store.remove("Soil")
+    assert (store.topics_of(PAGE), store.verdicts("Soil")) == ((), {})
+
+
+def test_damaged_file_is_an_error_and_stays_as_it_is(tmp_path):
+    (tmp_path / NAME).write_bytes(b"not a database, but what a person wrote" * 100)
+    with pytest.raises(TopicDatabaseError, match="cannot open the topics"):
+        TopicDatabase(tmp_path)
+    assert (tmp_path / NAME).read_bytes().startswith(b"not a database")
