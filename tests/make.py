@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from mitmproxy import http
 from mitmproxy.test import tflow
 
+from repair.collection.pages import PageSummary
 from repair.model import BrokenLink, MissKind, Page
 
 A_MOMENT = datetime(2026, 5, 3, 12, 0, tzinfo=UTC)
@@ -20,6 +21,10 @@ def a_page(
         body=body,
         fetched_at=A_MOMENT,
     )
+
+
+def a_summary(url="http://school.test/page", *, title="", language=""):
+    return PageSummary(page=1, url=url, title=title, language=language, digest=b"")
 
 
 def a_broken_link(url="http://school.test/gone", kind=MissKind.NOT_FOUND, **known):

@@ -35,7 +35,10 @@ def evaluate(
         Path | None, typer.Option(metavar="FILE", help="Model file from `linkmend train`.")
     ] = None,
     limit: Annotated[int | None, typer.Option(metavar="N", min=1, help="Use only the first N links.")] = None,
-    split: Annotated[Literal["test", "train"], typer.Option(help="Which set of links.")] = "test",
+    split: Annotated[
+        Literal["test", "test_cross", "train"],
+        typer.Option(help="Which set of links; test_cross has links between hosts."),
+    ] = "test",
     models: Annotated[
         Literal["combined", "all"],
         typer.Option(
@@ -53,7 +56,18 @@ def evaluate(
     ] = False,
     confusion: Annotated[
         bool,
-        typer.Option("--confusion", help="Also measure how well it recognises links that can't be repaired."),
+        typer.Option(
+            "--confusion",
+            help="Also measure how well it recognises links that can't be repaired, and false offers on all links:"
+            " without it, on 250.",
+        ),
+    ] = False,
+    with_moves: Annotated[
+        bool,
+        typer.Option(
+            "--with-moves",
+            help="For really-moved: learn the site's moves from the other links' source pages, found elsewhere.",
+        ),
     ] = False,
     moves: Annotated[
         Path | None,
@@ -79,7 +93,7 @@ def evaluate(
     if plan.variant is Variant.GONE and (ablation or confusion):
         raise typer.BadParameter("--ablation and --confusion need links with answers, not --variant gone")
     used = rankmodel.load(model) if model else rankmodel.default()
-    with build_testbed(plan, cache_from(cache), used, copied=copies) as made:
+    with build_testbed(plan, cache_from(cache), used, copied=copies, with_moves=with_moves) as made:
         results, found = _measure(made, every=models == "all", confusion=confusion, ablation=ablation)
     if rankings is not None:
         _write(rankings, found)
@@ -93,8 +107,8 @@ def _measure(
     from repair.evaluation.measures import report
     from repair.evaluation.outcomes import outcomes
     from repair.evaluation.repairable import confusion as confusion_table
-    from repair.evaluation.repairable import verdicts
-    from repair.simulation.pseudobroken import cases
+    from repair.evaluation.repairable import false_offers, verdicts
+    from repair.simulation.pseudobroken import Variant, cases
 
     total = len(cases(made.plan))
     with progress("measuring", 2 * total) as tell:  # our model, then the others
@@ -103,6 +117,9 @@ def _measure(
     if confusion:
         with progress("repairable or not", total) as tell:
             results["repairable"] = confusion_table(verdicts(made, tell=tell))
+        results["false_offers"] = results["repairable"]["false_offers"]
+    elif made.plan.variant is not Variant.GONE:
+        results["false_offers"] = false_offers(made)
     if ablation:
         with progress("ablation", total) as tell:
             results["ablation"] = measure_ablation(made, tell=tell)

@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 _WIDE = 160
+_SERVED = ("R@1", "offered", "served@1", "false_offers", "calibration_error")
 
 
 def show(report: dict[str, Any]) -> None:
@@ -14,6 +15,8 @@ def show(report: dict[str, Any]) -> None:
     known = ", older versions known" if report["copies"] else ""
     title = f"{report['collection']} {report['variant']}, {report['n']} links{known}"
     console.print(_table("model", report["models"], title=title))
+    served = {name: report[name] for name in _SERVED if name in report}
+    console.print(_table("", {"": served}, title="What readers get"))
     if "calibration" in report:
         console.print(_calibration(report["calibration"]))
     if "repairable" in report:

@@ -14,8 +14,8 @@ from proxy.version import version
 from repair.errors import EvaluationFailed, ModelMismatch
 from repair.evaluation.compare import VARIANTS, compare_models, is_better
 from repair.learning import schoolfolder
-from repair.learning.curriculum import check, lessons
-from repair.learning.examples import Examples, gather_examples
+from repair.learning.curriculum import check, lessons, sites
+from repair.learning.examples import ExampleSets, gather_examples
 from repair.learning.train import learn_model, save_model
 from repair.learning.workfolder import work_folder
 from repair.ranking import rankmodel
@@ -72,9 +72,10 @@ def _in_use(path: Path) -> RankModel | None:
         return None
 
 
-def _examples(folders: Mapping[Path, str], limit: int, cache: Path) -> list[Examples]:
+def _examples(folders: Mapping[Path, str], limit: int, cache: Path) -> list[ExampleSets]:
     """The examples of the folders; a folder without examples is skipped."""
     sets = []
+    site_names = sites(list(folders))
     for folder, name in folders.items():
         for lesson in lessons(folder, limit):
             title = f"{name} {lesson.title}"
@@ -85,16 +86,16 @@ def _examples(folders: Mapping[Path, str], limit: int, cache: Path) -> list[Exam
                 except EvaluationFailed as error:
                     print_line(f"skipped: {error}")
                     continue
-            sets.append(replace(found, name=title))
+            sets.append(replace(found, found=replace(found.found, name=title), site=site_names[folder]))
     check(sets)
     return sets
 
 
-def _learn(sets: list[Examples], names: list[str]) -> bytes:
+def _learn(sets: list[ExampleSets], names: list[str]) -> bytes:
     """The model as a file."""
     about: dict[str, Any] = {
         "folders": names,
-        "links": {each.name: each.links for each in sets},
+        "links": {each.name: each.found.links for each in sets},
         "date": datetime.now(UTC).date().isoformat(),
         "linkmend": version(),
     }

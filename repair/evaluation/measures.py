@@ -2,8 +2,9 @@
 
 R@k, MRR and nDCG@10 measure at which rank the answer is. Sim@k measures how similar the first k pages are to it
 (Bashir section 5.3: cosine of the texts; Sim@3 is the mean of the first three). For *gone* there is no answer, and
-`oracle` is the similarity of the best page in the collection. Calibration compares the confidence shown for first
-alternatives with the share of them that are right.
+`oracle` is the similarity of the best page in the collection. `offered` is the share of links with a list, `served@1`
+the share whose list is offered and has the answer first: what readers get. Calibration compares the confidence shown
+for first alternatives with the share of them that are right.
 """
 
 import math
@@ -72,10 +73,14 @@ def report(plan: BreakagePlan, found: Sequence[LinkOutcome], *, copies: bool = F
         "copies": copies,
         "n": len(found),
         **models[COMBINED],
+        "offered": round(_mean([outcome.offered for outcome in found]), 4),
         "models": models,
     }
     if plan.variant is not Variant.GONE:
+        served = [outcome.offered and outcome.results[COMBINED].rank == 0 for outcome in found]
+        answer["served@1"] = round(_mean(served), 4)
         answer["calibration"] = calibration(found)
+        answer["calibration_error"] = answer["calibration"]["expected_error"]
     return answer
 
 

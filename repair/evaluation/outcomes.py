@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,12 +39,14 @@ class RankingResult:
 class LinkOutcome:
     """All results for one link: our ranking, the confidence in its first page, and the results by model.
 
-    `oracle` is the similarity of the page most similar to the lost one, of all that may be returned.
+    `offered` says whether a reader would get the list at all; `oracle` is the similarity of the page most similar to
+    the lost one, of all that may be returned.
     """
 
     id: str
     ranked: tuple[str, ...]
     confidence: float
+    offered: bool
     oracle: float
     results: Mapping[str, RankingResult]
 
@@ -65,22 +67,23 @@ def outcomes(
         tell(len(ours))
     others = baselines(bench.view, bench.collection, every=every)
     found: list[LinkOutcome] = []
-    for (ranked, runs), case in zip(ours, bench.cases(), strict=True):
-        found.append(_outcome(bench, case, ranked, [*runs, *_run_baselines(others, case)]))
+    for own_run, case in zip(ours, bench.cases(), strict=True):
+        found.append(_outcome(bench, case, own_run, _run_baselines(others, case)))
         tell(len(ours) + len(found))
     return found
 
 
 def _outcome(
-    bench: RankingTestbed, case: BrokenCase, ranked: Sequence[RankedPage], runs: Sequence[BaselineRun]
+    bench: RankingTestbed, case: BrokenCase, ours: "_OwnRun", others: Sequence[BaselineRun]
 ) -> LinkOutcome:
     judged = _CaseJudge(bench, case)
     return LinkOutcome(
         id=case.id,
-        ranked=tuple(choice.page.url for choice in ranked),
-        confidence=ranked[0].confidence if ranked else 0.0,
+        ranked=tuple(choice.page.url for choice in ours.ranked),
+        confidence=ours.ranked[0].confidence if ours.ranked else 0.0,
+        offered=ours.offered,
         oracle=judged.oracle(),
-        results={run.name: judged.result(run) for run in runs},
+        results={run.name: judged.result(run) for run in (*ours.runs, *others)},
     )
 
 
@@ -88,21 +91,27 @@ def _run_baselines(others: Sequence[Baseline], case: BrokenCase) -> list[Baselin
     return [run for other in others for run in other.runs(case.link)]
 
 
-def _run_ours(
-    bench: RankingTestbed, ranker: LearnedRanker, case: BrokenCase, own: Tree | None
-) -> tuple[Sequence[RankedPage], list[BaselineRun]]:
-    """Our ranking, and the runs over our candidates: the combined model, and the formula over the same features."""
+class _OwnRun(NamedTuple):
+    """Our ranking, whether it is offered, and the runs over our candidates."""
+
+    ranked: Sequence[RankedPage]
+    offered: bool
+    runs: Sequence[BaselineRun]
+
+
+def _run_ours(bench: RankingTestbed, ranker: LearnedRanker, case: BrokenCase, own: Tree | None) -> _OwnRun:
+    """Rank by the combined model and, if given, by a formula over the same features."""
     hidden = bench.hidden(case)
     started = time.perf_counter()
     pages, rows, _ = ranker.matrix(case.link, bench.evidence(case), hidden=hidden)
     found = time.perf_counter()
-    ranked, _ = ranker.judge(pages, rows)
+    ranked, repairable = ranker.judge(pages, rows)
     ended = time.perf_counter()
     runs = [BaselineRun(COMBINED, [choice.page.page for choice in ranked], ended - started)]
     if own is not None:
         order = _by_formula(own, pages, rows)
         runs.append(BaselineRun(_OWN_GENETIC, order, found - started + time.perf_counter() - ended))
-    return ranked[:_LISTED], runs
+    return _OwnRun(ranked[:_LISTED], ranker.offers(ranked, repairable), runs)
 
 
 def _by_formula(tree: Tree, pages: Sequence[PageSummary], rows: Matrix) -> list[int]:

@@ -7,13 +7,12 @@ and all pages about its subject hidden, when nothing should be offered.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from repair.ranking.learned import OFFER_AT
+from repair.ranking.learned import LearnedRanker
+from repair.simulation.pseudobroken import BrokenCase
 from repair.simulation.testbed import RankingTestbed
 
-UNRELATED = 0.35
-"""A page with at least this cosine to the lost page is about the same subject."""
+SAMPLE = 250
+"""So many links, spread over the file, are enough to tell how often something is offered where nothing should be."""
 
 
 class RepairableVerdict(NamedTuple):
@@ -29,25 +28,33 @@ def verdicts(
     """Two verdicts for each link; links whose answer is missing or may not be returned are left out."""
     ranker = bench.ranker()
     for done, case in enumerate(bench.cases(), start=1):
-        truth = bench.collection.page_number(case.truth)
         tell(done)
-        if truth is None or case.truth in case.hidden:
+        if not _can_be_repaired(bench, case):
             continue
-        evidence = bench.evidence(case)
-        _, likely = ranker.rank_all(case.link, evidence, hidden=case.hidden)
-        yield RepairableVerdict(True, likely >= OFFER_AT)
-        bench.view.show(case, gone=True)
-        hidden = case.hidden | _of_subject(bench, truth)
-        _, likely = ranker.rank_all(case.link, evidence, hidden=hidden)
-        yield RepairableVerdict(False, likely >= OFFER_AT)
+        yield RepairableVerdict(True, _offers(ranker, bench, case, case.hidden))
+        yield RepairableVerdict(False, _offers_without_subject(ranker, bench, case))
 
 
-def _of_subject(bench: RankingTestbed, truth: int) -> frozenset[str]:
-    alike = bench.likeness.to_all(truth)
-    pages = bench.collection.numbers()
-    near = np.flatnonzero(alike[bench.likeness.places(pages)] >= UNRELATED)
-    found = bench.collection.page_summaries([pages[at] for at in near])
-    return frozenset(page.url for page in found.values())
+def false_offers(bench: RankingTestbed, *, sample: int = SAMPLE) -> float:
+    """The share of links that get a list although nothing alike is saved; of a sample spread over the links."""
+    ranker = bench.ranker()
+    asked = [case for case in bench.cases() if _can_be_repaired(bench, case)]
+    chosen = asked[:: max(1, -(-len(asked) // sample))]
+    return _share(sum(_offers_without_subject(ranker, bench, case) for case in chosen), len(chosen))
+
+
+def _can_be_repaired(bench: RankingTestbed, case: BrokenCase) -> bool:
+    return bench.collection.holds(case.truth) and case.truth not in case.hidden
+
+
+def _offers_without_subject(ranker: LearnedRanker, bench: RankingTestbed, case: BrokenCase) -> bool:
+    bench.view.show(case, gone=True, copied=bench.copied)
+    return _offers(ranker, bench, case, case.hidden | bench.of_subject(case))
+
+
+def _offers(ranker: LearnedRanker, bench: RankingTestbed, case: BrokenCase, hidden: frozenset[str]) -> bool:
+    ranked, repairable = ranker.rank_all(case.link, bench.evidence(case), hidden=hidden)
+    return ranker.offers(ranked, repairable)
 
 
 def confusion(found: Iterator[RepairableVerdict]) -> dict[str, Any]:
@@ -61,6 +68,7 @@ def confusion(found: Iterator[RepairableVerdict]) -> dict[str, Any]:
         "accuracy": _share(hits + silent, hits + misses + alarms + silent),
         "precision": _share(hits, hits + alarms),
         "recall": _share(hits, hits + misses),
+        "false_offers": _share(alarms, alarms + silent),
         "table": {
             "repairable": {"offered": hits, "not_offered": misses},
             "not_repairable": {"offered": alarms, "not_offered": silent},

@@ -39,6 +39,21 @@ def fit_ranking(rows: Matrix, answers: Any, sizes: Sequence[int], *, trees: int)
     return _saved_forest(lightgbm.train({**_SETTINGS, **wanted}, data, trees))
 
 
+def fit_odds(
+    rows: Matrix, answers: Any, weights: Matrix, *, rising: Sequence[bool], trees: int
+) -> SavedForest:
+    """Fit trees whose sum is the log-odds of an answer; no more of a `rising` value ever lowers it."""
+    data = lightgbm.Dataset(rows, answers.astype(np.int32), weight=weights)
+    wanted = {
+        "objective": "binary",
+        "feature_fraction": 0.4,
+        "min_data_in_leaf": 60,
+        "lambda_l2": 5.0,
+        "monotone_constraints": [int(each) for each in rising],
+    }
+    return _saved_forest(lightgbm.train({**_SETTINGS, **wanted}, data, trees))
+
+
 def fit_regression(rows: Matrix, values: Matrix, *, trees: int) -> SavedForest:
     """Fit trees whose sum predicts the value."""
     data = lightgbm.Dataset(rows, values)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from repair.errors import EvaluationFailed
 from repair.ranking.features import FEATURES, RAW, Matrix, complete_features
-from repair.simulation.pseudobroken import BreakagePlan
-from repair.simulation.testbed import build_testbed
+from repair.simulation.pseudobroken import BreakagePlan, BrokenCase, Variant
+from repair.simulation.testbed import RankingTestbed, build_testbed
 
 _COUNTS_AT = [
     FEATURES.index(f"known.{name}") for name in ("inlinks", "anchor_terms", "slug_terms", "copy_terms")
@@ -61,58 +61,97 @@ class Examples:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExampleSets:
+    """The same links three times, alike in all but the truth.
+
+    `found` as they are, `gone` without the lost page, `unrelated` without any page about its subject. Where the plan
+    itself hides the lost pages, `found` has no answers.
+    """
+
+    found: Examples
+    gone: Examples
+    unrelated: Examples
+    site: str = ""
+
+    @property
+    def name(self) -> str:
+        """For people: folder and variant."""
+        return self.found.name
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether some link has its answer."""
+        return bool(self.found.answer.any())
+
+
+class _Collector:
+    """Gathers the candidates of one way to hide pages."""
+
+    def __init__(self, opened: RankingTestbed, *, gone: bool) -> None:
+        self._opened = opened
+        self._ranker = opened.ranker()
+        self._gone = gone
+        self._rows: list[Matrix] = []
+        self._answers: list[Flags] = []
+        self._similar: list[Matrix] = []
+        self._numbers: list[Rows] = []
+
+    def add(self, case: BrokenCase, truth: int, hidden: frozenset[str]) -> None:
+        """Add the candidates of a link that are not hidden."""
+        opened = self._opened
+        opened.view.show(case, gone=self._gone, copied=opened.copied)
+        pages, matrix, _ = self._ranker.matrix(case.link, opened.evidence(case), hidden=hidden)
+        if not pages:
+            return
+        places = opened.likeness.places([page.page for page in pages])
+        self._rows.append(matrix.astype(np.float32))
+        self._answers.append(np.array([page.page == truth for page in pages]))
+        self._similar.append(opened.likeness.to_all(truth)[places])
+        self._numbers.append(np.full(len(pages), case.number))
+
+    def examples(self, name: str) -> Examples:
+        """All candidates so far."""
+        return Examples(
+            name=name,
+            rows=np.concatenate([np.zeros((0, len(FEATURES)), np.float32), *self._rows]),
+            answer=np.concatenate([np.zeros(0, bool), *self._answers]),
+            similarity=np.concatenate([np.zeros(0, np.float32), *self._similar]),
+            link=np.concatenate([np.zeros(0, np.int64), *self._numbers]),
+        )
+
+
 def gather_examples(
     plan: BreakagePlan, cache: Path, *, copied: bool = False, tell: Callable[[int], Any] = lambda _: None
-) -> Examples:
+) -> ExampleSets:
     """The examples of a plan; with `copied` an older version of every lost page is known.
 
     Links whose answer is no candidate still count, without an answer; so do links whose page is gone.
     """
-    rows, answers, similar, numbers = [], [], [], []
+    name = f"{plan.folder.name} {plan.variant}{' copied' if copied else ''}"
     with build_testbed(plan, cache, None, copied=copied) as opened:
-        ranker = opened.ranker()
+        found, gone, unrelated = (
+            _Collector(opened, gone=hidden) for hidden in (plan.variant is Variant.GONE, True, True)
+        )
         for done, case in enumerate(opened.cases(), start=1):
-            truth = opened.collection.page_number(case.truth)
-            pages, matrix, _ = ranker.matrix(case.link, opened.evidence(case), hidden=opened.hidden(case))
             tell(done)
-            if not pages or truth is None:
+            truth = opened.collection.page_number(case.truth)
+            if truth is None:
                 continue
-            places = opened.likeness.places([page.page for page in pages])
-            rows.append(matrix.astype(np.float32))
-            answers.append(np.array([page.page == truth for page in pages]))
-            similar.append(opened.likeness.to_all(truth)[places])
-            numbers.append(np.full(len(pages), case.number))
-    if not rows:
+            hidden = opened.hidden(case)
+            found.add(case, truth, hidden)
+            gone.add(case, truth, hidden | {case.truth, *opened.collection.same(truth)})
+            unrelated.add(case, truth, hidden | opened.of_subject(case))
+        sets = ExampleSets(
+            found=found.examples(name),
+            gone=gone.examples(f"{name} gone"),
+            unrelated=unrelated.examples(f"{name} unrelated"),
+        )
+    if not len(sets.found.link):
         raise EvaluationFailed(
             f"{plan.folder}: no training examples: no link of variant {plan.variant} has candidates"
         )
-    return Examples(
-        name=f"{plan.folder.name} {plan.variant}{' copied' if copied else ''}",
-        rows=np.concatenate(rows),
-        answer=np.concatenate(answers),
-        similarity=np.concatenate(similar),
-        link=np.concatenate(numbers),
-    )
-
-
-def gone_examples(examples: Examples, *, unlike: float = 1.0) -> Examples:
-    """The same links without their answers, and without pages at least as similar to the answer as `unlike`.
-
-    Features that depend on the other candidates are computed again: else they would betray what was removed.
-    """
-    kept = ~examples.answer & (examples.similarity < unlike)
-    left = examples.subset(kept)
-    rows = left.rows.copy()
-    for of_link in groups(left.link):
-        counts = rows[of_link.start, _COUNTS_AT]
-        rows[of_link] = complete_features(rows[of_link, : len(RAW)], counts.tolist())
-    return Examples(
-        name=f"{examples.name} gone",
-        rows=rows,
-        answer=left.answer,
-        similarity=left.similarity,
-        link=left.link,
-    )
+    return sets
 
 
 def groups(link: Rows) -> Iterable[slice]:
@@ -139,7 +178,7 @@ _KINDS: tuple[re.Pattern[str], ...] = tuple(
     map(
         re.compile,
         (
-            r".*(\.title|\.title_dice|\.title_all|=title|~title)(/best)?\Z",
+            r".*(\.title(?:_\w+)?|=title|~title)(/best)?\Z",
             r"(anchor[.=~]|known\.anchor_terms)",
             r"(inlinks\.|around\.|names[=~]|known\.inlinks)",
             r"(slug[.=~]|dirs\.|tail[.=~]|known\.slug_terms)",
@@ -149,6 +188,7 @@ _KINDS: tuple[re.Pattern[str], ...] = tuple(
             r"(move\.)",
             r"(links_|hub|authority)",
             r"(company\.)",
+            r"(language\.)",
             r"(copy[.=~])",
             r"(tags\.)",
             r"((body|title)_length|prior\.|found\.)",

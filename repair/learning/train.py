@@ -1,41 +1,55 @@
-"""Trains the ranking model from examples: two forests, and the logistic formulas that calibrate confidences.
+"""Trains the ranking model from examples: two forests of candidates, two of rankings, and the threshold to offer at.
 
-Parameters are chosen and calibrated by cross-validation: the links are split into two random halves, and forests
-trained on one half score the other. Then the forests are trained again on all links. Each link is also used with some
-evidence removed (`examples.drop_evidence`), for sites that offer less.
+What the second two see must be what a school sees on a site that nobody trained on. So they are trained on rankings
+of sites left out: forests trained on all other sites score each site (of one site alone, forests trained on half of
+its links score the other half). Every link is there three times, alike in all but the truth: with its page, without
+it, and without all pages of its subject; and each again with some evidence removed (`examples.drop_evidence`). Then
+the first two forests are trained again on all links.
 """
 
 import math
+import zlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
-from sklearn.linear_model import LogisticRegression
+import numpy.typing as npt
 
 from repair.learning import boosting
-from repair.learning.examples import Examples, Flags, drop_evidence, gone_examples, groups, hard_candidates
+from repair.learning.examples import Examples, ExampleSets, Flags, drop_evidence, groups, hard_candidates
 from repair.ranking.features import FEATURES, Matrix
 from repair.ranking.rankmodel import (
     FORMAT,
     PLAIN,
+    RISING,
+    SIGNALS,
     VERSION,
     SavedForest,
     SavedModel,
-    logit,
     ranking_signals,
     shares,
-    sort_values,
 )
 from repair.ranking.trees import Forest, forest
 
+Names = npt.NDArray[np.str_]
+
+_THRESHOLDS = np.arange(0.1, 0.95, 0.02)
 TEMPERATURES = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
-UNRELATED = 0.35
-"""A page at least this similar to the lost page is about the same subject."""
 _REDUCED_FORMS = 4  # of each link, with some evidence removed
 _IDENTITY_TREES = 300
 _LIKENESS_TREES = 120
+_SIGNAL_TREES = 100
+_LEFT_OUT_TREES, _LEFT_OUT_FORMS = 150, 2  # for the forests that score a site left out
+_GONE_PER_FOUND = 0.03
+"""How many links whose page is gone weigh as much as one whose page is there, where confidence is learnt.
+
+Confidence is shown only with a list; that there is something to list is the other forest's judgement.
+"""
+_FALSE_OFFER_COST = 0.75
+"""What a list that should not be costs, against a list with the right page first that is not shown: less, for people
+see titles, and go on."""
 
 
 def save_model(model: SavedModel) -> bytes:
@@ -44,143 +58,208 @@ def save_model(model: SavedModel) -> bytes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOutScores:
-    """Scores of links by forests that were not trained on them."""
+class JudgedRankings:
+    """Rankings by forests that were not trained on their site, a row each, and what is true of them.
 
-    examples: Examples
-    scores: Matrix
-    alike: Matrix
+    `kind` tells which pages were hidden, by the names of ExampleSets; `is_full` whether all evidence was there.
+    """
+
+    name: Names
+    site: Names
+    kind: Names
+    is_full: Flags
+    held: Flags
+    right: Flags
+    signals: Matrix
+
+    def subset(self, kept: Flags) -> "JudgedRankings":
+        """Only some of them."""
+        return JudgedRankings(**{name: getattr(self, name)[kept] for name in self.__slots__})
 
 
 def learn_model(
-    sets: Sequence[Examples], about: dict[str, Any], tell: Callable[[str], Any] = lambda _: None
+    sets: Sequence[ExampleSets], about: dict[str, Any], tell: Callable[[str], Any] = lambda _: None
 ) -> SavedModel:
     """Train a model on examples of one or more collections; sets without answers are about pages that are gone."""
-    found = [examples for examples in sets if examples.answer.any()]
-    lost = [examples for examples in sets if not examples.answer.any()] + [
-        gone_examples(each) for each in found
-    ]
-    unrelated = [gone_examples(examples, unlike=UNRELATED) for examples in found]
-    judged, judged_lost, judged_unrelated = _cross_validate(found, lost, unrelated, tell)
-    held = _fit_logistic(
-        [(features, 1) for features in _ranking_features(judged)]
-        + [(features, 0) for features in _ranking_features(judged_lost)]
-    )
-    worth = [(features | {"held": logit(held, features)}, 1) for features in _ranking_features(judged)]
-    noise = [
-        (features | {"held": logit(held, features)}, 0) for features in _ranking_features(judged_unrelated)
-    ]
+    made = _RankingForms()
+    judged, temperature = _judge_left_out(sets, made, tell)
     tell("all links")
     return SavedModel(
         format=FORMAT,
         version=VERSION,
         features=list(FEATURES),
-        identity=_identity(found, [_all_rows(examples) for examples in found]),
-        likeness=_likeness(lost, [_all_rows(examples) for examples in lost]),
-        temperature=_temperature(judged),
-        held=held,
-        repairable=_fit_logistic(worth + noise),
-        about=about | {"R@1": {each.examples.name: round(_recall(each, held), 4) for each in judged}},
+        signals=list(SIGNALS),
+        identity=_identity(sets, made, trees=_IDENTITY_TREES, forms=_REDUCED_FORMS),
+        likeness=_likeness(sets),
+        right=_fit_right(judged),
+        repairable=_fit_repairable(judged),
+        temperature=temperature,
+        offer_at=_choose_threshold(judged),
+        about=about | {"R@1 left out": _recalls(judged)},
     )
 
 
-def _all_rows(examples: Examples) -> Flags:
-    return np.ones(len(examples.link), bool)
+def _judge_left_out(
+    sets: Sequence[ExampleSets], made: "_RankingForms", tell: Callable[[str], Any]
+) -> tuple[JudgedRankings, float]:
+    """All rankings, each by forests that do not know its site, and the temperature of the scores."""
+    rankings: list[tuple[Any, ...]] = []
+    answered: list[tuple[Matrix, Flags]] = []
+    for title, known, left_out in _folds(sets):
+        tell(f"without {title}")
+        identity = _load_forest(_identity(known, made, trees=_LEFT_OUT_TREES, forms=_LEFT_OUT_FORMS))
+        for each in left_out:
+            for kind, examples in (("found", each.found), ("gone", each.gone), ("unrelated", each.unrelated)):
+                for is_full, form in ((True, examples), (False, drop_evidence(examples, 7))):
+                    scores = identity.scores(form.rows)
+                    rankings += (
+                        (each.name, title, kind, is_full, *judged) for judged in _judge_rankings(form, scores)
+                    )
+                    if kind == "found" and is_full:
+                        answered += _answered(form, scores)
+    columns = [np.array(column) for column in zip(*rankings, strict=True)]
+    names = ("name", "site", "kind", "is_full", "held", "right", "signals")
+    return JudgedRankings(**dict(zip(names, columns, strict=True))), _temperature(answered)
 
 
-def _cross_validate(
-    sets: Sequence[Examples],
-    lost: Sequence[Examples],
-    unrelated: Sequence[Examples],
-    tell: Callable[[str], Any],
-) -> tuple[list[HeldOutScores], list[HeldOutScores], list[HeldOutScores]]:
-    most = max(int(examples.link.max()) for examples in (*sets, *lost)) + 1
-    halves = np.random.default_rng(1).integers(0, 2, most).astype(bool)
-    found = [
-        HeldOutScores(examples=e, scores=np.zeros(len(e.link)), alike=np.zeros(len(e.link)))
-        for e in (*sets, *lost, *unrelated)
-    ]
-    for half in (False, True):
-        tell(f"half {int(half) + 1}")
-        trees = _load_forest(_identity(sets, [halves[e.link] == half for e in sets]))
-        alike = _load_forest(_likeness(lost, [halves[e.link] == half for e in lost]))
-        for held in found:
-            unseen = halves[held.examples.link] != half
-            held.scores[unseen] = trees.scores(held.examples.rows[unseen])
-            held.alike[unseen] = alike.scores(held.examples.rows[unseen])
-    count, gone_count = len(sets), len(lost)
-    return found[:count], found[count : count + gone_count], found[count + gone_count :]
-
-
-def _identity(sets: Sequence[Examples], seen: Sequence[Flags]) -> SavedForest:
-    rows, answers, sizes = [], [], []
-    for number, (examples, mine) in enumerate(zip(sets, seen, strict=True)):
-        own = examples.subset(mine & examples.answerable())
-        for form in (own, *(drop_evidence(own, number + 100 * more) for more in range(_REDUCED_FORMS))):
-            kept = form.subset(
-                hard_candidates(form, form.rows[:, PLAIN].sum(axis=1), keep=12, share=0.05, seed=number)
+def _folds(
+    sets: Sequence[ExampleSets],
+) -> Iterator[tuple[str, Sequence[ExampleSets], Sequence[ExampleSets]]]:
+    """Each site, what to train on and what to judge: all other sites, or of one site alone half of its links."""
+    sites = sorted({each.site for each in sets})
+    if len(sites) > 1:
+        for site in sites:
+            yield (
+                site,
+                [each for each in sets if each.site != site],
+                [each for each in sets if each.site == site],
             )
-            rows.append(kept.rows)
-            answers.append(kept.answer)
-            sizes += [of_link.stop - of_link.start for of_link in groups(kept.link)]
-    return boosting.fit_ranking(np.concatenate(rows), np.concatenate(answers), sizes, trees=_IDENTITY_TREES)
+        return
+    most = max(int(each.found.link.max()) for each in sets) + 1
+    first = np.random.default_rng(1).integers(0, 2, most).astype(bool)
+    halves = [_of_links(sets, first), _of_links(sets, ~first)]
+    yield "the first half", halves[1], halves[0]
+    yield "the second half", halves[0], halves[1]
 
 
-def _likeness(lost: Sequence[Examples], seen: Sequence[Flags]) -> SavedForest:
+def _of_links(sets: Sequence[ExampleSets], chosen: Flags) -> list[ExampleSets]:
+    return [
+        replace(
+            each,
+            found=each.found.subset(chosen[each.found.link]),
+            gone=each.gone.subset(chosen[each.gone.link]),
+            unrelated=each.unrelated.subset(chosen[each.unrelated.link]),
+        )
+        for each in sets
+    ]
+
+
+def _judge_rankings(examples: Examples, scores: Matrix) -> Iterator[tuple[bool, bool, Matrix]]:
+    """Of each link whether its answer is a candidate, whether it is first, and the signals."""
+    for of_link in groups(examples.link):
+        answer = examples.answer[of_link]
+        signals = ranking_signals(examples.rows[of_link], scores[of_link])
+        yield bool(answer.any()), bool(answer[scores[of_link].argmax()]), signals
+
+
+class _RankingForms:
+    """The candidates to learn ranking from, of each set in several forms; made once, since every fold uses them."""
+
+    def __init__(self) -> None:
+        self._made: dict[
+            int, tuple[ExampleSets, list[Examples]]
+        ] = {}  # with the set, so that its id stays its own
+
+    def of(self, each: ExampleSets, count: int) -> list[Examples]:
+        """The links as they are, and in `count` forms with some evidence removed; none without an answer."""
+        own = each.found.subset(each.found.answerable())
+        _, made = self._made.setdefault(id(each), (each, []))
+        seed = zlib.crc32(each.name.encode()) % 10_000
+        for number in range(len(made), count + 1 if each.is_answered else 0):
+            form = drop_evidence(own, seed + number) if number else own
+            plain = form.rows[:, PLAIN].sum(axis=1)
+            made.append(form.subset(hard_candidates(form, plain, keep=12, share=0.05, seed=seed)))
+        return made[: count + 1]
+
+
+def _identity(sets: Sequence[ExampleSets], made: _RankingForms, *, trees: int, forms: int) -> SavedForest:
+    chosen = [form for each in sets for form in made.of(each, forms)]
+    sizes = [of_link.stop - of_link.start for form in chosen for of_link in groups(form.link)]
+    rows, answers = (np.concatenate([getattr(form, name) for form in chosen]) for name in ("rows", "answer"))
+    return boosting.fit_ranking(rows, answers, sizes, trees=trees)
+
+
+def _likeness(sets: Sequence[ExampleSets]) -> SavedForest:
     rows, values = [], []
-    for number, (examples, mine) in enumerate(zip(lost, seen, strict=True)):
-        own = examples.subset(mine)
-        kept = hard_candidates(own, own.similarity, keep=8, share=0.15, seed=number)
-        rows.append(own.rows[kept])
-        values.append(own.similarity[kept])
+    for number, each in enumerate(sets):
+        kept = hard_candidates(each.gone, each.gone.similarity, keep=8, share=0.15, seed=number)
+        rows.append(each.gone.rows[kept])
+        values.append(each.gone.similarity[kept])
     return boosting.fit_regression(np.concatenate(rows), np.concatenate(values), trees=_LIKENESS_TREES)
 
 
-def _load_forest(saved: SavedForest) -> Forest:
-    return forest(saved.trees, saved.base, len(FEATURES))
+def _fit_right(judged: JudgedRankings) -> SavedForest:
+    """Whether the first is the lost page: where it is saved, and in few cases where it is gone."""
+    used = judged.subset(judged.kind != "unrelated")
+    weights = _even_weights(used.site) * np.where(used.kind == "gone", _GONE_PER_FOUND, 1.0)
+    return boosting.fit_odds(used.signals, used.right, weights, rising=RISING, trees=_SIGNAL_TREES)
 
 
-def _recall(held: HeldOutScores, formula: dict[str, float]) -> float:
-    """R@1 over the links that have candidates."""
-    right = 0
-    for of_link in groups(held.examples.link):
-        rows, scores, alike = held.examples.rows[of_link], held.scores[of_link], held.alike[of_link]
-        values = sort_values(scores, alike, logit(formula, ranking_signals(rows, scores, alike)))
-        right += bool(held.examples.answer[of_link][values.argmax()])
-    return right / max(1, held.examples.links)
+def _fit_repairable(judged: JudgedRankings) -> SavedForest:
+    """Whether there is something to offer: the lost page, or no page of its subject."""
+    used = judged.subset(judged.held | (judged.kind == "unrelated"))
+    weights = _even_weights(np.char.add(used.site, used.kind))
+    return boosting.fit_odds(used.signals, used.held, weights, rising=RISING, trees=_SIGNAL_TREES)
 
 
-def _temperature(judged: Sequence[HeldOutScores]) -> float:
+def _even_weights(kinds: Names) -> Matrix:
+    """Weights under which every kind weighs the same; their mean is 1."""
+    _, places, counts = np.unique(kinds, return_inverse=True, return_counts=True)
+    weights: Matrix = len(kinds) / len(counts) / counts[places]
+    return weights
+
+
+def _choose_threshold(judged: JudgedRankings) -> float:
+    """The probability to offer at that costs least on sites left out, all sites counting the same."""
+    full = judged.subset(judged.is_full)
+    costs = []
+    for site in np.unique(full.site):
+        there = full.site == site
+        known = _load_forest(_fit_repairable(judged.subset(judged.site != site)), len(SIGNALS))
+        likely = 1 / (1 + np.exp(-known.scores(full.signals[there])))
+        right, false = full.right[there], full.kind[there] == "unrelated"
+        costs.append(
+            [
+                (right & (likely < at)).sum() / max(1, right.sum())
+                + _FALSE_OFFER_COST * (false & (likely >= at)).sum() / max(1, false.sum())
+                for at in _THRESHOLDS
+            ]
+        )
+    return float(_THRESHOLDS[np.mean(costs, axis=0).argmin()])
+
+
+def _recalls(judged: JudgedRankings) -> dict[str, float]:
+    """R@1 by name of the examples, over the links that have candidates."""
+    asked = judged.subset(judged.is_full & (judged.kind == "found"))
+    found = {str(name): float(asked.right[asked.name == name].mean()) for name in np.unique(asked.name)}
+    return {name: round(share, 4) for name, share in found.items() if share}
+
+
+def _load_forest(saved: SavedForest, width: int = len(FEATURES)) -> Forest:
+    return forest(saved.trees, saved.base, width)
+
+
+def _answered(examples: Examples, scores: Matrix) -> Iterator[tuple[Matrix, Flags]]:
+    """The scores of each link whose answer is a candidate, and which of them it is."""
+    for of_link in groups(examples.link):
+        if examples.answer[of_link].any():
+            yield scores[of_link], examples.answer[of_link]
+
+
+def _temperature(answered: Sequence[tuple[Matrix, Flags]]) -> float:
     """The temperature under which the answers are likeliest: how far differences of scores can be trusted."""
-    answered = [
-        (held.scores[of_link], held.examples.answer[of_link])
-        for held in judged
-        for of_link in groups(held.examples.link)
-        if held.examples.answer[of_link].any()
-    ]
     surprise = {
         t: -sum(math.log(max(1e-9, float(shares(scores, t)[answer][0]))) for scores, answer in answered)
         for t in TEMPERATURES
     }
     return min(surprise, key=lambda t: surprise[t])
-
-
-def _ranking_features(judged: Sequence[HeldOutScores]) -> Iterator[dict[str, float]]:
-    """The confidence features of each ranking; in a set with answers, links without their answer are left out."""
-    for held in judged:
-        answers = held.examples.answer
-        for of_link in groups(held.examples.link):
-            if answers[of_link].any() or not answers.any():
-                yield ranking_signals(held.examples.rows[of_link], held.scores[of_link], held.alike[of_link])
-
-
-def _fit_logistic(examples: Sequence[tuple[dict[str, float], int]]) -> dict[str, float]:
-    """Fit a logistic formula; both classes have the same total weight."""
-    names = tuple(examples[0][0])
-    rows = np.array([list(features.values()) for features, _ in examples])
-    means, scales = rows.mean(axis=0), np.maximum(rows.std(axis=0), 1e-6)
-    model = LogisticRegression(C=0.3, max_iter=3000, class_weight="balanced")
-    model.fit((rows - means) / scales, [label for _, label in examples])
-    weights = model.coef_[0] / scales
-    constant = float(model.intercept_[0] - (weights * means).sum())
-    return dict(zip(names, map(float, weights), strict=True)) | {"constant": constant}

@@ -17,9 +17,7 @@ from repair.ranking.queryfeatures import Directories, FeatureSource, QueryFeatur
 from repair.ranking.rankmodel import RankModel
 from repair.text import words
 
-OFFER_AT = 0.4
-"""Below this probability that anything is worth offering, nothing is offered."""
-_SURE = 0.8  # a page this likely is offered whatever the model says of the whole list
+_SURE = 0.8  # a known target this likely is offered whatever the model says of the whole list
 _MAYBE = 0.05
 _LEAST_LIKENESS = 0.2
 _LIKENESS_RATIO = 0.6
@@ -77,7 +75,8 @@ class LearnedRanker:
         # Known moves are among the features already; here they only add their reason.
         targets = [target for target in query_features.known_targets if target.kind is not TargetKind.MOVE]
         ranked = _best_first(raise_known_targets(judged, targets)) if targets else judged
-        if not ranked or (repairable < OFFER_AT and ranked[0].confidence < _SURE):
+        is_known = bool(ranked and targets) and ranked[0].confidence >= _SURE
+        if not (is_known or self.offers(ranked, repairable)):
             return ()
         moves = {
             target.url
@@ -85,6 +84,10 @@ class LearnedRanker:
             if target.kind is TargetKind.MOVE and target.confidence >= _REASON_AT
         }
         return tuple(_with_move_reason(choice, moves) for choice in _worthwhile(ranked))
+
+    def offers(self, ranked: Sequence[RankedPage], repairable: float) -> bool:
+        """Whether a ranking is worth showing, by the probability that any of it is worth offering."""
+        return bool(ranked) and self._model is not None and repairable >= self._model.offer_at
 
     def rank_all(
         self, link: BrokenLink, evidence: Sequence[Evidence] = (), *, hidden: frozenset[str] = frozenset()

@@ -23,6 +23,7 @@ from urllib.parse import unquote
 from repair.knowntargets import FindKnownTargets, KnownTarget
 from repair.model import BrokenLink, Evidence, HeldPage, InLink
 from repair.text import urls, words
+from repair.text.languages import address_language, same_language
 from repair.text.urlstructure import normalise_name, normalise_part
 from repair.text.urlterms import UrlTermCounts, address_terms
 from repair.text.wordsplitting import WordSplitter
@@ -67,9 +68,10 @@ class QueryFeatures:
     """All that is known of a lost page: weighted terms by source, and names of the page.
 
     `names` are normalised anchors of other links with the share of links that use them, most common first;
-    `backlinks` are pages that link to the URL; `directories` are where pages of its directory moved, with their
-    shares. Without `compare_addresses` only the words of URLs count, not their structure nor co-citation: in an
-    evaluation the lost page may be saved under its own URL, and comparing would look it up.
+    `language` is that of the page of the click, "" when unknown; `backlinks` are pages that link to the URL;
+    `directories` are where pages of its directory moved, with their shares. Without `compare_addresses` only the
+    words of URLs count, not their structure nor co-citation: in an evaluation the lost page may be saved under its
+    own URL, and comparing would look it up.
     """
 
     link: BrokenLink
@@ -78,6 +80,7 @@ class QueryFeatures:
     slug_name: str = ""
     tail_name: str = ""
     copy_name: str = ""
+    language: str = ""
     names: Sequence[tuple[str, float]] = ()
     inlink_count: int = 0
     backlinks: Sequence[str] = ()
@@ -116,16 +119,21 @@ class QueryFeatureReader:
         has_anchor = bool(link.anchor) and not self._is_stop_anchor(link.anchor)
         inlinks = self._inlinks(link)
         slug, dirs = self._address(link.url)
+        source = self._collection.get(link.source_url) if link.source_url else None
+        language = _language(source) if source else ""
+        # Only stop words depend on it. Pages lost those of their own language, so in a query they would be rare words
+        # that only pages in other languages have.
+        spoken = language or address_language(link.url)
         found: dict[str, Mapping[str, float]] = {
-            "anchor": dict.fromkeys(words.terms(link.anchor), 1.0) if has_anchor else {},
+            "anchor": dict.fromkeys(words.terms(link.anchor, spoken), 1.0) if has_anchor else {},
             "slug": slug,
             "dirs": dirs,
-            "inlinks": _document_shares([words.terms(inlink.link.anchor) for inlink in inlinks]),
+            "inlinks": _document_shares([words.terms(inlink.link.anchor, spoken) for inlink in inlinks]),
             "around": _mean_context(
-                [inlink for inlink in inlinks if inlink.link.before or inlink.link.after]
+                [inlink for inlink in inlinks if inlink.link.before or inlink.link.after], spoken
             ),
-            "context": _context_weights(link.before, link.after),
-            "source": self._source(link),
+            "context": _context_weights(link.before, link.after, spoken),
+            "source": _source_terms(source) if source else {},
         }
         evidence_by_source = {each.source: each for each in evidence if each.source in _FROM_EVIDENCE}
         found |= {name: dict(each.terms) for name, each in evidence_by_source.items()}
@@ -141,6 +149,7 @@ class QueryFeatureReader:
             slug_name=normalise_part(_last_name(pieces)),
             tail_name=normalise_part(_last_name(pieces[:-1])) + normalise_part(_last_name(pieces)),
             copy_name=normalise_name(evidence_by_source["copy"].text) if "copy" in evidence_by_source else "",
+            language=language,
             names=_names(inlinks),
             inlink_count=len(inlinks),
             backlinks=tuple(dict.fromkeys(inlink.source_url for inlink in inlinks))[:_BACKLINKS],
@@ -164,14 +173,18 @@ class QueryFeatureReader:
         slug = {term: max(0.05, site.rarity(term)) for term in own}
         return slug, {term: max(0.02, site.rarity(term)) for term in above if term not in slug}
 
-    def _source(self, link: BrokenLink) -> dict[str, float]:
-        page = self._collection.get(link.source_url) if link.source_url else None
-        if page is None:
-            return {}
-        counts = Counter(words.terms(page.text[:_SOURCE_CHARACTERS], page.language))
-        for term in words.terms(page.title, page.language):
-            counts[term] += 5
-        return {term: math.log1p(count) for term, count in counts.most_common(_TERMS["source"])}
+
+def _source_terms(page: HeldPage) -> dict[str, float]:
+    counts = Counter(words.terms(page.text[:_SOURCE_CHARACTERS], page.language))
+    for term in words.terms(page.title, page.language):
+        counts[term] += 5
+    return {term: math.log1p(count) for term, count in counts.most_common(_TERMS["source"])}
+
+
+def _language(page: HeldPage) -> str:
+    return same_language(
+        page.language or words.language_of(f"{page.title}\n{page.text[:_SOURCE_CHARACTERS]}")
+    )
 
 
 def _last_name(pieces: Sequence[str]) -> str:
@@ -188,8 +201,10 @@ def _document_shares(texts: Sequence[Sequence[str]]) -> dict[str, float]:
     return {term: count / len(texts) for term, count in counts.items()}
 
 
-def _mean_context(inlinks: Sequence[InLink]) -> dict[str, float]:
-    contexts = [_context_weights(inlink.link.before, inlink.link.after) for inlink in inlinks[:_CONTEXTS]]
+def _mean_context(inlinks: Sequence[InLink], language: str) -> dict[str, float]:
+    contexts = [
+        _context_weights(inlink.link.before, inlink.link.after, language) for inlink in inlinks[:_CONTEXTS]
+    ]
     weights: Counter[str] = Counter()
     for context in contexts:
         for term, weight in context.items():
@@ -197,9 +212,9 @@ def _mean_context(inlinks: Sequence[InLink]) -> dict[str, float]:
     return dict(weights)
 
 
-def _context_weights(before: str, after: str) -> dict[str, float]:
+def _context_weights(before: str, after: str, language: str) -> dict[str, float]:
     weights: dict[str, float] = {}
-    for side in (words.terms(before)[::-1], words.terms(after)):
+    for side in (words.terms(before, language)[::-1], words.terms(after, language)):
         for distance, term in enumerate(side):
             weights[term] = max(weights.get(term, 0.0), 1.0 / (1.0 + distance / _HALF_AT))
     return weights

@@ -1,13 +1,14 @@
 """The learned ranking as a file: plain JSON with a version and the names of its features, read without scikit-learn.
 
-Two forests use the same features. `identity` ranks candidates for being the lost page itself; `likeness` predicts
-how similar a candidate's content is. A logistic formula, `held`, estimates from the ranking how likely the lost
-page is saved at all: while it may be, the first orders the candidates, else the second. Another, `repairable`,
-estimates whether any candidate is worth offering.
+Two forests use the features of each candidate. `identity` ranks candidates for being the lost page itself; `likeness`
+predicts how similar a candidate's content is. Two small forests use signals of the whole ranking (`SIGNALS`): `right`
+tells how likely the first is the lost page, which orders the candidates by the one or by the other and gives the
+confidence; `repairable` tells whether any candidate is worth offering. More agreement of a page with what is known
+never lowers either.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -23,12 +24,12 @@ from repair.ranking.features import FEATURES
 from repair.ranking.trees import Forest, forest
 
 FORMAT = "linkmend-ranking"
-VERSION = 2
-LEAN = 2.5
-"""Bias, in log-odds, towards a saved lost page when candidates are ordered.
+VERSION = 3
+LEAN = -1.0
+"""Log-odds of a right first page below which similarity counts more than identity.
 
-A user who gets a similar page although the lost one is there loses more than one who gets a less similar page where
-it is not.
+Low: a user who gets a similar page although the lost one is there loses more than one who gets a less similar page
+where it is not.
 """
 FLATTER = 2.0
 """How far the shares of candidates are evened out for the order: behind the first, likeness counts more."""
@@ -52,12 +53,47 @@ _SIGNS = (
     *_NAMED,
     *("slug.title_dice", "inlinks.title_dice", "anchor.title_all", "slug.title_all", "inlinks.title_all"),
     *("anchor.called", "slug.called", "tail.called", "address.same_slug", "address.slug", "address.path"),
-    *("address.same_directory", "move.confidence", "anchor.body_all", "slug.body_all", "inlinks.body_all"),
-    *("copy.body_all", "company.best", "company.backlinks", "found.ways", "known.inlinks"),
-    *("known.anchor_terms", "known.slug_terms", "known.copy_terms"),
+    *(
+        "address.same_directory",
+        "address.same_name",
+        "address.slug_within",
+        "address.tail",
+        "address.parts_kept",
+    ),
+    *("move.confidence", "anchor.body_all", "slug.body_all", "inlinks.body_all"),
+    *("copy.body_all", "company.best", "company.backlinks", "found.ways", "links_near"),
+    *("anchor.title_part", "slug.title_part", "anchor.numbers", "slug.numbers"),
+    *("language.source", "language.expected", "language.links", "language.all"),
 )
-_SIGNS_AT = [FEATURES.index(name) for name in _SIGNS]
-_NAMED_AT = [FEATURES.index(name) for name in _NAMED]
+_KNOWN = tuple(name for name in FEATURES if name.startswith("known."))
+_RANKING = ("margin", "share", "spread", "agreement", "leads", "address", "company")
+SIGNALS: tuple[str, ...] = (
+    *_RANKING,
+    *(f"first.{name}" for name in _SIGNS),
+    *(f"any.{name}" for name in _NAMED),
+    *_KNOWN,
+)
+"""The first seven tell how far the first candidate is ahead, by its score and in each kind of evidence.
+
+Scores themselves are none of them: how high they are differs from site to site.
+"""
+RISING: tuple[bool, ...] = tuple(name not in _KNOWN for name in SIGNALS)
+"""Whether more of a signal may only raise the odds; how much is known at all may count either way."""
+_SIGNS_AT, _NAMED_AT, _KNOWN_AT = (
+    [FEATURES.index(name) for name in names] for names in (_SIGNS, _NAMED, _KNOWN)
+)
+_WORDS_AT, _PLACES_AT = (
+    [
+        [at for at, name in enumerate(FEATURES) if name.startswith(f"{kind}.") and name.endswith("/best")]
+        for kind in kinds
+    ]
+    for kinds in (
+        ("anchor", "slug", "inlinks", "around", "context", "dirs", "copy", "source"),
+        ("address", "company"),
+    )
+)
+_MAX_MARGIN = 6.0
+_AHEAD = 0.95
 _MAX_BYTES = 64 * 1024**2
 
 Matrix = npt.NDArray[np.floating[Any]]
@@ -71,16 +107,18 @@ class SavedForest(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
 
 
 class SavedModel(msgspec.Struct, kw_only=True, forbid_unknown_fields=True):
-    """The file. Formulas are coefficients by name, with `constant`; `about` is for people."""
+    """The file. `offer_at` is the least probability to offer a list at; `about` is for people."""
 
     format: str
     version: int
     features: list[str]
+    signals: list[str]
     identity: SavedForest
     likeness: SavedForest
+    right: SavedForest
+    repairable: SavedForest
     temperature: float
-    held: dict[str, float]
-    repairable: dict[str, float]
+    offer_at: float
     about: dict[str, Any]
 
 
@@ -103,9 +141,10 @@ class RankModel:
 
     identity: Forest
     likeness: Forest
+    right: Forest
+    repairable: Forest
     temperature: float
-    held: dict[str, float]
-    repairable: dict[str, float]
+    offer_at: float
     about: dict[str, Any]
 
     def judge(self, rows: Matrix) -> RankJudgement:
@@ -116,17 +155,13 @@ class RankModel:
         positions = most_promising(rows)
         evaluated = rows[positions]
         scores, alike = self.identity.scores(evaluated), self.likeness.scores(evaluated)
-        signals = ranking_signals(evaluated, scores, alike)
-        held = logit(self.held, signals)
-        values[positions] = sort_values(scores, alike, held)
-        confidences[positions] = probability(held) * shares(scores, self.temperature)
+        signals = ranking_signals(evaluated, scores)[None, :]
+        right = float(self.right.scores(signals)[0])
+        values[positions] = sort_values(scores, alike, right)
+        confidences[positions] = spread_confidence(scores, self.temperature, probability(right))
         likeness[positions] = alike
-        return RankJudgement(
-            values=values,
-            confidences=confidences,
-            likeness=likeness,
-            repairable=probability(logit(self.repairable, signals | {"held": held})),
-        )
+        repairable = probability(float(self.repairable.scores(signals)[0]))
+        return RankJudgement(values=values, confidences=confidences, likeness=likeness, repairable=repairable)
 
 
 def most_promising(rows: Matrix) -> npt.NDArray[np.int64]:
@@ -136,9 +171,9 @@ def most_promising(rows: Matrix) -> npt.NDArray[np.int64]:
     return np.argpartition(-rows[:, PLAIN].sum(axis=1), _MAX_EVALUATED)[:_MAX_EVALUATED]
 
 
-def sort_values(scores: Matrix, alike: Matrix, held: float) -> Matrix:
-    """Values to sort candidates by: identity, as far as the page may be saved (log-odds), else similarity."""
-    lean = probability(held + LEAN)
+def sort_values(scores: Matrix, alike: Matrix, right: float) -> Matrix:
+    """Values to sort candidates by: identity, as far as the first may be right (log-odds), else similarity."""
+    lean = probability(right - LEAN)
     even = shares(scores, FLATTER)
     values: Matrix = lean * even / even.max() + (1 - lean) * alike
     return values
@@ -151,28 +186,45 @@ def shares(scores: Matrix, temperature: float) -> Matrix:
     return found
 
 
-def ranking_signals(rows: Matrix, scores: Matrix, alike: Matrix) -> dict[str, float]:
-    """Features of a ranking that show whether the lost page is saved: how sure the first is, and its evidence."""
+def spread_confidence(scores: Matrix, temperature: float, right: float) -> Matrix:
+    """The probability of each candidate, given that of the first; the others share what is left, none above it."""
+    share = shares(scores, temperature)
+    first = int(scores.argmax())
+    found: Matrix = np.minimum(right, (1 - right) * share / max(1e-9, 1 - share[first]))
+    found[first] = right
+    return found
+
+
+def ranking_signals(rows: Matrix, scores: Matrix) -> Matrix:
+    """SIGNALS of a ranking: how far the first is ahead of the others, and in what it agrees with what is known."""
     first = int(scores.argmax())
     others = np.delete(scores, first)
-    signals = {
-        "score": scores[first],
-        "margin": scores[first] - others.max() if len(others) else _LONE_MARGIN,
-        "share": shares(scores, 1.0)[first],
-        "likeness": alike[first],
-        "best_likeness": alike.max(),
-        "mean_likeness": np.sort(alike)[-10:].mean(),
-    }
-    signals |= zip((f"first.{name}" for name in _SIGNS), rows[first, _SIGNS_AT], strict=True)
-    signals |= zip((f"any.{name}" for name in _NAMED), rows[:, _NAMED_AT].max(axis=0), strict=True)
-    return {name: float(value) for name, value in signals.items()}
-
-
-def logit(formula: Mapping[str, float], signals: Mapping[str, float]) -> float:
-    """Log-odds by a linear formula of named values."""
-    return formula.get("constant", 0.0) + sum(
-        formula.get(name, 0.0) * value for name, value in signals.items()
+    words, (address, company) = (_lead(rows, first, kinds) for kinds in (_WORDS_AT, _PLACES_AT))
+    known = words[~np.isnan(words)]
+    of_ranking = (
+        min(_MAX_MARGIN, scores[first] - others.max()) if len(others) else _LONE_MARGIN,
+        shares(scores, 1.0)[first],
+        (scores[first] - scores.mean()) / (scores.std() + 0.3),
+        known.mean() if len(known) else 0.0,
+        (known > _AHEAD).mean() if len(known) else 0.0,
+        np.nan_to_num(address),
+        np.nan_to_num(company),
     )
+    found: Matrix = np.concatenate(
+        (of_ranking, rows[first, _SIGNS_AT], rows[:, _NAMED_AT].max(axis=0), rows[first, _KNOWN_AT])
+    )
+    return found
+
+
+def _lead(rows: Matrix, first: int, kinds: Sequence[Sequence[int]]) -> Matrix:
+    """How near the first candidate is to the best in each kind of evidence, 0 to 1; NaN where nothing is known."""
+    found = np.full(len(kinds), np.nan)
+    for at, columns in enumerate(kinds):
+        values = rows[:, columns]
+        telling = values.max(axis=0) > 0
+        if telling.any():
+            found[at] = values[first, telling].mean()
+    return found
 
 
 def probability(log_odds: float) -> float:
@@ -195,14 +247,17 @@ def loads(data: bytes, where: str) -> RankModel:
         raise ModelMismatch(
             f"{where}: trained with other features: {', '.join(unknown) or 'in another order'}"
         )
+    if tuple(saved.signals) != SIGNALS:
+        raise ModelMismatch(f"{where}: trained with other signals")
     if not (math.isfinite(saved.temperature) and saved.temperature > 0):
         raise ModelMismatch(f"{where}: temperature: {saved.temperature}")
     return RankModel(
         identity=forest(saved.identity.trees, saved.identity.base, len(FEATURES)),
         likeness=forest(saved.likeness.trees, saved.likeness.base, len(FEATURES)),
+        right=forest(saved.right.trees, saved.right.base, len(SIGNALS)),
+        repairable=forest(saved.repairable.trees, saved.repairable.base, len(SIGNALS)),
         temperature=saved.temperature,
-        held=saved.held,
-        repairable=saved.repairable,
+        offer_at=saved.offer_at,
         about=saved.about,
     )
 

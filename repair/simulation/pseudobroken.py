@@ -1,8 +1,9 @@
 """Simulated breakage: turns a collection folder into a collection with broken links whose answers are known.
 
-Variants (DESIGN.md): `kept`, `moved`, `really-moved` and `gone` measure. `renamed` is for training: every page has
-a new URL that still resembles the old one, and half of the pages link to the new URLs, half to the old ones, as on
-a site some time after a reorganisation.
+Variants (DESIGN.md): `kept`, `moved`, `really-moved` and `gone` measure. Two more are for training. `renamed`: every
+page has a new URL that still resembles the old one, and half of the pages link to the new URLs, half to the old ones,
+as on a site some time after a reorganisation. `readdressed`: long after it; pages and links are as they are, and the
+link leads to a URL that the site once had for the page. Half of these links have no words, as a bookmark has none.
 
 The trap: traces of the breakage (an opaque URL, a page without inlinks) must not reveal the answer. So every page
 gets a new URL, not the answers alone; and for training (`even`) every other page loses the links of one source page
@@ -46,6 +47,7 @@ class Variant(StrEnum):
     REALLY_MOVED = "really-moved"
     GONE = "gone"
     RENAMED = "renamed"
+    READDRESSED = "readdressed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,14 +111,15 @@ def collection(plan: BreakagePlan, cache: Path) -> Collection:
     return Collection.open(directory, settings)
 
 
-def known_moves(plan: BreakagePlan, made: Collection) -> LearntMoves:
+def known_moves(plan: BreakagePlan, made: Collection, *, with_moves: bool = False) -> LearntMoves:
     """Known moves of the site, as a school would know them, never from the answers.
 
-    *really-moved*: old source pages whose text is found again under another URL. *renamed*: one page in twelve.
+    *renamed*: one page in twelve. *really-moved*, only if wanted: old source pages whose text is found again under
+    another URL; on some sites these tell the way of most links under test.
     """
     answers = {_normal(record["target_url"]) for record in _records(plan)}
     moves: list[Move] = []
-    if plan.variant is Variant.REALLY_MOVED:
+    if plan.variant is Variant.REALLY_MOVED and with_moves:
         for old, document in _old_sources(plan).items():
             new = find_near_duplicate(made, document) if old not in answers and not made.holds(old) else None
             moves += [Move(old=old, new=new, origin="duplicate")] if new else []
@@ -132,6 +135,8 @@ def _fill(made: Collection, plan: BreakagePlan) -> None:
     problems = ImportProblems()
     addresses = _addresses(plan)
     removed = _excluded_links(plan)
+    if plan.variant is Variant.READDRESSED:
+        addresses = {}
     waiting: list[PageAddition] = []
     moment = datetime.now(UTC)
     for item in collection_folder(plan.folder, problems):
@@ -192,8 +197,11 @@ def _decoy_links(folder: Path, answers: set[str]) -> set[tuple[str, str]]:
 
 
 def _addresses(plan: BreakagePlan) -> dict[str, str]:
-    """Old URL to new, for every page; empty when pages do not move."""
-    if plan.variant is Variant.RENAMED:
+    """Old URL to new, for every page; empty when pages do not move.
+
+    For *readdressed* it is the URL that the site once had for the page.
+    """
+    if plan.variant in (Variant.RENAMED, Variant.READDRESSED):
         return reorganisation.rename_address(
             [_normal(record["url"]) for record in records(plan.folder, "pages", needs=("url",))]
         )
@@ -203,8 +211,8 @@ def _addresses(plan: BreakagePlan) -> dict[str, str]:
         _normal(record["url"]): _opaque(record["url"])
         for record in records(plan.folder, "pages", needs=("url",))
     }
-    listed = plan.folder / "moved_test.json"
-    if plan.split == "test" and listed.exists():
+    listed = plan.folder / f"moved_{plan.split}.json"
+    if not plan.even and listed.exists():
         moved |= {_normal(old): new for old, new in _read_moves(listed).items()}
     return moved
 
@@ -224,18 +232,22 @@ def _case(
     sources: Mapping[str, Document],
 ) -> BrokenCase:
     source, target = _normal(record["source_url"]), _normal(record["target_url"])
-    at = addresses.get(source, source)
-    truth = record["truth"] if plan.variant is Variant.REALLY_MOVED else addresses.get(target, target)
+    at, truth, lost = addresses.get(source, source), addresses.get(target, target), target
+    if plan.variant is Variant.REALLY_MOVED:
+        truth = record["truth"]
+    elif plan.variant is Variant.READDRESSED:
+        at, truth, lost = source, target, addresses.get(target, target)
     hidden = {at, source}
     if record.get("source_url_now"):
         hidden.add(_normal(record["source_url_now"]))
+    has_words = plan.variant is not Variant.READDRESSED or _draw(f"words of {record['id']}")
     link = BrokenLink(
-        url=target,
+        url=lost,
         kind=MissKind.NOT_FOUND,
         source_url=at,
-        anchor=record.get("anchor", ""),
-        before=record.get("context_before", ""),
-        after=record.get("context_after", ""),
+        anchor=record.get("anchor", "") if has_words else "",
+        before=record.get("context_before", "") if has_words else "",
+        after=record.get("context_after", "") if has_words else "",
     )
     return BrokenCase(
         id=str(record["id"]),
@@ -267,8 +279,9 @@ def _records(plan: BreakagePlan) -> list[dict[str, Any]]:
 def _key(plan: BreakagePlan) -> str:
     """A name for the collection that changes with all its inputs."""
     digest = hashlib.blake2b(digest_size=10)
-    variant = Variant.KEPT if plan.variant is Variant.GONE else plan.variant
-    for word in (_LAYOUT, FORMAT, variant, plan.split, reorganisation.VERSION):
+    variant = Variant.KEPT if plan.variant in (Variant.GONE, Variant.READDRESSED) else plan.variant
+    version = reorganisation.VERSION if variant is Variant.RENAMED else ""
+    for word in (_LAYOUT, FORMAT, variant, plan.split, version):
         digest.update(f"{word}\n".encode())
     for path in sorted(plan.folder.iterdir()):
         if path.is_file():

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
+
 from repair.collection.collection import Collection
 from repair.evidence.savedcopy import SavedCopy
 from repair.model import Evidence
@@ -14,15 +16,25 @@ from repair.simulation.pseudobroken import BreakagePlan, BrokenCase, Variant
 from repair.simulation.similarity import Similarity
 from repair.simulation.view import EvaluationView
 
+UNRELATED = 0.35
+"""A page with at least this cosine to the lost page is about the same subject."""
+
 
 class RankingTestbed:
     """All that evaluating a plan needs; `view` is the collection as the current case may see it.
 
-    With `copied` an older version of every lost page is known, as if a copy or an archive had it.
+    With `copied` an older version of every lost page is known, as if a copy or an archive had it; with `with_moves`,
+    how other pages of a site that really moved have moved.
     """
 
     def __init__(
-        self, plan: BreakagePlan, collection: Collection, model: RankModel | None, *, copied: bool = False
+        self,
+        plan: BreakagePlan,
+        collection: Collection,
+        model: RankModel | None,
+        *,
+        copied: bool = False,
+        with_moves: bool = False,
     ) -> None:
         self.plan = plan
         self.collection = collection
@@ -30,7 +42,7 @@ class RankingTestbed:
         self.view = EvaluationView(collection)
         self.likeness = Similarity(collection)
         self._model = model
-        self._moves = pseudobroken.known_moves(plan, collection)
+        self._moves = pseudobroken.known_moves(plan, collection, with_moves=with_moves)
 
     def cases(self) -> Iterator[BrokenCase]:
         """The links under test, in order; the view is turned to each."""
@@ -64,6 +76,16 @@ class RankingTestbed:
             return case.hidden
         return case.hidden | {case.truth, *self.collection.same(truth)}
 
+    def of_subject(self, case: BrokenCase) -> frozenset[str]:
+        """The addresses of the lost page and of every page about its subject; none when it is not saved."""
+        truth = self.collection.page_number(case.truth)
+        if truth is None:
+            return frozenset()
+        pages = self.collection.numbers()
+        alike = self.likeness.to_all(truth)[self.likeness.places(pages)]
+        near = [pages[at] for at in np.flatnonzero(alike >= UNRELATED)]
+        return frozenset(page.url for page in self.collection.page_summaries(near).values())
+
     def numbers(self, urls: frozenset[str]) -> frozenset[int]:
         """The page numbers of the addresses that the collection has."""
         found = (self.collection.page_number(url) for url in urls)
@@ -72,8 +94,13 @@ class RankingTestbed:
 
 @contextmanager
 def build_testbed(
-    plan: BreakagePlan, cache: Path, model: RankModel | None, *, copied: bool = False
+    plan: BreakagePlan,
+    cache: Path,
+    model: RankModel | None,
+    *,
+    copied: bool = False,
+    with_moves: bool = False,
 ) -> Iterator[RankingTestbed]:
     """Open the bench of a plan; without a model it computes features but cannot rank."""
     with pseudobroken.collection(plan, cache) as collection:
-        yield RankingTestbed(plan, collection, model, copied=copied)
+        yield RankingTestbed(plan, collection, model, copied=copied, with_moves=with_moves)

@@ -25,6 +25,7 @@ _PLAIN_URL = re.compile(
 )
 _NONE: frozenset[str] = frozenset()
 _NUMBER = re.compile(r"[0-9]{2,}")
+_DRAWN_NAME = re.compile(r"(?<![0-9A-Za-z])(?=[0-9]*[a-f])(?=[a-f]*[0-9])[0-9a-f]{12,}(?![0-9A-Za-z])")
 _GENERIC_NAMES = re.compile(r"[\W_]+")
 
 
@@ -100,7 +101,7 @@ def structure_of(url: str) -> UrlStructure | None:
         name=name,
         slug=normalise_part(name),
         parameters=frozenset(pair for pair in query.split("&", 64)[:64] if "=" in pair) if query else _NONE,
-        numbers=frozenset(_NUMBER.findall(f"{path} {query[:_MAX_COMPARED]}")),
+        numbers=frozenset(_NUMBER.findall(_DRAWN_NAME.sub("", f"{path} {query[:_MAX_COMPARED]}"))),
     )
 
 
@@ -134,7 +135,10 @@ def likeness_of(lost: UrlStructure, found: UrlStructure) -> UrlLikeness:
     """The same for prepared URLs: to compare one with hundreds, `build` each once."""
     same_host = lost.host == found.host
     longer = max(len(lost.parts), len(found.parts))
-    pathed, named = bool(lost.path and found.path), bool(lost.slug and found.slug)
+    named = bool(lost.slug and found.slug)
+    # Letters that a machine drew are like any others by chance; only the same ones mean anything.
+    readable = lost.slug == found.slug or not (_is_drawn(lost.slug) or _is_drawn(found.slug))
+    pathed, spelt = bool(lost.path and found.path and readable), named and readable
     # In the order of the names above: by keyword it would take half as long again, for hundreds of candidates.
     return UrlLikeness(
         float(bool(lost.site) and lost.site == found.site),
@@ -145,13 +149,19 @@ def likeness_of(lost: UrlStructure, found: UrlStructure) -> UrlLikeness:
         _share(lost.parameters, found.parameters) if lost.parameters else 0.0,
         float(not lost.numbers.isdisjoint(found.numbers)),
         JaroWinkler.similarity(lost.path, found.path) if pathed else 0.0,
-        JaroWinkler.similarity(lost.slug, found.slug) if named else 0.0,
+        JaroWinkler.similarity(lost.slug, found.slug) if spelt else 0.0,
         JaroWinkler.similarity(lost.path[::-1], found.path[::-1]) if pathed else 0.0,
         common_prefix_length(lost.parts, found.parts) / longer if longer and same_host else 0.0,
         common_prefix_length(lost.parts[::-1], found.parts[::-1]) / longer if named else 0.0,
-        _within(lost.slug, found.slug) if named else 0.0,
+        _within(lost.slug, found.slug) if spelt else 0.0,
         1.0 / (1 + abs(len(lost.parts) - len(found.parts))),
     )
+
+
+@lru_cache(maxsize=32_768)
+def _is_drawn(slug: str) -> bool:
+    """Whether a name is a hash or a random identifier: hexadecimal, with letters and digits."""
+    return _DRAWN_NAME.fullmatch(slug) is not None
 
 
 @lru_cache(maxsize=4_096)

@@ -23,8 +23,11 @@ from repair.model import Document
 from repair.text import urls, words
 from repair.text.urlstructure import normalise_name
 
-FORMAT = "3"
+FORMAT = "4"
 """Changes whenever the fields, or the terms of `repair.text.words`, change: an older index is rebuilt."""
+
+LINK = "//"
+"""A term that the field `links` has once for each link."""
 
 FIELDS = ("title", "headings", "url", "anchors", "names", "body")
 WEIGHTS: Mapping[str, float] = MappingProxyType(
@@ -33,6 +36,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
 
 _MAX_CHARACTERS = 400_000  # of a page's text; the rest of a huge page adds cost, hardly meaning
 _MAX_TERMS = 64
+_MAX_ANCESTORS = 8
 _MAX_TERM_BYTES = 255
 _MAX_NAME = 60
 _CACHED_FREQUENCIES = 100_000  # until the next commit; a page has a few hundred terms, most common
@@ -67,14 +71,27 @@ def entry_of(page: int, document: Document, anchors: Iterable[str], linked: Iter
             "anchors": words.terms(meaningful[:_MAX_CHARACTERS], language),
             "names": _names(document.title, anchors),
             "body": words.terms(document.text[:_MAX_CHARACTERS], language),
-            "links": [term for url in linked for term in (url, _directory(url))],
+            "links": [term for url in linked for term in (LINK, url, *ancestors(url))],
         },
     )
 
 
-def _directory(url: str) -> str:
-    """`urls.directory` of a normal URL, without parsing it: pages have many links."""
-    return url[: url.partition("?")[0].rindex("/") + 1]
+def ancestors(url: str) -> list[str]:
+    """The directories above a normal URL, nearest first, up to its host; not parsed, since pages have many links.
+
+    >>> ancestors("http://school.test/water/cycle.html?print=1")
+    ['http://school.test/water/', 'http://school.test/']
+    """
+    path = url.partition("?")[0]
+    start = path.find("//") + 2
+    end = path.rfind("/", start)
+    if end < 0:
+        return [f"{path}/"]
+    found: list[str] = []
+    while end >= start:
+        found.append(path[: end + 1])
+        end = path.rfind("/", start, end)
+    return found if len(found) <= _MAX_ANCESTORS else [*found[: _MAX_ANCESTORS - 1], found[-1]]
 
 
 def _names(title: str, anchors: Iterable[str]) -> list[str]:

@@ -25,7 +25,7 @@ Counts = npt.NDArray[np.float32]
 Changed = npt.NDArray[np.int64]
 
 FIELDS = (*INDEXED, "links")
-"""The fields of the index, and the URLs and directories that a page links to, each as one term."""
+"""The fields of the index, and the URLs that a page links to and the directories above them, each as one term."""
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS vectors (page INTEGER PRIMARY KEY, vector BLOB NOT NULL)",

@@ -77,7 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         given.out / FORMULA,
     )
     _learn_formula(
-        [gather_examples(plan, given.cache) for plan in chosen], _BEST, OWN, rules, given.out / OWN_FORMULA
+        [gather_examples(plan, given.cache).found for plan in chosen],
+        _BEST,
+        OWN,
+        rules,
+        given.out / OWN_FORMULA,
     )
 
 

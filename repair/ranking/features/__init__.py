@@ -3,6 +3,8 @@
     termmatch        every query feature's words against every field: read this first
     titles           the names of the lost page against the names of the candidate
     urls             URLs against URLs, and where known moves lead
+    languages        the language of the candidate against that of the pages that link to the lost one
+    numbers          years, chapters and versions, which tell the members of a series apart
     textsimilarity   the whole text and the links, against pages related to the lost one (columns `company.*`)
     frequencies      the exact term frequencies that all of them need
 
@@ -21,7 +23,7 @@ from repair.collection.index.idf import Weights
 from repair.collection.index.vectors import FIELDS, Hashes, TermStatistics, TermVectors, hashes
 from repair.collection.pages import PageSummary
 from repair.ranking.candidates import RetrievalTrace
-from repair.ranking.features import termmatch, textsimilarity, titles, urls
+from repair.ranking.features import languages, numbers, termmatch, textsimilarity, titles, urls
 from repair.ranking.features.frequencies import FrequencyQuery
 from repair.ranking.queryfeatures import QueryFeatures
 
@@ -42,12 +44,15 @@ RAW = (
     *urls.MOVED,
     *urls.PRIORS,
     *textsimilarity.COLUMNS,
+    *languages.COLUMNS,
+    *numbers.COLUMNS,
 )
 _NORMALISED = (
     *termmatch.COLUMNS,
     *titles.COLUMNS,
     *titles.CALLED,
     "links_directory",
+    "links_near",
     "links_both",
     "anchors_length",
     *urls.COLUMNS,
@@ -83,6 +88,9 @@ class VectorSource(Protocol):
     def page_number(self, url: str) -> int | None:
         """The number of a saved page."""
 
+    def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
+        """What ranking needs of pages, by number."""
+
 
 def features(
     collection: VectorSource,
@@ -95,7 +103,8 @@ def features(
         return np.zeros((0, len(FEATURES)), np.float32)
     query = FrequencyQuery(query_features, pages)
     vectors = collection.vectors([page.page for page in pages])
-    backlinks = collection.vectors(_backlinks(collection, query_features))
+    linking = _backlinks(collection, query_features)
+    backlinks = collection.vectors(linking)
     tf = query.count(vectors)
     matched = termmatch.columns(
         query, tf["terms"], vectors, collection.statistics(query.hashes, (termmatch.BODY,))
@@ -120,6 +129,13 @@ def features(
                 matched[:, _MATCHED_AT].sum(axis=1),
                 placed[:, urls.SIBLING] > 0,
             ),
+            languages.columns(
+                query_features,
+                pages,
+                list(collection.page_summaries(linking).values()),
+                textsimilarity.editions(tf["edition"]),
+            ),
+            numbers.columns(query_features, pages),
         ),
         axis=1,
     )

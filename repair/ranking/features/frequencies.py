@@ -5,14 +5,17 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from repair.collection.index.fulltext import LINK, ancestors
 from repair.collection.index.vectors import FIELDS, Hashes, TermVectors, hashes
 from repair.collection.pages import PageSummary
 from repair.ranking.queryfeatures import NAMES, QueryFeatures
+from repair.text.languages import edition_of
 from repair.text.urls import directory
 
 _SIEVE = 1 << 16
 _NO_NAME = "\0"  # a name that no page has
 
+Counts = npt.NDArray[np.float32]
 Table = npt.NDArray[np.float32]
 
 
@@ -25,10 +28,12 @@ class FrequencyQuery:
         self.sizes = (self.weights > 0).sum(axis=1).astype(np.float32)
         self.hashes = hashes(terms)
         names = (query_features.anchor_name, query_features.slug_name, query_features.tail_name)
+        edition = edition_of(query_features.link.url)
         self._groups = {
             "terms": self.hashes,
             "names": hashes(name or _NO_NAME for name in names),
-            "lost": hashes((query_features.link.url, directory(query_features.link.url))),
+            "lost": hashes((LINK, query_features.link.url, *ancestors(query_features.link.url))),
+            "edition": hashes((edition, directory(edition[:-1])) if edition else (_NO_NAME, _NO_NAME)),
             "candidates": hashes(page.url for page in pages),
         }
 

@@ -10,6 +10,7 @@ from repair.ranking.queryfeatures import NAMES
 TITLE, URL, ANCHORS, BODY = (FIELDS.index(name) for name in ("title", "url", "anchors", "body"))
 _FIELD_NAMES = {TITLE: "title", URL: "url", ANCHORS: "anchors", BODY: "body"}
 _TITLED = ("anchor", "slug", "dirs", "inlinks", "copy")
+_AROUND = ("context", "around")
 # While a page is still at the URL its links lead to, the words of other links and its anchor index are the same
 # links: comparing them would look the URL up.
 _ONLY_TEXT = ("inlinks", "around")
@@ -24,7 +25,7 @@ COLUMNS = (
     *MATCHED,
     *(f"{feature}.lm" for feature in NAMES),
     *(f"{feature}.title_dice" for feature in _TITLED),
-    *(f"{feature}.title_all" for feature in _TITLED),
+    *(f"{feature}.title_all" for feature in (*_TITLED, *_AROUND)),
     *(f"{feature}.body_all" for feature in _TITLED),
 )
 
@@ -43,9 +44,9 @@ def columns(query: FrequencyQuery, tf: Table, vectors: TermVectors, statistics: 
     background = statistics.cf[BODY] / max(1, statistics.lengths[BODY])
     modelled = scoring.dirichlet(tf[BODY], vectors.lengths[:, BODY], background, query.weights)
     found.append(modelled / np.maximum(query.weights.sum(axis=1), 1e-6))
-    titled = [NAMES.index(name) for name in _TITLED]
-    common = scoring.shared_terms(tf[TITLE], query.weights[titled])
-    found.append(scoring.dice(common, vectors.distinct[:, TITLE], query.sizes[titled]))
+    titled, around = ([NAMES.index(name) for name in names] for names in (_TITLED, _AROUND))
+    common = scoring.shared_terms(tf[TITLE], query.weights[titled + around])
+    found.append(scoring.dice(common[:, : len(titled)], vectors.distinct[:, TITLE], query.sizes[titled]))
     found.append(common / np.maximum(vectors.distinct[:, TITLE], 1)[:, None])
     found.append(scoring.coverage(tf[BODY] + tf[TITLE], rarity, query.weights[titled]))
     whole: Table = np.concatenate(found, axis=1).astype(np.float32)

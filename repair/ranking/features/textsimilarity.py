@@ -13,7 +13,7 @@ from repair.ranking.features.frequencies import Table, links_among
 from repair.ranking.hits import hits
 
 COLUMNS = ("company.best", "company.siblings", "company.backlinks")
-LINKED = ("links_here", "links_directory", "links_both", "hub", "authority")
+LINKED = ("links_here", "links_directory", "links_near", "links_host", "links_both", "hub", "authority")
 
 _BODY, _LINKS = FIELDS.index("body"), FIELDS.index("links")
 _BEST_CANDIDATES = 10  # best candidates that represent what the words found
@@ -47,21 +47,36 @@ def columns(
 def link_columns(
     tf: dict[str, Table], vectors: TermVectors, backlinks: TermVectors, candidates: Hashes
 ) -> Table:
-    """LINKED of each candidate: its links to the lost URL and its directory, co-citation, hub and authority.
+    """LINKED of each candidate: its links to the lost URL and near it, co-citation, hub and authority.
 
+    Near are links into its directory and those above: a page links mostly within its own part of a site, so this
+    shows the site, the language and the section that the candidate belongs to, whatever its own address.
     Co-citation is the share of the backlinks that link to both.
     """
     lost = tf["lost"][_LINKS]
-    links = np.maximum(vectors.lengths[:, _LINKS] / 2, 1)
+    # The number of links, the lost URL, and the directories above it, nearest first, up to its host.
+    links, above = np.maximum(lost[:, 0], 1), lost[:, 2:]
     hubs, authorities = hits(*links_among(tf["candidates"]), len(lost))
     found = (
-        np.minimum(lost[:, 0], 1),
-        lost[:, 1] / links,
+        np.minimum(lost[:, 1], 1),
+        above[:, 0] / links,
+        above.mean(axis=1) / links,
+        above[:, -1] / links,
         _cocitation(backlinks, candidates),
         hubs,
         authorities,
     )
     return np.stack(found, axis=1).astype(np.float32)
+
+
+def editions(tf: Table) -> Table:
+    """Whether each candidate links to the edition of the lost page (1) or to others beside it (-1); 0 for neither.
+
+    Counted are its links into the directory of the language and into the directory above it.
+    """
+    own, all_of_them = tf[_LINKS][:, 0], tf[_LINKS][:, 1]
+    share: Table = np.where(all_of_them > 0, 2 * own / np.maximum(all_of_them, 1) - 1, own > 0)
+    return share.astype(np.float32)
 
 
 def _cocitation(backlinks: TermVectors, candidates: Hashes) -> Table:

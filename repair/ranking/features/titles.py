@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
+from rapidfuzz import fuzz, process
 from rapidfuzz.distance import JaroWinkler
 
 from repair.collection.index.vectors import FIELDS, TermVectors
@@ -20,15 +21,25 @@ COLUMNS = (
     *(f"{name}{sign}title" for name in ("anchor", "slug", "tail", "copy") for sign in "=~"),
     "names=title",
     "names~title",
+    *(f"{name}.title_part" for name in ("anchor", "slug", "names")),
+    "context.title_within",
 )
 CALLED = ("anchor.called", "anchor.calls", "slug.called", "tail.called")
 
+_NAMES_AT, _PARTS_AT = COLUMNS.index("names=title"), COLUMNS.index("anchor.title_part")
+_LEAST_WITHIN = 4
+_LONG_TITLE = 16  # letters; a name this long is no coincidence
+_MAX_AROUND = 1_000
 _NAMES = FIELDS.index("names")
 _BETWEEN = re.compile(r"\s+(?:[|»·•]|-{1,2}|–|—|::)\s+")
 
 
 def columns(query_features: QueryFeatures, pages: Sequence[PageSummary]) -> Table:
-    """COLUMNS of each candidate: `=` the same letters, `~` how similar they are."""
+    """COLUMNS of each candidate: `=` the same letters, `~` how similar they are.
+
+    title_part    how well one of name and title fits anywhere into the other
+    title_within  the text around the link has the whole title, the more telling the longer the title is
+    """
     rows = np.zeros((len(pages), len(COLUMNS)), np.float32)
     lost_names = (
         query_features.anchor_name,
@@ -38,6 +49,9 @@ def columns(query_features: QueryFeatures, pages: Sequence[PageSummary]) -> Tabl
     )
     names = dict(query_features.names)
     commonest = query_features.names[0][0] if query_features.names else ""
+    _fill_parts(rows, (query_features.anchor_name, query_features.slug_name, commonest), pages)
+    link = query_features.link
+    around = _letters(f"{link.before} {link.anchor} {link.after}")
     for row, page in enumerate(pages):
         titles = title_names(page.title)
         if not titles:
@@ -46,10 +60,26 @@ def columns(query_features: QueryFeatures, pages: Sequence[PageSummary]) -> Tabl
             if name:
                 rows[row, 2 * column] = name in titles
                 rows[row, 2 * column + 1] = _alike(name, titles)
-        rows[row, -2] = max(names.get(title, 0.0) for title in titles)
+        rows[row, _NAMES_AT] = max(names.get(title, 0.0) for title in titles)
         if commonest:
-            rows[row, -1] = _alike(commonest, titles)
+            rows[row, _NAMES_AT + 1] = _alike(commonest, titles)
+        within = [len(title) for title in titles if len(title) >= _LEAST_WITHIN and title in around]
+        rows[row, -1] = min(1.0, max(within, default=0) / _LONG_TITLE)
     return rows
+
+
+def _fill_parts(rows: Table, names: Sequence[str], pages: Sequence[PageSummary]) -> None:
+    known = [at for at, name in enumerate(names) if name]
+    if known:
+        titles = [normalise_name(page.title) for page in pages]
+        found = process.cdist([names[at] for at in known], titles, scorer=fuzz.partial_ratio, score_cutoff=50)
+        # A short name fits into most titles.
+        shorter = np.minimum.outer([len(names[at]) for at in known], [len(title) for title in titles])
+        rows[:, [_PARTS_AT + at for at in known]] = (found / 100 * np.minimum(1.0, shorter / _LONG_TITLE)).T
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text[:_MAX_AROUND].lower()))
 
 
 def anchor_columns(query_features: QueryFeatures, tf: Table, vectors: TermVectors) -> Table:

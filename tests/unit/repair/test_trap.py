@@ -49,7 +49,14 @@ def area(values, right):
 
 
 @pytest.mark.parametrize(
-    ("variant", "split"), [("moved", "test"), ("moved", "train"), ("kept", "train"), ("renamed", "train")]
+    ("variant", "split"),
+    [
+        ("moved", "test"),
+        ("moved", "train"),
+        ("kept", "train"),
+        ("renamed", "train"),
+        ("readdressed", "train"),
+    ],
 )
 def test_page_properties_alone_do_not_reveal_the_answers(folder, tmp_path, variant, split):
     plan = BreakagePlan(folder=folder, variant=Variant(variant), split=split)

@@ -25,6 +25,7 @@ def test_evaluate_prints_the_contract_and_writes_rankings(folder, tmp_path):
     told = json.loads(result.stdout)
     assert (told["collection"], told["variant"], told["n"]) == ("site", "kept", 4)
     assert told["models"]["combined"]["R@1"] == told["R@1"]
+    assert {"offered", "served@1", "false_offers", "calibration_error"} <= set(told)
     lines = [json.loads(line) for line in out.read_text().splitlines()]
     assert [line["id"] for line in lines] == ["test0", "test1", "test2", "test3"]
     assert all(0 < len(line["ranked"]) <= 100 for line in lines)
@@ -61,6 +62,8 @@ def test_every_report_is_shown_as_a_table(folder, tmp_path):
     assert result.exit_code == 0, result.output
     for title in (
         "site moved, 2 links",
+        "What readers get",
+        "served@1",
         "expected error",
         "Repairable or not",
         "Without each kind of evidence",

@@ -7,7 +7,7 @@ from repair.ranking import rankmodel
 from tests.folders import a_random_folder
 from tests.models import a_bad_model, a_good_model
 
-OLD = ModelFigures(moved=0.9, moved_mrr=0.92, kept=0.95, kept_mrr=0.96, gone=0.5)
+OLD = ModelFigures(moved=0.9, moved_served=0.88, moved_mrr=0.92, kept=0.95, kept_mrr=0.96, gone=0.5)
 
 
 def test_only_a_better_mean_replaces_a_model():
@@ -23,6 +23,10 @@ def test_similarity_does_not_compensate_for_lower_recall():
     assert not is_better(replace(OLD, kept=0.93, gone=0.7), OLD)
 
 
+def test_a_model_that_finds_more_and_offers_less_replaces_none():
+    assert not is_better(replace(OLD, moved=0.95, moved_served=0.8), OLD)
+
+
 @pytest.mark.slow
 def test_models_are_compared_on_the_test_links(tmp_path):
     folder = a_random_folder(tmp_path / "site", 80, 12)
@@ -32,6 +36,7 @@ def test_models_are_compared_on_the_test_links(tmp_path):
     assert heard == list(range(1, 12 * len(VARIANTS) + 1))
     assert good.moved > bad.moved
     assert good.moved_mrr > bad.moved_mrr
+    assert good.moved >= good.moved_served > bad.moved_served
     assert good.kept > bad.kept
     assert is_better(good, bad)
     assert not is_better(bad, good)

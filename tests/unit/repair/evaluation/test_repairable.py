@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from repair.evaluation.repairable import RepairableVerdict, confusion, verdicts
+from repair.evaluation.repairable import RepairableVerdict, confusion, false_offers, verdicts
 from repair.ranking import rankmodel
 from repair.simulation import pseudobroken
 from repair.simulation.pseudobroken import BreakagePlan, Variant
@@ -20,6 +20,7 @@ def test_the_confusion_matrix_counts_offers_by_repairability():
         )
     )
     assert (found["n"], found["accuracy"], found["precision"], found["recall"]) == (10, 0.8, 0.75, 0.75)
+    assert found["false_offers"] == 0.1667
     assert found["table"] == {
         "repairable": {"offered": 3, "not_offered": 1},
         "not_repairable": {"offered": 1, "not_offered": 5},
@@ -35,6 +36,22 @@ def test_every_link_is_judged_with_and_without_its_answer(tmp_path):
     with build_testbed(plan, tmp_path / "cache", rankmodel.default()) as made:
         found = list(verdicts(made))
     assert [verdict.repairable for verdict in found] == [True, False] * 4
+
+
+def test_a_list_is_offered_for_a_saved_page_and_none_where_its_subject_is_hidden(tmp_path):
+    plan = BreakagePlan(folder=a_folder(tmp_path / "site"), variant=Variant.MOVED)
+    with build_testbed(plan, tmp_path / "cache", rankmodel.default()) as made:
+        assert confusion(verdicts(made))["accuracy"] == 1.0
+        assert false_offers(made) == 0.0
+
+
+def test_false_offers_are_of_a_sample_spread_over_the_links(tmp_path):
+    plan = BreakagePlan(folder=a_folder(tmp_path / "site"), variant=Variant.MOVED)
+    for offer_at, share in ((0.0, 1.0), (1.1, 0.0)):
+        model = replace(rankmodel.default(), offer_at=offer_at)
+        with build_testbed(plan, tmp_path / "cache", model) as made:
+            assert false_offers(made) == share
+            assert false_offers(made, sample=2) == share
 
 
 class OneCase(RankingTestbed):

@@ -111,3 +111,24 @@ def test_taking_a_candidate_away_leaves_no_hole(school):
     left = complete_features(rows[1:], (0, 1, 1, 0))
     best = left[:, FEATURES.index("anchor.title/best")]
     assert (best.min(), best.max()) == (0, 1)
+
+
+def test_links_near_the_lost_page_show_where_a_candidate_belongs(tmp_path):
+    documents = [
+        a_document(
+            "/moved/1", title="Volcano", links=[a_link("/es/old/lava", "x"), a_link("/es/new/ash", "x")]
+        ),
+        a_document(
+            "/moved/2", title="Volcano", links=[a_link("/en/old/lava", "x"), a_link("/en/new/ash", "x")]
+        ),
+        a_document("/moved/3", title="Volcano", links=[a_link("http://other.test/", "x")]),
+    ]
+    with a_collection(tmp_path, *documents) as collection:
+        query_features = QueryFeatureReader(collection).read(a_broken_link(SITE + "/es/old/volcano"))
+        pages = sorted(collection.page_summaries(collection.numbers()).values(), key=lambda page: page.url)
+        rows = features(collection, query_features, pages, found_once(pages))
+    near = rows[:, FEATURES.index("links_near")].tolist()
+    assert near[0] > near[1] > near[2] == 0
+    assert rows[:, FEATURES.index("links_host")].tolist() == [1, 1, 0]
+    assert rows[:, FEATURES.index("links_directory")].tolist() == [0.5, 0, 0]
+    assert rows[:, FEATURES.index("language.links")].tolist() == [1, -1, 0]

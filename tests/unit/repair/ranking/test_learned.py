@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from repair.ranking.learned import LearnedRanker
 from repair.ranking.rankmodel import RankModel
 from tests.holdings import SITE, a_collection, a_document, a_link
 from tests.make import a_broken_link
+from tests.models import a_good_model
 
 
 @pytest.fixture
@@ -56,12 +59,13 @@ def test_without_a_model_there_is_no_ranking(school):
 
 
 def test_an_unknown_feature_or_version_is_refused():
-    good = b'{"format":"linkmend-ranking","version":9,"features":[],"identity":{"base":0,"trees":[]},'
-    good += b'"likeness":{"base":0,"trees":[]},"temperature":1,"held":{},"repairable":{},"about":{}}'
+    good = a_good_model().replace(b'"version": 3', b'"version": 9')
     with pytest.raises(ModelMismatch, match="version|expected"):
         rankmodel.loads(good, "m.json")
     with pytest.raises(ModelMismatch, match="other features"):
-        rankmodel.loads(good.replace(b'"version":9', b'"version":2'), "m.json")
+        rankmodel.loads(a_good_model().replace(b'"anchor.title"', b'"anchor.of_old"'), "m.json")
+    with pytest.raises(ModelMismatch, match="other signals"):
+        rankmodel.loads(a_good_model().replace(b'"any.slug=title"', b'"any.of_old"'), "m.json")
     with pytest.raises(ModelMismatch, match="not a ranking model"):
         rankmodel.loads(b"[]", "m.json")
 
@@ -79,8 +83,28 @@ def test_shares_add_up_and_the_best_score_has_most():
 
 def test_identity_orders_while_the_page_may_be_saved_and_likeness_otherwise():
     scores, alike = np.array([2.0, 0.0]), np.array([0.1, 0.9])
-    assert rankmodel.sort_values(scores, alike, held=5.0).argmax() == 0
-    assert rankmodel.sort_values(scores, alike, held=-9.0).argmax() == 1
+    assert rankmodel.sort_values(scores, alike, right=5.0).argmax() == 0
+    assert rankmodel.sort_values(scores, alike, right=-9.0).argmax() == 1
+
+
+def test_the_first_has_the_confidence_and_the_others_share_what_is_left():
+    found = rankmodel.spread_confidence(np.array([0.0, 2.0, 1.0]), 1.0, 0.7)
+    assert found[1] == 0.7
+    assert found.sum() == pytest.approx(1)
+    assert found[2] > found[0]
+    assert rankmodel.spread_confidence(np.array([0.0, 2.0]), 1.0, 0.2).max() == 0.2
+    assert rankmodel.spread_confidence(np.array([1.0]), 1.0, 0.4).tolist() == [0.4]
+
+
+def test_a_ranking_below_the_threshold_of_the_model_is_not_offered(school):
+    link = a_broken_link(SITE + "/old/volcano.html", anchor="volcanoes")
+    model = rankmodel.default()
+    ranked, repairable = LearnedRanker(school, model).rank_all(link)
+    for at, offered in ((repairable, True), (repairable + 0.01, False)):
+        ranker = LearnedRanker(school, replace(model, offer_at=at))
+        assert ranker.offers(ranked, repairable) is offered
+        assert bool(ranker.find(link)) is offered
+    assert not LearnedRanker(school, model).offers((), 1.0)
 
 
 def test_a_known_target_comes_first_whatever_its_words(school):

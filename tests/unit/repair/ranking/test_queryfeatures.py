@@ -91,3 +91,29 @@ def test_compounds_in_a_url_are_split_by_the_collection(tmp_path):
 def test_a_configured_stop_anchor_is_no_query_feature(school):
     reader = QueryFeatureReader(school, is_stop_anchor=lambda anchor: anchor == "lesson 3")
     assert "anchor" not in reader.read(a_broken_link(LOST, anchor="lesson 3")).terms
+
+
+@pytest.mark.parametrize(
+    ("source_url", "lost"), [(SITE + "/portada", LOST), (None, SITE + "/es/volcanes.html")]
+)
+def test_stop_words_are_those_of_the_page_of_the_click_or_of_the_address(tmp_path, source_url, lost):
+    """Spanish pages lost their stop words, so in a query they would find pages in other languages."""
+    with a_collection(tmp_path, a_document("/portada", language="es")) as collection:
+        link = a_broken_link(
+            lost, source_url=source_url, anchor="los volcanes", before="sobre la lava de los"
+        )
+        found = QueryFeatureReader(collection).read(link).terms
+    assert len(found["anchor"]) == 1
+    assert set(found["context"]) == {"lava"}
+
+
+def test_the_language_is_that_of_the_page_of_the_click(tmp_path):
+    text = "El agua de los ríos corre hacia el mar y se evapora con el calor del sol. " * 3
+    documents = [a_document("/zh", language="zh-TW"), a_document("/es", text=text, language="")]
+    with a_collection(tmp_path, *documents) as collection:
+        reader = QueryFeatureReader(collection)
+        languages = [
+            reader.read(a_broken_link(LOST, source_url=source)).language
+            for source in (SITE + "/zh", SITE + "/es", SITE + "/unknown", None)
+        ]
+    assert languages == ["zh", "es", "", ""]

@@ -1,9 +1,10 @@
 import pytest
 
 from repair.errors import EvaluationFailed
+from repair.parse.jsonlines import records
 from repair.simulation import pseudobroken
 from repair.simulation.pseudobroken import BreakagePlan, Variant, cases
-from tests.folders import a_folder, url_of
+from tests.folders import a_folder, a_link_record, lines, url_of
 
 
 @pytest.fixture
@@ -59,6 +60,29 @@ def test_renamed_pages_have_new_addresses_and_links_lead_to_old_and_new(folder, 
             collection.holds(link.target_url) for page in pages for link in collection.outlinks(page.url)
         }
         assert leads == {True, False}
+
+
+def test_a_readdressed_link_leads_to_an_address_that_the_site_gave_up(folder, tmp_path):
+    plan, collection = opened(folder, tmp_path, "readdressed", split="train")
+    with collection:
+        for case in cases(plan):
+            assert collection.holds(case.truth)
+            assert not collection.holds(case.link.url)
+            assert collection.inlinks(case.link.url) == ()
+    assert {bool(case.link.anchor) for case in cases(plan)} == {True, False}
+
+
+def test_moves_of_a_site_that_really_moved_are_known_only_if_wanted(folder, tmp_path):
+    pages = list(records(folder, "pages"))
+    old = [{**page, "url": page["url"].replace("/wiki/", "/old/")} for page in pages]
+    lines(folder, "really_moved_sources", old[:6])
+    asked = a_link_record(old[0]["url"], old[7]["url"], "x", id="r0", truth=pages[7]["url"])
+    lines(folder, "really_moved", [asked])
+    plan, collection = opened(folder, tmp_path, "really-moved")
+    with collection:
+        for with_moves, count in ((False, 0), (True, 1)):
+            moves = pseudobroken.known_moves(plan, collection, with_moves=with_moves)
+            assert len(moves.known_targets(old[1]["url"], collection.holds)) == count
 
 
 def test_neither_source_page_may_be_returned(folder, tmp_path):

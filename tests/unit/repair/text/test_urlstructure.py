@@ -89,3 +89,15 @@ def test_plain_addresses_are_taken_apart_as_all_others_are(path, query):
     """The short way through `build` and the long one, which a user name forces, agree."""
     tail = f"a.test/{path}" + (f"?{query}" if query else "")
     assert structure_of(f"http://{tail}") == structure_of(f"http://user@{tail}")
+
+
+def test_names_that_a_machine_drew_are_alike_only_when_they_are_the_same():
+    drawn = likeness("http://a.test/cafe/face.html", "http://a.test/53ff4d5b38de2ece")
+    assert (drawn.path, drawn.slug, drawn.tail, drawn.slug_within, drawn.same_number) == (0, 0, 0, 0, 0)
+    kept = likeness("http://a.test/old/53ff4d5b38de2ece", "http://a.test/new/53ff4d5b38de2ece")
+    assert kept.same_slug == kept.slug == 1
+    assert kept.tail > 0
+
+
+def test_a_long_number_is_an_identifier_not_noise():
+    assert likeness("http://a.test/item/201711240001", "http://a.test/i/201711240001").same_number == 1

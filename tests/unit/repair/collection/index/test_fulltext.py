@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from repair.collection.index.fulltext import FullTextIndex, IndexDamaged, IndexEntry, entry_of
+from repair.collection.index.fulltext import LINK, FullTextIndex, IndexDamaged, IndexEntry, entry_of
 from repair.text import urls
 from tests.examples import examples
 from tests.holdings import a_document
@@ -227,8 +227,10 @@ def test_the_index_can_be_written_after_settle(index):
         "http://[::1]/b",
     ],
 )
-def test_links_are_kept_as_addresses_and_as_their_directories(url):
-    assert entry_of(1, a_document("/x"), (), (url,)).fields["links"] == [url, urls.directory(url)]
+def test_links_are_kept_as_addresses_and_as_the_directories_above_them(url):
+    links = entry_of(1, a_document("/x"), (), (url,)).fields["links"]
+    assert links[:3] == [LINK, url, urls.directory(url)]
+    assert links[-1] == urls.resolve(url, "/")
 
 
 def test_an_update_after_a_failed_one_is_found(index, tmp_path):

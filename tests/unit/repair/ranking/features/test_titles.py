@@ -5,7 +5,7 @@ import pytest
 from repair.collection.pages import PageSummary
 from repair.ranking.features.titles import COLUMNS, columns, title_names
 from repair.ranking.queryfeatures import QueryFeatures
-from tests.make import a_broken_link
+from tests.make import a_broken_link, a_summary
 
 
 def rows(title, **names):
@@ -49,3 +49,22 @@ def test_anchors_of_other_pages_count_by_frequency():
 
 def test_a_copy_s_title_is_a_name():
     assert rows("Rain", copy_name="rain")["copy=title"] == 1
+
+
+def test_a_name_that_is_part_of_a_title_fits_it():
+    part = rows("The water cycle explained for schools", anchor_name="thewatercycle")["anchor.title_part"]
+    assert part > 2 * rows("Castles and their moats", anchor_name="thewatercycle")["anchor.title_part"]
+
+
+def test_a_short_name_that_fits_says_little():
+    assert rows("The water cycle", anchor_name="cycle")["anchor.title_part"] < 0.5
+
+
+def test_a_title_in_the_text_around_the_link_is_found():
+    def within(title):
+        link = a_broken_link("http://a.test/x", before="As we said in The Water-Cycle,", anchor="read on")
+        query_features = QueryFeatures(link=link, terms={})
+        return columns(query_features, [a_summary(title=title)])[0][COLUMNS.index("context.title_within")]
+
+    assert within("The water cycle") > within("water") > within("Castles") == 0
+    assert within("") == 0

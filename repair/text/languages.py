@@ -1,0 +1,156 @@
+"""Which language an address names, and which codes mean the same language; no text is read here.
+
+Sites with translations name the language in the address: as a directory (`/es/`, `/pt-BR/`), a host
+(`fr.school.test`), a parameter (`?lang=de`) or an end of the file name (`rules.ja.html`, `rules_de.html`). Codes that
+are also common words of addresses (`it`, `is`, `no`) count only where a language is likely: a leading directory, a
+host, a parameter.
+"""
+
+import re
+from functools import lru_cache
+from urllib.parse import unquote
+
+from repair.text import urls
+
+_CODES = re.compile(
+    r"(?:aa|ab|af|ak|am|an|ar|as|ast|ay|az|ba|be|bg|bn|bo|br|bs|ca|ceb|ckb|co|cs|cy|da|de|dv|dz|el|en|eo|es|et|eu|fa|"
+    r"ff|fi|fil|fo|fr|fy|ga|gd|gl|gn|gu|ha|haw|he|hi|hr|ht|hu|hy|ia|id|ig|is|it|iu|ja|jv|ka|kk|km|kn|ko|ku|ky|la|"
+    r"lb|lg|ln|lo|lt|lv|mg|mi|mk|ml|mn|mr|ms|mt|my|nb|ne|nl|nn|no|ny|oc|om|or|pa|pl|ps|pt|qu|rm|rn|ro|ru|rw|sa|sc|"
+    r"sd|se|si|sk|sl|sm|sn|so|sq|sr|ss|st|su|sv|sw|ta|te|tg|th|ti|tk|tl|tn|to|tr|ts|tt|ug|uk|ur|uz|vec|vi|wo|xh|yi|"
+    r"yo|yue|zh|zu)\Z"
+)
+# Codes that are words, countries or abbreviations in most addresses that have them.
+_DOUBTFUL = re.compile(
+    r"(?:aa|ab|am|an|as|ast|ay|ba|be|br|co|dz|ff|ia|id|ig|is|it|la|my|no|om|or|pa|sa|se|so|st|to|ts|wo)\Z"
+)
+_SAME = (
+    dict.fromkeys(("yue", "wuu", "cmn", "gan", "hak", "lzh", "nan"), "zh")
+    | dict.fromkeys(("arz", "ary", "apc", "acm", "arb"), "ar")
+    | {"nb": "no", "nn": "no", "ext": "es", "an": "es", "iw": "he", "in": "id", "ji": "yi", "fil": "tl"}
+    | {"prs": "fa", "pes": "fa", "zsm": "ms", "bs": "hr", "sh": "hr"}
+)
+_TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_](?:[A-Za-z]{2}|[0-9]{3}|[A-Za-z]{4}))*\Z")
+_PARAMETER = re.compile(
+    r"(?i)(?:\A|&)(?:lang|language|locale|hl|l|lng)=([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,4})?)(?=&|\Z)"
+)
+_FILE_END = re.compile(r"(?i)(?<=[^/])[._-]([a-z]{2}(?:[-_][a-z]{2})?)(?:\.[xs]?html?|\.php|\.aspx?|\.md)?\Z")
+_SCRIPT_CHARACTERS = 80
+_LEADING = 3  # directories in which a doubtful code is likely to be a language
+
+
+def same_language(code: str) -> str:
+    """The language of a code without region and variety: `zh-Hant` and `yue` are both `zh`; "" for none.
+
+    >>> same_language("pt-BR")
+    'pt'
+    """
+    base = code.lower().replace("_", "-").partition("-")[0]
+    return _SAME.get(base, base)
+
+
+def address_language(url: str) -> str:
+    """The language that a URL names, as in `same_language`; "" when it names none.
+
+    >>> address_language("https://help.school.test/7.4/zh-CN/text/start.html")
+    'zh'
+    """
+    return _named_language(url)[0]
+
+
+def edition_of(url: str) -> str:
+    """The directory with all pages in the language of a URL; "" when it names none by a directory or a host.
+
+    >>> edition_of("https://help.school.test/7.4/zh-CN/text/start.html")
+    'https://help.school.test/7.4/zh-CN/'
+    """
+    return _named_language(url)[1]
+
+
+@lru_cache(maxsize=16_384)
+def _named_language(url: str) -> tuple[str, str]:
+    """The language, and the directory that names it."""
+    try:
+        parts = urls.parse(url)
+    except ValueError:
+        return "", ""
+    if (found := _PARAMETER.search(parts.query[:500])) and (code := _language(found[1], doubtful=True)):
+        return code, ""
+    pieces = parts.path[:500].split("/")
+    root = f"{parts.scheme}://{parts.authority}"
+    for at, piece in enumerate(pieces[1:-1], start=1):
+        if code := _language(unquote(piece), doubtful=at <= _LEADING and piece.islower()):
+            return code, f"{root}{'/'.join(pieces[: at + 1])}/"
+    labels = parts.host.split(".")
+    if len(labels) > 2 and (code := _language(labels[0], doubtful=True)):
+        return code, f"{root}/"
+    if found := _FILE_END.search(pieces[-1]):
+        return _language(found[1], doubtful=False), ""
+    return _language(unquote(pieces[-1]), doubtful=False) if len(pieces) == 2 else "", ""
+
+
+def _language(tag: str, *, doubtful: bool) -> str:
+    found = _TAG.match(tag)
+    if found is None or not _CODES.match(code := found[1].lower()):
+        return ""
+    if not doubtful and tag.lower() == code and _DOUBTFUL.match(code):
+        return ""
+    return same_language(code)
+
+
+# First and last character of the letters of each script; Japanese is told from Chinese by its syllables.
+_SCRIPTS = (
+    ("A", "\u024f", "latin"),
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u052f", "cyrillic"),
+    ("\u0530", "\u058f", "armenian"),
+    ("\u0590", "\u05ff", "hebrew"),
+    ("\u0600", "\u077f", "arabic"),
+    ("\u0900", "\u097f", "devanagari"),
+    ("\u0980", "\u09ff", "bengali"),
+    ("\u0b80", "\u0bff", "tamil"),
+    ("\u0e00", "\u0e7f", "thai"),
+    ("\u10a0", "\u10ff", "georgian"),
+    ("\u1e00", "\u1eff", "latin"),
+    ("\u3040", "\u30ff", "kana"),
+    ("\u3400", "\u9fff", "han"),
+    ("\uac00", "\ud7af", "hangul"),
+)
+
+
+@lru_cache(maxsize=16_384)
+def script_of(text: str) -> str:
+    """The script of most letters of a text, kana as soon as there is any; "" when there are no letters."""
+    if text.isascii():
+        return "latin" if any(map(str.isalpha, text)) else ""
+    counts: dict[str, int] = {}
+    for character in text[:_SCRIPT_CHARACTERS]:
+        if not character.isalpha():
+            continue
+        for first, last, name in _SCRIPTS:
+            if first <= character <= last:
+                counts[name] = counts.get(name, 0) + 1
+                break
+    if "kana" in counts:
+        return "kana"
+    return max(counts, key=lambda name: (counts[name], name)) if counts else ""
+
+
+_SCRIPT_OF = (
+    dict.fromkeys(("ru", "uk", "be", "bg", "mk", "sr", "kk", "ky", "tg", "mn", "tt", "ba"), "cyrillic")
+    | dict.fromkeys(("ar", "fa", "ur", "ps", "ug", "ckb", "sd"), "arabic")
+    | dict.fromkeys(("hi", "mr", "ne", "sa"), "devanagari")
+    | {"zh": "han", "ja": "kana", "ko": "hangul", "el": "greek", "he": "hebrew", "yi": "hebrew", "th": "thai"}
+    | {"hy": "armenian", "ka": "georgian", "ta": "tamil", "bn": "bengali", "as": "bengali"}
+)
+
+
+def script_agrees(text: str, language: str) -> float:
+    """1 where the script of a text is that of a language, -1 where it is another one, 0 where that says nothing.
+
+    Latin letters say little where the usual script is another one: names of products and functions are written so.
+    """
+    found = script_of(text)
+    usual = _SCRIPT_OF.get(language, "latin")
+    if not found or not language or (found == "latin" and usual != "latin"):
+        return 0.0
+    return 1.0 if found == usual or (found == "han" and usual == "kana") else -1.0

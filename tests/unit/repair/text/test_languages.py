@@ -1,0 +1,93 @@
+import pytest
+
+from repair.text.languages import address_language, edition_of, same_language, script_agrees, script_of
+
+
+@pytest.mark.parametrize(
+    ("url", "language"),
+    [
+        ("https://help.school.test/7.4/es/text/start.html", "es"),
+        ("https://help.school.test/zh-CN/start.html", "zh"),
+        ("https://school.test/docs/pt_BR/start", "pt"),
+        ("https://school.test/start?id=7&lang=de", "de"),
+        ("https://school.test/start?hl=zh-TW", "zh"),
+        ("https://fr.school.test/start", "fr"),
+        ("https://school.test/rules.ja.html", "ja"),
+        ("https://school.test/rules_de.html", "de"),
+        ("https://school.test/rules-ru", "ru"),
+        ("https://school.test/it/rules", "it"),
+        ("https://school.test/ko", "ko"),
+    ],
+)
+def test_an_address_names_its_language(url, language):
+    assert address_language(url) == language
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://school.test/start.html",
+        "https://school.test/this-is",  # a word, not Icelandic
+        "https://school.test/a/b/c/it/rules",  # the department
+        "https://school.test/xx/start",
+        "https://de/start",
+        "https://school.test/history/en-garde-and-more/start",
+        "not an address",
+        "",
+    ],
+)
+def test_an_address_without_a_language_names_none(url):
+    assert address_language(url) == ""
+
+
+def test_region_and_variety_do_not_make_another_language():
+    assert {same_language(code) for code in ("zh", "zh-Hant", "zh_TW", "yue")} == {"zh"}
+    assert same_language("") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("Wasserkreislauf", "latin"),
+        ("Круговорот воды, H2O", "cyrillic"),
+        ("水循环", "han"),
+        ("水の循環", "kana"),
+        ("물의 순환", "hangul"),
+        ("دورة الماء", "arabic"),
+        ("जल चक्र", "devanagari"),
+        ("2017 — 3.1", ""),
+    ],
+)
+def test_the_script_is_that_of_most_letters(text, script):
+    assert script_of(text) == script
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "value"),
+    [
+        ("Вода", "ru", 1),
+        ("Вода", "es", -1),
+        ("Agua", "es", 1),
+        ("FORECAST.ETS", "ru", 0),
+        ("水", "ja", 1),
+        ("水の", "zh", -1),
+        ("", "es", 0),
+        ("Agua", "", 0),
+    ],
+)
+def test_a_script_agrees_with_a_language_or_contradicts_it(text, language, value):
+    assert script_agrees(text, language) == value
+
+
+@pytest.mark.parametrize(
+    ("url", "edition"),
+    [
+        ("https://a.test/7.4/es/text/x.html", "https://a.test/7.4/es/"),
+        ("https://es.a.test/text/x.html", "https://es.a.test/"),
+        ("https://a.test/x?lang=es", ""),
+        ("https://a.test/x.es.html", ""),
+        ("https://a.test/x", ""),
+    ],
+)
+def test_the_edition_is_the_directory_of_a_language(url, edition):
+    assert edition_of(url) == edition
