@@ -144,7 +144,7 @@ def test_repair_page_is_sent_at_once_and_late_archive_results_appear_in_it(brows
     with a_tab(browser) as tab:
         tab.goto(f"{site.url}/{PAGES[0]}", wait_until="commit")
         tab.locator("#alternatives > li").first.wait_for()
-        assert "Searching web archives" in tab.locator("#asking").inner_text()  # one of them hangs
+        tab.locator("#asking", has_text="Searching web archives").wait_for()  # one of them hangs
         tab.locator("#archives .last a").wait_for()
         assert re.search(r"/20130705120000/https?:", tab.locator(".last a").get_attribute("href"))
         tab.get_by_text("Archived versions found: 8.").wait_for()
