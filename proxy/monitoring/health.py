@@ -190,8 +190,12 @@ def _model(own: SchoolModel, ranking: str) -> ModelHealth:
         about = own.current().about
     except ModelMismatch as error:
         return ModelHealth(ranking="plain", name=str(error), figures={})
-    scores = about.get("R@1")
-    figures = {str(name): float(value) for name, value in scores.items()} if isinstance(scores, dict) else {}
+    scores = about.get("R@1 left out")
+    figures = {
+        str(name): float(value)
+        for name, value in (scores.items() if isinstance(scores, dict) else ())
+        if str(name).endswith("moved")  # the other lessons are variations of these
+    }
     folders = about.get("folders")
     name = ", ".join(map(str, folders)) if isinstance(folders, list) else ""
     return ModelHealth(ranking=ranking, name=name, figures=figures)

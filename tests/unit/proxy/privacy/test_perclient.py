@@ -1,15 +1,14 @@
-"""proxy.privacy.perclient and proxy.privacy.suppressed: what only its reader gets to see."""
+"""proxy.privacy.perclient: what only its user gets to see."""
 
-from proxy.privacy.suppressed import SuppressedPage, SuppressedPages
-from repair.model import MissKind
+from proxy.privacy.perclient import PerClientStore
 from tests.fakes import FakeClock
 
-PAGE = SuppressedPage(kind=MissKind.SOFT_404, missed="http://school.test/a", url="http://school.test/a")
+PAGE = "a page"
 
 
 def test_a_page_is_kept_for_its_client_and_a_limited_time():
     clock = FakeClock(0.0)
-    pages = SuppressedPages(remember_s=60.0, clock=clock)
+    pages = PerClientStore[str](remember_s=60.0, clock=clock)
     pages.note("id", "ann", PAGE)
     assert pages.of("id", "ann") == PAGE
     assert pages.of("id", "bob") is None
@@ -19,7 +18,7 @@ def test_a_page_is_kept_for_its_client_and_a_limited_time():
 
 
 def test_the_oldest_go_when_there_are_too_many():
-    pages = SuppressedPages(limit=2)
+    pages = PerClientStore[str](limit=2)
     for miss_id in "abc":
         pages.note(miss_id, "ann", PAGE)
     assert pages.of("a", "ann") is None
