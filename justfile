@@ -14,7 +14,7 @@ test *arguments:
 
 # Unit tests that start no process and train no model, with fewer random examples: for while you write
 test-fast *arguments:
-    .venv/bin/python -m pytest tests/unit -q -n auto --dist loadfile -m 'not slow' --hypothesis-profile fast {{arguments}}
+    .venv/bin/python -m pytest tests/unit -q -n auto --dist worksteal -m 'not slow' --hypothesis-profile fast {{arguments}}
 
 # Format, lint, types, and imports that point one way
 lint:
