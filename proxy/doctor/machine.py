@@ -99,7 +99,8 @@ def _port(key: str, address: str, *, running: bool) -> Finding:
         try:
             socket.create_connection((reached, port), timeout=5).close()
         except OSError as error:
-            return fail("ports", f"{key}: nobody answers at {address} ({error})", "look into linkmend's log")
+            advice = "look into linkmend's log; if it was started with --listen, put that address into its settings"
+            return fail("ports", f"{key}: nobody answers at {address} ({error})", advice)
         return ok("ports", f"{key}: {address} answers")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as listener:

@@ -133,4 +133,6 @@ async def _page(scheme: str, proxy: str, authority: Path | None) -> Finding:
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, aiohttp.ClientConnectorError):
+        error = error.os_error  # its own text names objects
     return (str(error) or "no answer in time").partition("\n")[0][:200]

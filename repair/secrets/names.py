@@ -154,8 +154,6 @@ PUBLIC_HOSTS = (
     ),
     *(
         "open.spotify.com",
-        "files.pythonhosted.org",
-        "registry.npmjs.org",
         "openlibrary.org",
         "snapshot.debian.org",
     ),
