@@ -150,7 +150,7 @@ async def test_archive_lookup_failure_does_not_break_the_page(shop):
 async def test_thirty_readers_of_one_dead_link_need_one_ranking_and_one_place(shop):
     shop.go_on.clear()
     waiting = asked(shop, *(a_miss(f"miss{n}", client=f"reader{n}", device=f"device{n}") for n in range(30)))
-    await until(lambda: shop.repair_service.collapsed == 29)
+    await until(lambda: shop.ranked and shop.repair_service.collapsed == 29)
     assert shop.admission.in_progress == 1
     shop.go_on.set()
     pages = [response.page.body for response in await asyncio.gather(*waiting)]
