@@ -56,9 +56,8 @@ class Harvest:
             self._note_move(flow)
         if flow.response.status_code != 200 or not is_worth_keeping(flow):
             return
-        if flow.response.stream and not _is_kept_file(
-            flow
-        ):  # a page that was passed on unread was not judged
+        # A page that was passed on unread was not judged.
+        if flow.response.stream and not _is_kept_file(flow):
             return
         request = request_of(flow)
         if not is_navigation_of(flow) or not named_truly(flow):

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from repair.errors import ModelMismatch
+from repair.files import stamp_of
 from repair.ranking import rankmodel
 from repair.ranking.rankmodel import RankModel
 
@@ -53,7 +54,7 @@ class SchoolModel:
             raise
 
     def _reload(self) -> None:
-        seen = _stamp(self._path)
+        seen = stamp_of(self._path)
         if seen == self._seen:
             return
         self._seen = seen
@@ -79,12 +80,3 @@ def save(path: Path, data: bytes) -> None:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-
-
-def _stamp(path: Path) -> tuple[int, ...] | None:
-    """A value that changes with the file; None when there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_mtime_ns, found.st_size, found.st_ino

@@ -15,7 +15,6 @@ from repair.text.urls import directory
 _SIEVE = 1 << 16
 _NO_NAME = "\0"  # a name that no page has
 
-Counts = npt.NDArray[np.float32]
 Table = npt.NDArray[np.float32]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from repair.collection.pages import PageSummary
-from repair.ranking.features.frequencies import Counts, Table
+from repair.ranking.features.frequencies import Table
 from repair.ranking.queryfeatures import QueryFeatures
 from repair.text.languages import address_language, same_language, script_agrees, script_of
 
@@ -32,7 +32,7 @@ def columns(
     query_features: QueryFeatures,
     pages: Sequence[PageSummary],
     backlinks: Sequence[PageSummary],
-    editions: Counts,
+    editions: Table,
 ) -> Table:
     """COLUMNS of each candidate; `backlinks` are the saved pages that link to the lost one.
 
