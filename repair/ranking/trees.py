@@ -6,7 +6,7 @@ same number of steps.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from repair.errors import ModelMismatch
 
 Matrix = npt.NDArray[np.floating[Any]]
+Columns = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.int32]
 
 _MAX_NODES = 2_000_000
@@ -45,6 +46,10 @@ class Forest:
             node = np.where(goes_left, self.left[node], self.right[node])
         summed: Matrix = self.value[node].sum(axis=1) + self.base
         return summed
+
+    def of_columns(self, columns: Columns) -> "Forest":
+        """The same trees for wider rows, which have the feature `n` of these in column `columns[n]`."""
+        return replace(self, feature=columns[self.feature])
 
 
 def forest(trees: Sequence[Mapping[str, Sequence[float]]], base: float, width: int) -> Forest:
