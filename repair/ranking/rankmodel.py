@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from repair.errors import ModelMismatch
 from repair.ranking.features import FEATURES
-from repair.ranking.trees import Columns, Forest, forest
+from repair.ranking.trees import Forest, Numbers, forest
 
 FORMAT = "linkmend-ranking"
 VERSION = 3
@@ -258,7 +258,7 @@ def loads(data: bytes, where: str) -> RankModel:
     )
 
 
-def _columns(names: Sequence[str], where: str) -> Columns:
+def _columns(names: Sequence[str], where: str) -> Numbers:
     """Where our rows have the features of a model; those that are newer than the model are not used by it."""
     places = {name: at for at, name in enumerate(FEATURES)}
     unknown = [name for name in names if name not in places]
@@ -266,7 +266,7 @@ def _columns(names: Sequence[str], where: str) -> Columns:
         raise ModelMismatch(
             f"{where}: trained with other features: {', '.join(unknown[:3]) or 'some of them twice'}"
         )
-    return np.array([places[name] for name in names], np.int32)
+    return np.array([places[name] for name in names], np.intp)
 
 
 def load(path: Path) -> RankModel:

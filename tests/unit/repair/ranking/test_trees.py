@@ -20,7 +20,7 @@ def test_trees_add_up():
 
 
 def test_trees_read_the_columns_that_wider_rows_have_their_features_in():
-    wider = forest([STUMP], 0.0, 2).of_columns(np.array([2, 0], np.int32))
+    wider = forest([STUMP], 0.0, 2).of_columns(np.array([2, 0]))
     assert wider.scores(np.array([[0.5, 9.0, 9.0], [0.6, 9.0, 9.0]])).tolist() == [-1.0, 1.0]
 
 
