@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repair.errors import ModelMismatch
-from repair.ranking.features import FEATURES
+from repair.ranking.features import FEATURES, KNOWN, RAW
 from repair.ranking.trees import Forest, Numbers, forest
 
 FORMAT = "linkmend-ranking"
@@ -49,39 +49,32 @@ _NAMED = (
     *("anchor=title", "slug=title", "tail=title", "names=title", "copy=title"),
     *("anchor~title", "slug~title", "tail~title", "names~title", "anchor.title_dice"),
 )
-_SIGNS = (
-    *_NAMED,
-    *("slug.title_dice", "inlinks.title_dice", "anchor.title_all", "slug.title_all", "inlinks.title_all"),
-    *("anchor.called", "slug.called", "tail.called", "address.same_slug", "address.slug", "address.path"),
-    *(
-        "address.same_directory",
-        "address.same_name",
-        "address.slug_within",
-        "address.tail",
-        "address.parts_kept",
-    ),
-    *("move.confidence", "anchor.body_all", "slug.body_all", "inlinks.body_all"),
-    *("copy.body_all", "company.best", "company.backlinks", "found.ways", "links_near"),
-    *("anchor.title_part", "slug.title_part", "anchor.numbers", "slug.numbers"),
-    *("language.source", "language.expected", "language.links", "language.all"),
-)
-_KNOWN = tuple(name for name in FEATURES if name.startswith("known."))
 _RANKING = ("margin", "share", "spread", "agreement", "leads", "address", "company")
 SIGNALS: tuple[str, ...] = (
     *_RANKING,
-    *(f"first.{name}" for name in _SIGNS),
+    *(f"first.{name}" for name in RAW),
+    *(f"second.{name}" for name in RAW),
+    *(f"others.{name}" for name in RAW),
     *(f"any.{name}" for name in _NAMED),
-    *_KNOWN,
+    *KNOWN,
 )
-"""The first seven tell how far the first candidate is ahead, by its score and in each kind of evidence.
+"""What is known of a ranking as a whole.
 
-Scores themselves are none of them: how high they are differs from site to site.
+The seven of `_RANKING` tell how far the first candidate is ahead, by its score and in each kind of evidence. `first.` are
+its features, `second.` and `others.` by how much they exceed those of the second and the best of all others, `any.`
+the best of all candidates. Scores themselves are none of them: how high they are differs from site to site. Nor is the
+number of candidates: where pages are hidden for training there are fewer.
 """
-RISING: tuple[bool, ...] = tuple(name not in _KNOWN for name in SIGNALS)
-"""Whether more of a signal may only raise the odds; how much is known at all may count either way."""
-_SIGNS_AT, _NAMED_AT, _KNOWN_AT = (
-    [FEATURES.index(name) for name in names] for names in (_SIGNS, _NAMED, _KNOWN)
+_EITHER_WAY = (
+    *KNOWN,
+    *("body_length", "anchors_length", "title_length", "found.best", "explained.title_rest", "prior.url"),
+    *("links_here", "links_directory", "links_host", "links_both", "hub", "authority"),
+    *("address.depth", "address.head_parts", "address.tail_parts", "address.parts_old"),
 )
+RISING: tuple[bool, ...] = tuple(not name.endswith(_EITHER_WAY) for name in SIGNALS)
+"""Whether more of a signal may only raise the odds: agreement may. What sort of page it is, and how much is known at
+all, may count either way."""
+_NAMED_AT, _KNOWN_AT = ([FEATURES.index(name) for name in names] for names in (_NAMED, KNOWN))
 _WORDS_AT, _PLACES_AT = (
     [
         [at for at, name in enumerate(FEATURES) if name.startswith(f"{kind}.") and name.endswith("/best")]
@@ -211,9 +204,19 @@ def ranking_signals(rows: Matrix, scores: Matrix) -> Matrix:
         np.nan_to_num(company),
     )
     found: Matrix = np.concatenate(
-        (of_ranking, rows[first, _SIGNS_AT], rows[:, _NAMED_AT].max(axis=0), rows[first, _KNOWN_AT])
+        (of_ranking, *_ahead(rows, scores), rows[:, _NAMED_AT].max(axis=0), rows[first, _KNOWN_AT])
     )
-    return found
+    return found.astype(np.float32)
+
+
+def _ahead(rows: Matrix, scores: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+    """The features of the first candidate, and by how much they exceed those of the second and of all others."""
+    raw = rows[:, : len(RAW)]
+    order = np.argsort(-scores, kind="stable")
+    first, others = raw[order[0]], raw[order[1:]]
+    if not len(others):
+        return first, first, first
+    return first, first - others[0], first - others.max(axis=0)
 
 
 def _lead(rows: Matrix, first: int, kinds: Sequence[Sequence[int]]) -> Matrix:
@@ -242,30 +245,27 @@ def loads(data: bytes, where: str) -> RankModel:
         raise ModelMismatch(f"{where}: not a ranking model: {error}") from error
     if (saved.format, saved.version) != (FORMAT, VERSION):
         raise ModelMismatch(f"{where}: expected {FORMAT} {VERSION}, found {saved.format} {saved.version}")
-    columns = _columns(saved.features, where)
-    if tuple(saved.signals) != SIGNALS:
-        raise ModelMismatch(f"{where}: trained with other signals")
+    columns = _columns(saved.features, FEATURES, f"{where}: trained with other features")
+    signals = _columns(saved.signals, SIGNALS, f"{where}: trained with other signals")
     if not (math.isfinite(saved.temperature) and saved.temperature > 0):
         raise ModelMismatch(f"{where}: temperature: {saved.temperature}")
     return RankModel(
         identity=forest(saved.identity.trees, saved.identity.base, len(columns)).of_columns(columns),
         likeness=forest(saved.likeness.trees, saved.likeness.base, len(columns)).of_columns(columns),
-        right=forest(saved.right.trees, saved.right.base, len(SIGNALS)),
-        repairable=forest(saved.repairable.trees, saved.repairable.base, len(SIGNALS)),
+        right=forest(saved.right.trees, saved.right.base, len(signals)).of_columns(signals),
+        repairable=forest(saved.repairable.trees, saved.repairable.base, len(signals)).of_columns(signals),
         temperature=saved.temperature,
         offer_at=saved.offer_at,
         about=saved.about,
     )
 
 
-def _columns(names: Sequence[str], where: str) -> Numbers:
-    """Where our rows have the features of a model; those that are newer than the model are not used by it."""
-    places = {name: at for at, name in enumerate(FEATURES)}
+def _columns(names: Sequence[str], ours: Sequence[str], refusal: str) -> Numbers:
+    """Where our rows have the columns of a model; those that are newer than the model are not used by it."""
+    places = {name: at for at, name in enumerate(ours)}
     unknown = [name for name in names if name not in places]
     if unknown or len(set(names)) != len(names):
-        raise ModelMismatch(
-            f"{where}: trained with other features: {', '.join(unknown[:3]) or 'some of them twice'}"
-        )
+        raise ModelMismatch(f"{refusal}: {', '.join(unknown[:3]) or 'some of them twice'}")
     return np.array([places[name] for name in names], np.intp)
 
 
