@@ -40,13 +40,13 @@ def fit_ranking(rows: Matrix, answers: Any, sizes: Sequence[int], *, trees: int)
 
 
 def fit_odds(
-    rows: Matrix, answers: Any, weights: Matrix, *, rising: Sequence[bool], trees: int
+    rows: Matrix, answers: Any, weights: Matrix, *, rising: Sequence[bool], trees: int, leaves: int
 ) -> SavedForest:
     """Fit trees whose sum is the log-odds of an answer; no more of a `rising` value ever lowers it."""
     data = lightgbm.Dataset(rows, answers.astype(np.int32), weight=weights)
     wanted = {
         "objective": "binary",
-        "feature_fraction": 0.4,
+        "num_leaves": leaves,
         "min_data_in_leaf": 60,
         "lambda_l2": 5.0,
         "monotone_constraints": [int(each) for each in rising],

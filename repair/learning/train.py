@@ -47,6 +47,9 @@ _GONE_PER_FOUND = 0.03
 
 Confidence is shown only with a list; that there is something to list is the other forest's judgement.
 """
+_ALIKE, _ALIKE_WEIGHT = 0.5, 0.07
+"""A page this similar to one that is gone is worth offering. Such links weigh little: they are hard to tell from
+those where nothing is alike, and pages that are there must be offered first of all."""
 _FALSE_OFFER_COST = 0.75
 """What a list that should not be costs, against a list with the right page first that is not shown: less, for people
 see titles, and go on."""
@@ -61,7 +64,8 @@ def save_model(model: SavedModel) -> bytes:
 class JudgedRankings:
     """Rankings by forests that were not trained on their site, a row each, and what is true of them.
 
-    `kind` tells which pages were hidden, by the names of ExampleSets; `is_full` whether all evidence was there.
+    `kind` tells which pages were hidden, by the names of ExampleSets; `is_full` whether all evidence was there;
+    `alike` how similar the first page is to the lost one.
     """
 
     name: Names
@@ -70,6 +74,7 @@ class JudgedRankings:
     is_full: Flags
     held: Flags
     right: Flags
+    alike: Matrix
     signals: Matrix
 
     def subset(self, kept: Flags) -> "JudgedRankings":
@@ -118,7 +123,7 @@ def _judge_left_out(
                     if kind == "found" and is_full:
                         answered += _answered(form, scores)
     columns = [np.array(column) for column in zip(*rankings, strict=True)]
-    names = ("name", "site", "kind", "is_full", "held", "right", "signals")
+    names = ("name", "site", "kind", "is_full", "held", "right", "alike", "signals")
     return JudgedRankings(**dict(zip(names, columns, strict=True))), _temperature(answered)
 
 
@@ -154,12 +159,12 @@ def _of_links(sets: Sequence[ExampleSets], chosen: Flags) -> list[ExampleSets]:
     ]
 
 
-def _judge_rankings(examples: Examples, scores: Matrix) -> Iterator[tuple[bool, bool, Matrix]]:
-    """Of each link whether its answer is a candidate, whether it is first, and the signals."""
+def _judge_rankings(examples: Examples, scores: Matrix) -> Iterator[tuple[bool, bool, float, Matrix]]:
+    """Of each link whether its answer is a candidate, whether it is first, how similar the first is; and signals."""
     for of_link in groups(examples.link):
-        answer = examples.answer[of_link]
+        answer, first = examples.answer[of_link], of_link.start + int(scores[of_link].argmax())
         signals = ranking_signals(examples.rows[of_link], scores[of_link])
-        yield bool(answer.any()), bool(answer[scores[of_link].argmax()]), signals
+        yield bool(answer.any()), bool(examples.answer[first]), float(examples.similarity[first]), signals
 
 
 class _RankingForms:
@@ -202,14 +207,18 @@ def _fit_right(judged: JudgedRankings) -> SavedForest:
     """Whether the first is the lost page: where it is saved, and in few cases where it is gone."""
     used = judged.subset(judged.kind != "unrelated")
     weights = _even_weights(used.site) * np.where(used.kind == "gone", _GONE_PER_FOUND, 1.0)
-    return boosting.fit_odds(used.signals, used.right, weights, rising=RISING, trees=_SIGNAL_TREES)
+    return boosting.fit_odds(used.signals, used.right, weights, rising=RISING, trees=_SIGNAL_TREES, leaves=6)
 
 
 def _fit_repairable(judged: JudgedRankings) -> SavedForest:
-    """Whether there is something to offer: the lost page, or no page of its subject."""
-    used = judged.subset(judged.held | (judged.kind == "unrelated"))
+    """Whether there is something to offer: the lost page or one alike, or no page of its subject."""
+    is_alike = (judged.kind == "gone") & (judged.alike >= _ALIKE)
+    used = judged.subset(judged.held | is_alike | (judged.kind == "unrelated"))
     weights = _even_weights(np.char.add(used.site, used.kind))
-    return boosting.fit_odds(used.signals, used.held, weights, rising=RISING, trees=_SIGNAL_TREES)
+    weights *= np.where(used.kind == "gone", _ALIKE_WEIGHT, 1.0)
+    return boosting.fit_odds(
+        used.signals, used.kind != "unrelated", weights, rising=RISING, trees=_SIGNAL_TREES, leaves=12
+    )
 
 
 def _even_weights(kinds: Names) -> Matrix:

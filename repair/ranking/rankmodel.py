@@ -60,10 +60,10 @@ SIGNALS: tuple[str, ...] = (
 )
 """What is known of a ranking as a whole.
 
-The seven of `_RANKING` tell how far the first candidate is ahead, by its score and in each kind of evidence. `first.` are
-its features, `second.` and `others.` by how much they exceed those of the second and the best of all others, `any.`
-the best of all candidates. Scores themselves are none of them: how high they are differs from site to site. Nor is the
-number of candidates: where pages are hidden for training there are fewer.
+The seven of `_RANKING` tell how far the first candidate is ahead, by its score and in each kind of evidence. `first.`
+are its features, `second.` and `others.` by how much they exceed those of the second and the best of all others,
+`any.` the best of all candidates. Scores themselves are none of them: how high they are differs from site to site.
+Nor is the number of candidates: where pages are hidden for training there are fewer.
 """
 _EITHER_WAY = (
     *KNOWN,
@@ -75,16 +75,16 @@ RISING: tuple[bool, ...] = tuple(not name.endswith(_EITHER_WAY) for name in SIGN
 """Whether more of a signal may only raise the odds: agreement may. What sort of page it is, and how much is known at
 all, may count either way."""
 _NAMED_AT, _KNOWN_AT = ([FEATURES.index(name) for name in names] for names in (_NAMED, KNOWN))
-_WORDS_AT, _PLACES_AT = (
-    [
-        [at for at, name in enumerate(FEATURES) if name.startswith(f"{kind}.") and name.endswith("/best")]
-        for kind in kinds
-    ]
-    for kinds in (
-        ("anchor", "slug", "inlinks", "around", "context", "dirs", "copy", "source"),
-        ("address", "company"),
-    )
+_WORDS, _PLACES = (
+    ("anchor", "slug", "inlinks", "around", "context", "dirs", "copy", "source"),
+    ("address", "company"),
 )
+_KINDS_AT = [
+    [at for at, name in enumerate(FEATURES) if name.startswith(f"{kind}.") and name.endswith("/best")]
+    for kind in (*_WORDS, *_PLACES)
+]
+_LEADS_AT = [at for columns in _KINDS_AT for at in columns]
+_LEAD_STARTS = np.cumsum([0, *(len(columns) for columns in _KINDS_AT[:-1])])
 _MAX_MARGIN = 6.0
 _AHEAD = 0.95
 _MAX_BYTES = 64 * 1024**2
@@ -192,7 +192,8 @@ def ranking_signals(rows: Matrix, scores: Matrix) -> Matrix:
     """SIGNALS of a ranking: how far the first is ahead of the others, and in what it agrees with what is known."""
     first = int(scores.argmax())
     others = np.delete(scores, first)
-    words, (address, company) = (_lead(rows, first, kinds) for kinds in (_WORDS_AT, _PLACES_AT))
+    leads = _leads(rows, first)
+    words, (address, company) = leads[: len(_WORDS)], leads[len(_WORDS) :]
     known = words[~np.isnan(words)]
     of_ranking = (
         min(_MAX_MARGIN, scores[first] - others.max()) if len(others) else _LONE_MARGIN,
@@ -219,15 +220,13 @@ def _ahead(rows: Matrix, scores: Matrix) -> tuple[Matrix, Matrix, Matrix]:
     return first, first - others[0], first - others.max(axis=0)
 
 
-def _lead(rows: Matrix, first: int, kinds: Sequence[Sequence[int]]) -> Matrix:
+def _leads(rows: Matrix, first: int) -> Matrix:
     """How near the first candidate is to the best in each kind of evidence, 0 to 1; NaN where nothing is known."""
-    found = np.full(len(kinds), np.nan)
-    for at, columns in enumerate(kinds):
-        values = rows[:, columns]
-        telling = values.max(axis=0) > 0
-        if telling.any():
-            found[at] = values[first, telling].mean()
-    return found
+    values = rows[:, _LEADS_AT]
+    telling = values.max(axis=0) > 0
+    counts = np.add.reduceat(telling, _LEAD_STARTS, dtype=np.float64)
+    near = np.add.reduceat(np.where(telling, values[first], 0.0), _LEAD_STARTS)
+    return np.where(counts > 0, near / np.maximum(counts, 1), np.nan)
 
 
 def probability(log_odds: float) -> float:

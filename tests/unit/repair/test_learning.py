@@ -5,6 +5,7 @@ import pytest
 
 from repair.ranking import rankmodel
 from repair.ranking.features import FEATURES
+from repair.ranking.rankmodel import SIGNALS
 from repair.ranking.trees import forest
 from repair.simulation.pseudobroken import BreakagePlan, Variant
 from repair.simulation.testbed import UNRELATED
@@ -12,10 +13,10 @@ from tests.folders import a_folder
 
 pytest.importorskip("sklearn")
 
-from repair.learning import boosting
+from repair.learning import boosting, train
 from repair.learning import examples as learning
 from repair.learning.examples import Examples, ExampleSets, drop_evidence, gather_examples, groups
-from repair.learning.train import learn_model, save_model
+from repair.learning.train import JudgedRankings, learn_model, save_model
 from repair.simulation.reorganisation import rename_address
 
 ANCHOR = FEATURES.index("anchor.title/best")
@@ -59,12 +60,48 @@ def test_more_of_a_rising_value_never_lowers_the_odds():
     lots = np.random.default_rng(0)
     rows = lots.random((600, 2))
     lower_is_likelier = rows[:, 0] + 0.3 * lots.random(600) < 0.6
-    saved = boosting.fit_odds(rows, lower_is_likelier, np.ones(600), rising=(True, False), trees=20)
+    saved = boosting.fit_odds(rows, lower_is_likelier, np.ones(600), rising=(True, False), trees=20, leaves=6)
     odds = forest(saved.trees, saved.base, 2)
     steps = np.linspace(0, 1, 50)
     for second in (0.1, 0.5, 0.9):
         found = odds.scores(np.stack([steps, np.full(50, second)], axis=1))
         assert (np.diff(found) >= -1e-9).all()
+
+
+def judged_rankings(kinds, alike, signal):
+    """Rankings of two sites whose one telling signal is `signal`; the lost page is there where `kinds` says found."""
+    count = len(kinds)
+    signals = np.zeros((count, len(SIGNALS)), np.float32)
+    signals[:, SIGNALS.index("first.anchor.title")] = signal
+    found = np.array(kinds) == "found"
+    return JudgedRankings(
+        name=np.full(count, "made up"),
+        site=np.where(np.arange(count) % 2, "one", "two"),
+        kind=np.array(kinds),
+        is_full=np.ones(count, bool),
+        held=found,
+        right=found,
+        alike=np.array(alike),
+        signals=signals,
+    )
+
+
+def odds_of(saved, signal):
+    rows = np.zeros((1, len(SIGNALS)), np.float32)
+    rows[0, SIGNALS.index("first.anchor.title")] = signal
+    return float(forest(saved.trees, saved.base, len(SIGNALS)).scores(rows)[0])
+
+
+def test_a_page_like_the_one_that_is_gone_is_worth_offering_and_an_unlike_one_is_not_learnt_from():
+    kinds = ["found"] * 300 + ["gone"] * 300 + ["unrelated"] * 300
+    signal = np.repeat([0.9, 0.5, 0.1], 300)
+    alike, unlike = (
+        train._fit_repairable(judged_rankings(kinds, np.repeat([1.0, to_lost, 0.1], 300), signal))
+        for to_lost in (0.7, 0.4)
+    )
+    assert odds_of(unlike, 0.1) < 0 < odds_of(unlike, 0.9)
+    # The boundary is halfway between those that are learnt from: 0.1 and 0.5, or 0.1 and 0.9.
+    assert odds_of(unlike, 0.4) < 0 < odds_of(alike, 0.4)
 
 
 def test_poorer_examples_lack_the_same_evidence_for_all_candidates_of_a_link():
