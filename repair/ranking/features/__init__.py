@@ -139,7 +139,7 @@ def features(
                 textsimilarity.editions(tf["edition"]),
             ),
             numbers.columns(query_features, pages),
-            explained.columns(query_features, vectors, collection.rarities()),
+            explained.columns(query, tf, vectors, collection.rarities()),
         ),
         axis=1,
     )

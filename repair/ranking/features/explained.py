@@ -5,14 +5,12 @@ click, the directories of the lost address and the text around the link tell the
 has no word that nothing explains.
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from repair.collection.index.idf import Weights, buckets
-from repair.collection.index.vectors import FIELDS, TermVectors, hashes
-from repair.ranking.features.frequencies import Table
-from repair.ranking.queryfeatures import NAMES, QueryFeatures
+from repair.collection.index.vectors import FIELDS, TermVectors
+from repair.ranking.features.frequencies import FrequencyQuery, Table
+from repair.ranking.queryfeatures import NAMES
 
 COLUMNS = (
     "explained.title_all",
@@ -24,11 +22,17 @@ COLUMNS = (
 )
 
 _TITLE = FIELDS.index("title")
-_NAMING = ("anchor", "slug", "dirs", "inlinks")
-_OWN = ("anchor", "slug")
+_NAMING, _OWN, _KNOWN = (
+    [NAMES.index(name) for name in names]
+    for names in (
+        ("anchor", "slug", "dirs", "inlinks"),
+        ("anchor", "slug"),
+        [name for name in NAMES if name != "copy"],
+    )
+)
 
 
-def columns(query_features: QueryFeatures, vectors: TermVectors, rarity: Weights) -> Table:
+def columns(query: FrequencyQuery, tf: dict[str, Table], vectors: TermVectors, rarity: Weights) -> Table:
     """COLUMNS of each candidate.
 
     all, names, source     the share of its title in all that is known, in what names the page, in the title of the
@@ -36,34 +40,29 @@ def columns(query_features: QueryFeatures, vectors: TermVectors, rarity: Weights
     rest                   how much of the title nothing explains, as a logarithm
     of_source, of_names    the share of the title of that page, and of link and address, that its title has
     """
-    naming, own, around = (
-        _terms(query_features, names) for names in (_NAMING, _OWN, (name for name in NAMES if name != "copy"))
-    )
-    source = set(query_features.source_title)
-    entries = np.flatnonzero(vectors.segment % len(FIELDS) == _TITLE)
-    rows, terms = vectors.segment[entries] // len(FIELDS), vectors.term[entries]
-    weights = rarity[buckets(terms)]
-    count = len(vectors.pages)
-    whole = np.bincount(rows, weights, count)
-    explained, named, of_source, of_own = (
-        np.bincount(rows, weights * np.isin(terms, hashes(known)), count)
-        for known in (around | source, naming, source, own)
+    known = np.concatenate((query.hashes, query.source_title))
+    weights = rarity[buckets(known)]
+    # Which terms each kind of evidence has; the title of the page of the click comes last.
+    shown = np.zeros((4, len(known)), bool)
+    for row, names in enumerate((_KNOWN, _NAMING, _OWN)):
+        shown[row, : len(query.hashes)] = (query.weights[names] > 0).any(axis=0)
+    shown[3, len(query.hashes) :] = True
+    shown[0, len(query.hashes) :] = ~np.isin(query.source_title, query.hashes[shown[0, : len(query.hashes)]])
+    weighted = shown * weights
+    has = np.concatenate((tf["terms"][_TITLE], tf["source_title"][_TITLE]), axis=1) > 0
+    explained, named, of_own, of_source = (has @ weighted.T).T
+    entries = vectors.entries_of(_TITLE)
+    whole = np.bincount(
+        vectors.segment[entries] // len(FIELDS), rarity[buckets(vectors.term[entries])], len(vectors.pages)
     )
     total = np.maximum(whole, 1e-6)
+    own, source = np.maximum(weighted[2:].sum(axis=1), 1e-6)
     found = (
         explained / total,
         named / total,
         of_source / total,
         np.log1p(np.maximum(whole - explained, 0.0)),
-        of_source / _mass(source, rarity),
-        of_own / _mass(own, rarity),
+        of_source / source,
+        of_own / own,
     )
     return np.stack(found, axis=1).astype(np.float32)
-
-
-def _terms(query_features: QueryFeatures, names: Iterable[str]) -> set[str]:
-    return {term for name in names for term in query_features.terms.get(name, ())}
-
-
-def _mass(terms: set[str], rarity: Weights) -> float:
-    return float(rarity[buckets(hashes(terms))].sum()) or 1.0

@@ -1,6 +1,7 @@
 import pytest
 
 from repair.ranking.features import explained
+from repair.ranking.features.frequencies import FrequencyQuery
 from repair.ranking.queryfeatures import QueryFeatures
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import a_broken_link
@@ -25,7 +26,8 @@ def values(collection, *, source_title=(), **terms):
         source_title=source_title,
     )
     pages = [collection.page_number(f"{SITE}/{number}") for number in range(len(TITLES))]
-    rows = explained.columns(query_features, collection.vectors(pages), collection.rarities())
+    query, vectors = FrequencyQuery(query_features, []), collection.vectors(pages)
+    rows = explained.columns(query, query.count(vectors), vectors, collection.rarities())
     return [dict(zip(explained.COLUMNS, map(float, row), strict=True)) for row in rows]
 
 
