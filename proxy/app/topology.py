@@ -47,6 +47,7 @@ from proxy.settings import ProxySettings, Settings
 from proxy.store.invalidation import SharedInvalidation
 from proxy.store.reserve import DiskReserve
 from proxy.tls.certificates import origin_context
+from repair.text.urls import known_suffixes
 
 log = logging.getLogger(__name__)
 
@@ -121,6 +122,7 @@ class _Children:
         self._portal_redirects = PortalRedirects()
         self._run = RuntimeDirectory()
         self._listener = self._run.listen()
+        known_suffixes()  # 4 MB that are read once and shared
         gc.collect()
         gc.freeze()  # or the first collection in each process would copy all that they share
 
