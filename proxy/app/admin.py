@@ -149,6 +149,7 @@ class AdminServices:
                 workers=watching.processes,
                 started_at=watching.started_at,
                 data=shared.data,
+                traffic=watching.traffic,
             ),
             missing_now=watching.missing_now,
         )

@@ -15,6 +15,7 @@ from msgspec import Struct
 from proxy.fetching.connectivity import Connectivity
 from proxy.monitoring.metrics import MetricsSnapshot
 from proxy.monitoring.recentproblems import LoggedProblem, RecentProblems
+from proxy.monitoring.traffic import TrafficHour
 from proxy.settings import Settings
 from proxy.store.reserve import FULL_BYTES, free_bytes
 from proxy.store.responses import ResponseStore
@@ -46,6 +47,7 @@ class HealthSources:
     workers: Callable[[], list[WorkerHealth]]
     started_at: datetime
     data: Path
+    traffic: Callable[[], tuple[TrafficHour, ...]] = tuple
 
 
 class ArchiveHealth(Struct, frozen=True, kw_only=True):
