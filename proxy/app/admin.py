@@ -155,6 +155,7 @@ class AdminServices:
                 started_at=watching.started_at,
                 data=shared.data,
                 parent_fault=lambda: self._parent.fault,
+                traffic=watching.traffic,
             ),
             missing_now=watching.missing_now,
         )

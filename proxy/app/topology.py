@@ -38,6 +38,7 @@ from proxy.app.supervisor import (
     is_supported,
 )
 from proxy.app.worker import WorkerContainer
+from proxy.cache.leases import LeaseTable, WorkerLeases
 from proxy.errors import LinkmendError, StartError
 from proxy.eventloops import end_quietly
 from proxy.privacy.portalredirect import PortalRedirects
@@ -48,6 +49,7 @@ from proxy.settings import ProxySettings, Settings
 from proxy.store.invalidation import SharedInvalidation
 from proxy.store.reserve import DiskReserve
 from proxy.tls.certificates import origin_context
+from repair.text.urls import known_suffixes
 
 log = logging.getLogger(__name__)
 
@@ -133,9 +135,11 @@ class _Children:
         self._socket = _open_socket(settings.proxy)
         self._count = _worker_count(settings.proxy) if self._socket is not None else 1
         self._changes = SharedInvalidation()
+        self._leases = LeaseTable()
         self._portal_redirects = PortalRedirects()
         self._run = RuntimeDirectory()
         self._listener = self._run.listen()
+        known_suffixes()  # 4 MB that are read once and shared
         gc.collect()
         gc.freeze()  # or the first collection in each process would copy all that they share
 
@@ -182,11 +186,11 @@ class _Children:
         def run(context: ChildContext) -> None:
             logs.set_up(self.settings.log, process=name)
             self._listener.close()
-            asyncio.run(self._carry_traffic(context, name))
+            asyncio.run(self._carry_traffic(context, name, WorkerLeases(self._leases, number)))
 
         return ProcessSpec(name=name, run=run)
 
-    async def _carry_traffic(self, context: ChildContext, name: str) -> None:
+    async def _carry_traffic(self, context: ChildContext, name: str, leases: WorkerLeases) -> None:
         _follow(context, self._close_socket)
         if self._socket is not None:
             accept_from(self._socket)
@@ -195,6 +199,7 @@ class _Children:
             self._data,
             backend=BackendClient(self._run.rpc, self._run.admin, name=name),
             changes=self._changes,
+            leases=leases,
             portal_redirects=self._portal_redirects,
         )
         await carry_traffic(worker, self._data, self._read_settings, context.ready, process=name)

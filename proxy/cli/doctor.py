@@ -38,9 +38,10 @@ def doctor(config: Config = None, data: Data = None, as_json: Json = False) -> N
 
 
 def examine_now(settings: Settings, data: Path) -> list[Finding]:
+    from proxy.admin.auth.passwordcheck import check_password
     from proxy.doctor.examine import examine
 
-    return asyncio.run(examine(settings, data.absolute()))
+    return asyncio.run(examine(settings, data.absolute(), (check_password,)))
 
 
 def print_findings(findings: list[Finding]) -> None:

@@ -11,9 +11,7 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from proxy.admin.auth.passwords import FILE, Passwords
 from proxy.doctor.model import Finding, Installation, fail, ok, warn
-from proxy.errors import StoreError
 from proxy.logs import one_line
 from proxy.rules.folder import load, rules_folder
 from proxy.rules.model import RulesError
@@ -133,21 +131,6 @@ def _utc(certificate: x509.Certificate, name: str) -> datetime:
         tzinfo=UTC
     )
     return moment
-
-
-async def check_password(installation: Installation) -> list[Finding]:
-    if not installation.settings.desk.enabled:
-        return [ok("password", "not needed: desk.enabled is off")]
-    if not installation.data.is_dir():
-        return []  # the check of the data folder says so
-    try:
-        credentials = Passwords(installation.data / FILE).load()
-    except StoreError as error:
-        return [fail("password", str(error), "correct the file's owner, or delete it and set a new password")]
-    if credentials.password is None:
-        advice = "`linkmend desk password` sets one; until then whoever knows the set-up code in the log may"
-        return [warn("password", "the desk has no password yet", advice)]
-    return [ok("password", "the desk has a password")]
 
 
 async def check_rules(installation: Installation) -> list[Finding]:

@@ -58,6 +58,16 @@ class MissGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CostlyAddress:
+    """A missed address and how many users missed it: a user counts once a day, as their code changes every day."""
+
+    url: str
+    users: int
+    times: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenPage:
     """What users opened in place of an address; `chosen` is the address itself for its saved copy."""
 
@@ -167,6 +177,24 @@ class MissLists:
             (*values, _clamp(limit), offset),
         )
         return tuple(ChosenPage(url=row["url"], chosen=row["chosen"], times=row["times"]) for row in rows)
+
+    def costliest(self, wanted: MissFilter, limit: int = 10) -> tuple[CostlyAddress, ...]:
+        """The addresses that most users missed without opening a suggestion."""
+        condition, values = of_records(wanted)
+        rows = self._query(
+            f"SELECT url, count(DISTINCT client) AS users, count(*) AS times, max(at) AS last_at FROM misses"  # noqa: S608
+            f" WHERE chosen IS NULL AND {condition} GROUP BY url ORDER BY users DESC, times DESC, url LIMIT ?",
+            (*values, _clamp(limit)),
+        )
+        return tuple(
+            CostlyAddress(
+                url=row["url"],
+                users=row["users"],
+                times=row["times"],
+                last_at=datetime.fromtimestamp(row["last_at"], UTC),
+            )
+            for row in rows
+        )
 
     def records(self, wanted: MissFilter, limit: int = 50, *, offset: int = 0) -> tuple[MissRecord, ...]:
         """Single misses, the latest first."""

@@ -15,6 +15,7 @@ from msgspec import Struct
 from proxy.fetching.connectivity import Connectivity
 from proxy.monitoring.metrics import MetricsSnapshot
 from proxy.monitoring.recentproblems import LoggedProblem, RecentProblems
+from proxy.monitoring.traffic import TrafficHour
 from proxy.settings import Settings
 from proxy.store.reserve import FULL_BYTES, free_bytes
 from proxy.store.responses import ResponseStore
@@ -47,6 +48,7 @@ class HealthSources:
     started_at: datetime
     data: Path
     parent_fault: Callable[[], str] = lambda: ""
+    traffic: Callable[[], tuple[TrafficHour, ...]] = tuple
 
 
 class ArchiveHealth(Struct, frozen=True, kw_only=True):
@@ -100,7 +102,7 @@ class HealthReport(Struct, frozen=True, kw_only=True):
     """Seconds since a site last answered; None before the first answer."""
     started_at: datetime
     parent: str
-    parent_fault: str
+    parent_fault: str = ""
     """Why no page comes through the parent proxy; empty when all is well, or none is set."""
     archives: list[ArchiveHealth]
     cache: CacheHealth
