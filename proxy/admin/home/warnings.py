@@ -35,6 +35,7 @@ def running_warnings(report: HealthReport) -> list[Finding]:
     """What only the running proxy knows (pure)."""
     return [
         *_rules(report),
+        *_parent(report),
         *_internet(report),
         *_trust(report),
         *_archives(report),
@@ -48,6 +49,13 @@ def _rules(report: HealthReport) -> list[Finding]:
         return []
     advice = "correct them under Rules; until then the last valid rules stay in force"
     return [fail("rules", report.rules_fault, advice)]
+
+
+def _parent(report: HealthReport) -> list[Finding]:
+    if not report.parent_fault:
+        return []
+    advice = "start it, or correct proxy.parent; until then users get only what is saved"
+    return [fail("parent", report.parent_fault, advice)]
 
 
 def _internet(report: HealthReport) -> list[Finding]:

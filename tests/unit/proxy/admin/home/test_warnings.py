@@ -37,6 +37,13 @@ HEALTHY = HealthReport(
 )
 
 
+def test_a_dead_parent_is_a_failure():
+    report = msgspec.structs.replace(HEALTHY, parent_fault="the parent proxy http://a.test:1 does not answer")
+    (finding,) = running_warnings(report)
+    assert (finding.check, finding.level) == ("parent", FindingLevel.FAIL)
+    assert "correct proxy.parent" in finding.advice
+
+
 def test_a_healthy_proxy_has_no_warnings():
     assert running_warnings(HEALTHY) == []
 
