@@ -136,8 +136,12 @@ class FetchedPageSaver:
             return "saved; marked noindex, so search does not find it"
         if not self.rulings.may_list(fetched.page):
             return "saved; a rule excludes it from search"
+        url = fetched.page.url
+        before = self._collection.outlinks(url)
         self._collection.add_many((addition,))
+        if before:
+            self._hints.note_new_links(url, before, self._collection.outlinks(url))
         for redirect in fetched.redirects:
             if redirect.status in _PERMANENT:
-                self._hints.note_redirect(redirect.url, fetched.page.url)
+                self._hints.note_redirect(redirect.url, url)
         return ""

@@ -6,7 +6,7 @@ methods block and may be called from any thread; any number of processes may hav
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
 from repair.collection.collection import Collection
@@ -16,7 +16,9 @@ from repair.collection.stopanchors import LearntStopAnchors
 from repair.collection.tags import TagStore
 from repair.evidence.choices import ChoiceStore, PreferredPage
 from repair.knowntargets import KnownTarget, TargetKind
-from repair.model import BrokenLink
+from repair.model import BrokenLink, Link
+from repair.moves.claims import LinkClaims
+from repair.moves.linkswaps import replaced_links
 from repair.moves.movestore import REPAIR, MoveFinder, MoveStore
 from repair.moves.rules import Move
 from repair.settings import RepairSettings
@@ -39,6 +41,7 @@ class Hints:
         self._pins = Pins(database)
         self._collection = collection
         self._moves = MoveStore(database)
+        self._claims = LinkClaims(database)
         self._finder = MoveFinder(self._moves, collection.holds)
         self._duplicates = Duplicates(database)
         self._learnt = LearntStopAnchors(database)
@@ -72,6 +75,14 @@ class Hints:
     def note_redirect(self, old: str, new: str) -> None:
         """Record a permanent redirect of a site."""
         self._moves.note(Move(old=old, new=new))
+
+    def note_new_links(self, page: str, before: Iterable[Link], after: Iterable[Link]) -> None:
+        """Record the moves that a page tells by its new links, as soon as they may be believed."""
+        for move in replaced_links(before, after, self.is_stop_anchor):
+            if self._claims.note(page, move):
+                self._moves.note_told(move)
+            else:
+                self._moves.forget_told(move.old)
 
     def note_choice(
         self, url: str, chosen: str, at: datetime, *, network: str, unfit: str | None = None
@@ -111,6 +122,7 @@ class Hints:
             normal = urls.normal(url)
             self.choices.forget(normal)
             self._moves.forget(normal)
+            self._claims.forget(normal)
             self.tags.forget(normal)
 
     def catch_up(self, is_hurried: Callable[[], bool] = lambda: False) -> bool:
