@@ -21,6 +21,8 @@ from repair.moves.claims import LinkClaims
 from repair.moves.linkswaps import replaced_links
 from repair.moves.movestore import REPAIR, MoveFinder, MoveStore
 from repair.moves.rules import Move
+from repair.moves.sitemaps import SitemapStore, listed_addresses, renamed_addresses
+from repair.secrets.addresses import has_secret
 from repair.settings import RepairSettings
 from repair.text import urls, words
 
@@ -42,6 +44,7 @@ class Hints:
         self._collection = collection
         self._moves = MoveStore(database)
         self._claims = LinkClaims(database)
+        self._sitemaps = SitemapStore(database)
         self._finder = MoveFinder(self._moves, collection.holds)
         self._duplicates = Duplicates(database)
         self._learnt = LearntStopAnchors(database)
@@ -83,6 +86,14 @@ class Hints:
                 self._moves.note_told(move)
             else:
                 self._moves.forget_told(move.old)
+
+    def note_sitemap(self, url: str, body: bytes) -> int | None:
+        """Record a sitemap, and the moves since the one before; returns how many. None when it is no sitemap."""
+        addresses = listed_addresses(url, body)
+        if not addresses:
+            return None
+        moves = renamed_addresses(self._sitemaps.replace(url, addresses), addresses)
+        return sum(self._moves.note_told(move) for move in moves if not has_secret(move.new))
 
     def note_choice(
         self, url: str, chosen: str, at: datetime, *, network: str, unfit: str | None = None

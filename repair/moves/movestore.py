@@ -101,7 +101,7 @@ class MoveStore:
         return True
 
     def note_told(self, move: Move) -> bool:
-        """Record a move that other pages tell; False when it is known, or something surer is known of the page."""
+        """Record a move that links or a sitemap tell; False when it is known, or something surer of the page is."""
         with self._database.read() as connection:
             row = connection.execute("SELECT origin FROM moves WHERE old = ?", (move.old,)).fetchone()
         return (row is None or row[0] == LINKED) and self.note(move)
