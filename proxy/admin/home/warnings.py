@@ -36,6 +36,7 @@ def running_warnings(report: HealthReport) -> list[Finding]:
     return [
         *_rules(report),
         *_parent(report),
+        *_parent(report),
         *_internet(report),
         *_trust(report),
         *_archives(report),
@@ -58,10 +59,16 @@ def _parent(report: HealthReport) -> list[Finding]:
     return [fail("parent", report.parent_fault, advice)]
 
 
-def _internet(report: HealthReport) -> list[Finding]:
-    if report.line != "down":
+def _parent(report: HealthReport) -> list[Finding]:
+    if not report.parent_fault:
         return []
-    advice = "check the line and the parent proxy; users get saved copies until it is back"
+    return [fail("parent", report.parent_fault, "start it, or correct proxy.parent; users get saved copies")]
+
+
+def _internet(report: HealthReport) -> list[Finding]:
+    if report.line != "down" or report.parent_fault:
+        return []
+    advice = "check the line; users get saved copies until it is back"
     return [fail("internet", "no site answers", advice)]
 
 
