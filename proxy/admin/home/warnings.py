@@ -36,7 +36,6 @@ def running_warnings(report: HealthReport) -> list[Finding]:
     return [
         *_rules(report),
         *_parent(report),
-        *_parent(report),
         *_internet(report),
         *_trust(report),
         *_archives(report),
@@ -57,12 +56,6 @@ def _parent(report: HealthReport) -> list[Finding]:
         return []
     advice = "start it, or correct proxy.parent; until then users get only what is saved"
     return [fail("parent", report.parent_fault, advice)]
-
-
-def _parent(report: HealthReport) -> list[Finding]:
-    if not report.parent_fault:
-        return []
-    return [fail("parent", report.parent_fault, "start it, or correct proxy.parent; users get saved copies")]
 
 
 def _internet(report: HealthReport) -> list[Finding]:
