@@ -56,6 +56,10 @@ COMMANDS = {
     ),
     "ca": ("devices:ca", "Print the CA certificate that devices must trust (PEM), without its private key."),
     "pac": ("devices:pac", "Print a proxy auto-configuration (PAC) file for browsers."),
+    "setup": (
+        "setup:setup",
+        "Set up linkmend: asks a few questions on a terminal, writes settings, then runs `linkmend doctor`.",
+    ),
     "doctor": (
         "doctor:doctor",
         "Check the installation, and say what to do about each problem. Changes nothing; exits with 1 on a failure.",
