@@ -37,11 +37,10 @@ Names = npt.NDArray[np.str_]
 
 _THRESHOLDS = np.arange(0.1, 0.95, 0.02)
 TEMPERATURES = (0.5, 0.7, 1.0, 1.4, 2.0, 2.8)
-_REDUCED_FORMS = 4  # of each link, with some evidence removed
+_REDUCED_FORMS = 2  # of each link, with some evidence removed
 _IDENTITY_TREES = 300
 _LIKENESS_TREES = 120
 _SIGNAL_TREES = 100
-_LEFT_OUT_TREES, _LEFT_OUT_FORMS = 150, 2  # for the forests that score a site left out
 _GONE_PER_FOUND = 0.03
 """How many links whose page is gone weigh as much as one whose page is there, where confidence is learnt.
 
@@ -94,7 +93,7 @@ def learn_model(
         version=VERSION,
         features=list(FEATURES),
         signals=list(SIGNALS),
-        identity=_identity(sets, made, trees=_IDENTITY_TREES, forms=_REDUCED_FORMS),
+        identity=_identity(sets, made),
         likeness=_likeness(sets),
         right=_fit_right(judged),
         repairable=_fit_repairable(judged),
@@ -112,7 +111,7 @@ def _judge_left_out(
     answered: list[tuple[Matrix, Flags]] = []
     for title, known, left_out in _folds(sets):
         tell(f"without {title}")
-        identity = _load_forest(_identity(known, made, trees=_LEFT_OUT_TREES, forms=_LEFT_OUT_FORMS))
+        identity = _load_forest(_identity(known, made))
         for each in left_out:
             for kind, examples in (("found", each.found), ("gone", each.gone), ("unrelated", each.unrelated)):
                 for is_full, form in ((True, examples), (False, drop_evidence(examples, 7))):
@@ -175,23 +174,27 @@ class _RankingForms:
             int, tuple[ExampleSets, list[Examples]]
         ] = {}  # with the set, so that its id stays its own
 
-    def of(self, each: ExampleSets, count: int) -> list[Examples]:
-        """The links as they are, and in `count` forms with some evidence removed; none without an answer."""
+    def of(self, each: ExampleSets) -> list[Examples]:
+        """The links as they are, and in several forms with some evidence removed; none without an answer."""
+        if id(each) not in self._made:
+            self._made[id(each)] = (each, list(self._make(each)) if each.is_answered else [])
+        return self._made[id(each)][1]
+
+    def _make(self, each: ExampleSets) -> Iterator[Examples]:
         own = each.found.subset(each.found.answerable())
-        _, made = self._made.setdefault(id(each), (each, []))
         seed = zlib.crc32(each.name.encode()) % 10_000
-        for number in range(len(made), count + 1 if each.is_answered else 0):
+        for number in range(_REDUCED_FORMS + 1):
             form = drop_evidence(own, seed + number) if number else own
             plain = form.rows[:, PLAIN].sum(axis=1)
-            made.append(form.subset(hard_candidates(form, plain, keep=12, share=0.05, seed=seed)))
-        return made[: count + 1]
+            yield form.subset(hard_candidates(form, plain, keep=12, share=0.05, seed=seed))
 
 
-def _identity(sets: Sequence[ExampleSets], made: _RankingForms, *, trees: int, forms: int) -> SavedForest:
-    chosen = [form for each in sets for form in made.of(each, forms)]
+def _identity(sets: Sequence[ExampleSets], made: _RankingForms) -> SavedForest:
+    """The forest that ranks; those that score a site left out are as large, so that their scores lie as far apart."""
+    chosen = [form for each in sets for form in made.of(each)]
     sizes = [of_link.stop - of_link.start for form in chosen for of_link in groups(form.link)]
     rows, answers = (np.concatenate([getattr(form, name) for form in chosen]) for name in ("rows", "answer"))
-    return boosting.fit_ranking(rows, answers, sizes, trees=trees)
+    return boosting.fit_ranking(rows, answers, sizes, trees=_IDENTITY_TREES)
 
 
 def _likeness(sets: Sequence[ExampleSets]) -> SavedForest:
