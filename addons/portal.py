@@ -11,6 +11,7 @@ from addons.flows import header_list, url_of, write_page
 from addons.flowstate import AnsweredBy
 from proxy.archives.ownarchive import OwnArchive
 from proxy.headers.navigation import is_navigation
+from proxy.misses.searches import unanswered_words
 from proxy.pages import otherpages as pages
 from proxy.pages import startpage as portal
 from proxy.pages.copies import copy_page
@@ -161,7 +162,7 @@ class Portal:
     async def _answer(self, call: HelperCall, texts: Catalogue, client: str) -> RenderedPage:
         match call:
             case SearchRoute(query=query):
-                return await self._search(query, texts)
+                return await self._search(query, texts, client)
             case CopyRoute(url=url):
                 return await self._copy(url, texts)
             case ChoiceRoute():
@@ -210,9 +211,11 @@ class Portal:
         network = self._hasher.hash(network_of(flow.client_conn.peername[0]))
         self._misses.record_choice(call.miss_id, call.number, client=client, network=network)
 
-    async def _search(self, query: str, texts: Catalogue) -> RenderedPage:
+    async def _search(self, query: str, texts: Catalogue, client: str) -> RenderedPage:
         async with asyncio.timeout(self.deadline_s):
             results = await self._searcher.search(query, _RESULTS) if query.strip() else ()
+        if (words := unanswered_words(query, results)) is not None:
+            self._misses.record_search(words, client=client)
         return pages.search_page(query, results, texts, portal=self._portal())
 
     async def _copy(self, url: str, texts: Catalogue) -> RenderedPage:
