@@ -38,6 +38,10 @@ COMMANDS = {
         "crawl:crawl",
         "Gather pages for topics, politely; safe while the proxy runs, and after `kill -9`.",
     ),
+    "grow": (
+        "grow:grow",
+        "Fetch what users missed: the pages themselves, archived copies, related pages; safe while the proxy runs.",
+    ),
     "remove": (
         "remove:remove",
         "Remove pages from the cache, the collection and all records about them. Backups still contain them.",

@@ -84,6 +84,12 @@ class FetchedPageSaver:
             await self._pin(redirect)
         return await self._collect_in_queue(fetched)
 
+    async def keep_archived(self, page: Page) -> str:
+        """Read an archive's copy of a dead page into the collection, under the page's own address and the archive's
+        date; the result is that of `keep`. It never enters the cache, where it would pass for the site's answer."""
+        self.rulings.check(page.url)
+        return await self._collect_in_queue(FetchedPage(page=page))
+
     async def keep_part(self, page: Page) -> None:
         """Save a picture or another subresource. Raises FetchFailure."""
         self._check(page)
