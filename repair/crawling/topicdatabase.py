@@ -39,6 +39,10 @@ CREATE TABLE IF NOT EXISTS frontier (
     PRIMARY KEY (topic, url)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS frontier_state ON frontier (topic, state);
+CREATE TABLE IF NOT EXISTS revisits (
+    url TEXT PRIMARY KEY, checked_at REAL NOT NULL, interval_s REAL NOT NULL, due_at REAL NOT NULL,
+    gone INTEGER NOT NULL, changes INTEGER NOT NULL, checks INTEGER NOT NULL
+) WITHOUT ROWID;
 """
 
 
@@ -76,7 +80,7 @@ class TopicDatabase:
     def forget(self, url: str) -> None:
         """Delete an address for good, with what was recorded of it."""
         with self.write() as connection:
-            for table in ("page_topics", "verdicts", "frontier"):
+            for table in ("page_topics", "verdicts", "frontier", "revisits"):
                 connection.execute(f"DELETE FROM {table} WHERE url = ?", (url,))  # noqa: S608  (constants)
             connection.execute("DELETE FROM frontier WHERE final_url = ?", (url,))
         with self.read() as connection:
