@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from proxy.cache.pinning import pinned_response
-from proxy.fetching.entries import FetchRefused, PermanentFetchError, TemporaryFetchError
+from proxy.fetching.entries import FetchRefused, PageGone, PermanentFetchError, TemporaryFetchError
 from proxy.fetching.fetcher import FetchedPage
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.messages import CacheRequest
@@ -73,9 +73,7 @@ class FetchedPageSaver:
         requested_url = fetched.redirects[0].url if fetched.redirects else None
         found = await self._detector.find(page, redirected_from=requested_url)
         if found.miss is not None or found.judgement.kind not in _READABLE:
-            raise PermanentFetchError(
-                f"status 200, but not a good page: {found.judgement.kind} ({found.why})"
-            )
+            raise PageGone(f"status 200, but not a good page: {found.judgement.kind} ({found.why})")
 
     async def save(self, fetched: FetchedPage) -> str:
         """Save a page that was checked; the result is that of `keep`."""
