@@ -156,11 +156,12 @@ class WorkerContainer:
             search_template=settings.repair.search_template,
         )
         self._portal = Portal(
-            backend.searcher,
+            backend.browser,
             backend.async_collection,
             backend.misses,
             own_archive=OwnArchive(backend.async_collection, lambda: shared.settings.collection.share),
             ca=self._ca,
+            metrics=backend.metrics,
             portal_info=lambda: portal_info_of(shared.settings, self._bypass.passed_through.entries),
             deadline_s=settings.repair.deadline_s,
             portal=portal,

@@ -27,6 +27,8 @@ class MetricsSnapshot(Struct, frozen=True, kw_only=True):
 
     requests: dict[str, int] = {}
     repaired: dict[str, int] = {}
+    portal_pages: dict[str, int] = {}
+    """Pages of the portal by kind, and links in saved copies by what they were marked as."""
     cache_bytes: int = 0
     origin_bytes: int = 0
     repair_counts: list[int] = field(default_factory=lambda: [0] * (len(REPAIR_BOUNDS_MS) + 1))
@@ -68,6 +70,7 @@ class Metrics:
         "origin_bytes",
         "own",
         "passed",
+        "portal_pages",
         "repaired",
         "trust",
     )
@@ -76,11 +79,15 @@ class Metrics:
         self.hit = self.miss = self.passed = self.blocked = self.error = self.own = 0
         self.cache_bytes = self.origin_bytes = 0
         self.repaired: dict[str, int] = {}
+        self.portal_pages: dict[str, int] = {}
         self.trust = CertificateTrust()
         self._repair_counts = [0] * (len(REPAIR_BOUNDS_MS) + 1)
         self._repair_ms = 0.0
         self._gauges: dict[str, Callable[[], int]] = {}
         self._queues: dict[str, Callable[[], int]] = {}
+
+    def count_portal(self, kind: str, times: int = 1) -> None:
+        self.portal_pages[kind] = self.portal_pages.get(kind, 0) + times
 
     def repair_took(self, ms: float) -> None:
         self._repair_counts[bisect_left(REPAIR_BOUNDS_MS, ms)] += 1
@@ -101,6 +108,7 @@ class Metrics:
         return MetricsSnapshot(
             requests={name: getattr(self, name) for name in OUTCOMES},
             repaired=dict(self.repaired),
+            portal_pages=dict(self.portal_pages),
             cache_bytes=self.cache_bytes,
             origin_bytes=self.origin_bytes,
             repair_counts=list(self._repair_counts),
@@ -161,6 +169,12 @@ class _Families(Collector):
         yield _add_labelled(
             CounterMetricFamily("linkmend_repaired", "Repair pages by kind of dead link", labels=["kind"]),
             now.repaired,
+        )
+        yield _add_labelled(
+            CounterMetricFamily(
+                "linkmend_portal", "Pages of the portal, and links marked in saved copies", labels=["kind"]
+            ),
+            now.portal_pages,
         )
         sent = CounterMetricFamily(
             "linkmend_bytes", "Bytes of responses by where they came from", labels=["source"]

@@ -1,16 +1,12 @@
-"""The other pages that users see: search, reading view, notes; and the plain error for sub-resources."""
+"""The other pages that users see: reading view, notes; and the plain error for sub-resources."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from proxy.pages.display import address, clean, link_target
 from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage, html_page, text_page
-from proxy.pages.repairpage import offer
-from proxy.portal.routes import copy_path
-from repair.model import Alternative, HeldPage, MissKind
+from repair.model import HeldPage, MissKind
 
 _MAX_READING_CHARS = 100_000
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
@@ -32,18 +28,6 @@ _STATIC = {
     for suffix, kind in ((".css", "text/css; charset=utf-8"), (".js", "text/javascript; charset=utf-8"))
     for path in sorted((Path(__file__).parent / "static").glob(f"*{suffix}"))
 }
-
-
-def search_page(
-    query: str, results: Sequence[Alternative], texts: Catalogue, *, portal: bool = True
-) -> RenderedPage:
-    """The results of a search in the collection, each with its saved copy; with an empty query only the form."""
-    offers = [
-        replace(made, copy=copy_path(made.url) if result.held else "")
-        for result in results
-        if (made := offer(result, texts))
-    ]
-    return html_page("search.html.jinja", texts, query=clean(query, 200), offers=offers, portal=portal)
 
 
 def reading_page(page: HeldPage, texts: Catalogue, *, portal: bool = True) -> RenderedPage:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from repair.errors import ModelMismatch
 from repair.ranking.features import FEATURES
-from repair.ranking.trees import Forest, forest
+from repair.ranking.trees import Forest, Numbers, forest
 
 FORMAT = "linkmend-ranking"
 VERSION = 3
@@ -242,24 +242,31 @@ def loads(data: bytes, where: str) -> RankModel:
         raise ModelMismatch(f"{where}: not a ranking model: {error}") from error
     if (saved.format, saved.version) != (FORMAT, VERSION):
         raise ModelMismatch(f"{where}: expected {FORMAT} {VERSION}, found {saved.format} {saved.version}")
-    if tuple(saved.features) != FEATURES:
-        unknown = sorted(set(saved.features) ^ set(FEATURES))[:3]
-        raise ModelMismatch(
-            f"{where}: trained with other features: {', '.join(unknown) or 'in another order'}"
-        )
+    columns = _columns(saved.features, where)
     if tuple(saved.signals) != SIGNALS:
         raise ModelMismatch(f"{where}: trained with other signals")
     if not (math.isfinite(saved.temperature) and saved.temperature > 0):
         raise ModelMismatch(f"{where}: temperature: {saved.temperature}")
     return RankModel(
-        identity=forest(saved.identity.trees, saved.identity.base, len(FEATURES)),
-        likeness=forest(saved.likeness.trees, saved.likeness.base, len(FEATURES)),
+        identity=forest(saved.identity.trees, saved.identity.base, len(columns)).of_columns(columns),
+        likeness=forest(saved.likeness.trees, saved.likeness.base, len(columns)).of_columns(columns),
         right=forest(saved.right.trees, saved.right.base, len(SIGNALS)),
         repairable=forest(saved.repairable.trees, saved.repairable.base, len(SIGNALS)),
         temperature=saved.temperature,
         offer_at=saved.offer_at,
         about=saved.about,
     )
+
+
+def _columns(names: Sequence[str], where: str) -> Numbers:
+    """Where our rows have the features of a model; those that are newer than the model are not used by it."""
+    places = {name: at for at, name in enumerate(FEATURES)}
+    unknown = [name for name in names if name not in places]
+    if unknown or len(set(names)) != len(names):
+        raise ModelMismatch(
+            f"{where}: trained with other features: {', '.join(unknown[:3]) or 'some of them twice'}"
+        )
+    return np.array([places[name] for name in names], np.intp)
 
 
 def load(path: Path) -> RankModel:

@@ -59,9 +59,9 @@ def _parent(report: HealthReport) -> list[Finding]:
 
 
 def _internet(report: HealthReport) -> list[Finding]:
-    if report.line != "down":
+    if report.line != "down" or report.parent_fault:
         return []
-    advice = "check the line and the parent proxy; users get saved copies until it is back"
+    advice = "check the line; users get saved copies until it is back"
     return [fail("internet", "no site answers", advice)]
 
 

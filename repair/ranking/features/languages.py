@@ -13,7 +13,15 @@ import numpy as np
 from repair.collection.pages import PageSummary
 from repair.ranking.features.frequencies import Table
 from repair.ranking.queryfeatures import QueryFeatures
-from repair.text.languages import address_language, same_language, script_agrees, script_of
+from repair.text.languages import (
+    address_language,
+    address_variety,
+    chinese_variety,
+    is_latin,
+    same_language,
+    script_agrees,
+    script_of,
+)
 
 COLUMNS = (
     "language.source",
@@ -25,7 +33,13 @@ COLUMNS = (
     "language.addresses",
     "language.script",
     "language.all",
+    "language.sure",
+    "language.signs",
+    "language.both",
+    "language.edition",
+    "language.variety",
 )
+_AROUND = 80  # characters of text before and after the link
 
 
 def columns(
@@ -43,31 +57,59 @@ def columns(
     addresses                   the language in the candidate's own address
     script                      the script of the title against that of the link
     all                         the mean of those of the candidate's signs that say anything
+    sure                        1 where any sign is the expected language, -1 where all that speak are another
+    signs                       how many more signs agree than contradict
+    both                        -1 where the text contradicts both the address and the source
+    edition                     what its links and its address say together
+    variety                     simplified or traditional Chinese, where Chinese is expected
     """
     source, address = query_features.language, address_language(query_features.link.url)
     expected = address or source
     linking = Counter(filter(None, (same_language(page.language) for page in backlinks)))
     script = script_of(query_features.link.anchor) if query_features.anchor_name else ""
-    addresses = query_features.compare_addresses and bool(address)
+    is_telling = bool(expected) and not is_latin(expected)  # Latin letters are those of many languages
+    variety = _expected_variety(query_features) if expected == "zh" else 0
+    by_language: dict[str, tuple[float, ...]] = {}
     rows = np.zeros((len(pages), len(COLUMNS)), np.float32)
-    for row, page in enumerate(pages):
+    for row, (page, links) in enumerate(zip(pages, editions.tolist(), strict=True)):
         own = same_language(page.language)
-        signs = (
-            _agree(expected, own),
-            script_agrees(page.title, expected),
-            float(editions[row]),
-            _agree(address, address_language(page.url)) if addresses else 0.0,
-        )
+        if own not in by_language:
+            by_language[own] = (
+                _agree(source, own),
+                _agree(address, own),
+                2 * linking[own] / linking.total() - 1 if linking and own else 0.0,
+                _agree(expected, own),
+            )
+        spoken = by_language[own]
+        title = script_agrees(page.title, expected)
+        there = address_language(page.url) if query_features.compare_addresses else ""
+        signs = (spoken[3], title, links, _agree(address, there))
         telling = [sign for sign in signs if sign]
+        edition = links or _agree(expected, there)
+        counted = spoken[3], title if is_telling else 0.0, _sign(links), _agree(expected, there)
+        found = chinese_variety(page.title) or address_variety(page.url) if variety else 0
         rows[row] = (
-            _agree(source, own),
-            _agree(address, own),
-            2 * linking[own] / linking.total() - 1 if linking and own else 0.0,
+            *spoken[:3],
             *signs,
             _agree(script, script_of(page.title)),
             sum(telling) / len(telling) if telling else 0.0,
+            1.0 if max(counted) > 0 else -1.0 if min(*counted, title) < 0 else 0.0,
+            sum(counted),
+            -1.0 if spoken[0] < 0 and spoken[1] < 0 else 0.0,
+            _sign(edition),
+            variety * found,
         )
     return rows
+
+
+def _expected_variety(query_features: QueryFeatures) -> int:
+    link = query_features.link
+    around = f"{link.before[-_AROUND:]}{link.anchor}{link.after[:_AROUND]}"
+    return address_variety(link.url) or chinese_variety(around)
+
+
+def _sign(value: float) -> float:
+    return (value > 0) - (value < 0)
 
 
 def _agree(wanted: str, found: str) -> float:

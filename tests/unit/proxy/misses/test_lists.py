@@ -65,7 +65,7 @@ def test_the_most_missed_address_comes_first_with_what_became_of_it(lists):
 
 
 def test_the_latest_may_come_first_and_lists_have_pages(lists):
-    assert urls(lists.addresses(MissFilter(), latest=True)) == [RAIN, RIVERS, WATER]
+    assert urls(lists.addresses(MissFilter(), order="latest")) == [RAIN, RIVERS, WATER]
     assert urls(lists.addresses(MissFilter(), 1, offset=1)) == [RIVERS]
 
 

@@ -53,6 +53,7 @@ def test_a_healthy_proxy_has_no_warnings():
     [
         ({"rules_fault": "20-school.toml: line 3"}, "rules", FindingLevel.FAIL),
         ({"line": "down"}, "internet", FindingLevel.FAIL),
+        ({"line": "down", "parent_fault": "it does not answer"}, "parent", FindingLevel.FAIL),
         ({"trust": TrustHealth(devices=10, trusting=5, refused_hosts={})}, "certificate", FindingLevel.WARN),
         (
             {"archives": [ArchiveHealth(name="ia", state="resting", failures=3, rests_until=None)]},
