@@ -129,8 +129,8 @@ class CrawlProcess:
             refresher = TopicRefresher(
                 each.crawl,
                 each.store,
-                self._tools,
-                RevisitStore(self._database),
+                self.tools,
+                RevisitStore(self.database),
                 limits=RefreshLimits(
                     pages=budget.pages or topic.max_pages, bytes=budget.bytes or topic.max_bytes
                 ),
