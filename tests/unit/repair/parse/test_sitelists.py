@@ -85,8 +85,7 @@ def test_page_names_its_feeds():
 
 
 def test_results_of_a_search_engine_may_be_anywhere():
-    found = read_site_list(
-        RSS.replace(b"https://a.test/clay", b"https://elsewhere.test/clay"), URL, elsewhere=True
-    )
-    assert found.root == "rss"
-    assert [page.url for page in found.pages] == ["https://elsewhere.test/clay"]
+    body = b"<rss><channel><item><link>https://elsewhere.test/clay</link></item></channel></rss>"
+    assert read_site_list(body, URL).pages == ()
+    found = read_site_list(body, URL, elsewhere=True)
+    assert (found.root, [page.url for page in found.pages]) == ("rss", ["https://elsewhere.test/clay"])
