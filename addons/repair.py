@@ -40,6 +40,7 @@ from proxy.pages.otherpages import redirect
 from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import RepairPageContext, auto_follow_target
 from proxy.pages.rulepages import rule_redirect
+from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.automaticretries import AutomaticRetries
 from proxy.privacy.clients import ClientHasher, device_of
 from proxy.privacy.portalredirect import PortalRedirects, RedirectedMiss
@@ -51,7 +52,7 @@ from proxy.rpc.protocol import ArchiveService, CollectionService, MissLogService
 from proxy.rules.model import NO_RULE, RuleVerdict
 from repair.detect import miss_kind, miss_kind_of
 from repair.logs import RateLimitedLogger
-from repair.model import BrokenLink, Click, MissKind, RankedAlternatives
+from repair.model import BrokenLink, Click, HeldCopy, MissKind, RankedAlternatives
 from repair.secrets.addresses import has_secret, without_secret
 
 log = logging.getLogger(__name__)
@@ -82,6 +83,7 @@ class Repair:
         portal_redirects: PortalRedirects,
         use_portal_redirect: Callable[[], bool],
         workers: ServiceWorkerOrigins,
+        marker: LinkMarker,
         ask_archives: bool = True,
         search_template: str = "",
     ) -> None:
@@ -90,6 +92,7 @@ class Repair:
         self.ask_archives = ask_archives
         self.search_template = search_template
         self._workers = workers
+        self._marker = marker
         self.deadline_s = deadline_s
         self._repair_service = repair_service
         self._collection = collection
@@ -202,7 +205,7 @@ class Repair:
         texts = choose(flow.request.headers.get("accept-language"))
         copy = await self._collection.copy(url) if missed.kind is MissKind.OFFLINE else None
         if copy is not None:
-            return copy_page(copy, texts)
+            return await self._show_copy(copy, texts)
         failure, client = missed.failure, self._client(flow)
         context = RepairPageContext(
             language=texts.code,
@@ -264,8 +267,14 @@ class Repair:
         copy = await self._collection.copy(url_of(flow))
         if copy is None:
             return False
-        write_page(flow, copy_page(copy, texts), by=AnsweredBy.SAVED_COPY, keep=_KEPT)
+        page = await self._show_copy(copy, texts)
+        write_page(flow, page, by=AnsweredBy.SAVED_COPY, keep=_KEPT)
+        self._recent_pages.note_page(self._client(flow), url_of(flow))
         return True
+
+    async def _show_copy(self, copy: HeldCopy, texts: Catalogue) -> RenderedPage:
+        marks = await self._marker.marks(copy.url)
+        return await asyncio.to_thread(copy_page, copy, texts, marks)
 
     def _miss(
         self, flow: http.HTTPFlow, kind: MissKind, verdict: RuleVerdict, texts: Catalogue

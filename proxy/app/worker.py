@@ -20,6 +20,7 @@ from addons.fastpath import FastPath, FastPathListeners
 from addons.harvest import Harvest
 from addons.identity import Identify
 from addons.inflight import InFlight
+from addons.linkmarks import OfflineLinkMarks
 from addons.metrics import RequestMetrics
 from addons.mitm import install
 from addons.nextproxy import LoopCheck, NextProxy
@@ -42,6 +43,7 @@ from proxy.archives.ownarchive import OwnArchive
 from proxy.cache.collapsing import RequestCollapser
 from proxy.cache.leases import FetchLeases
 from proxy.pages.startpage import portal_info_of
+from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.pagevisits import PageVisits
 from proxy.privacy.portalredirect import PortalRedirects
@@ -137,6 +139,13 @@ class WorkerContainer:
             portal=portal,
             offline=offline,
         )
+        marker = LinkMarker(
+            backend.link_judge,
+            enabled=lambda: shared.settings.portal.mark_links,
+            offline=offline,
+            count=backend.metrics.count_portal,
+        )
+        self._link_marks = OfflineLinkMarks(marker, offline)
         self._repair = Repair(
             backend.repair_service,
             backend.async_collection,
@@ -152,11 +161,13 @@ class WorkerContainer:
             portal_redirects=self._portal_redirects,
             use_portal_redirect=lambda: portal() and shared.settings.proxy.detour,
             workers=self._workers,
+            marker=marker,
             ask_archives=settings.archives.enabled,
             search_template=settings.repair.search_template,
         )
         self._portal = Portal(
             backend.browser,
+            marker,
             backend.async_collection,
             backend.misses,
             own_archive=OwnArchive(backend.async_collection, lambda: shared.settings.collection.share),
@@ -227,6 +238,7 @@ class WorkerContainer:
             self._fast_path,
             self._harvest,
             self._repair,
+            self._link_marks,
             self._auto_redirect,
             self._request_metrics,
             self.in_flight,
@@ -274,6 +286,12 @@ class WorkerContainer:
     def _may_answer(self, url: str, address: str, content_type: str) -> bool:
         """Whether no rule and no auto-redirect note applies to a request and its answer."""
         recent_pages = self.backend.clients.recent_pages
+        if (
+            self.shared.is_offline()
+            and self.settings.portal.mark_links
+            and content_type.startswith("text/html")
+        ):
+            return False  # its links are marked
         if self._verdicts and self._verdicts.on_stored(url, address, content_type) is not NO_RULE:
             return False
         return not recent_pages.expects_arrivals() or not recent_pages.expects(self._hasher.hash(address))

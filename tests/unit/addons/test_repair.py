@@ -13,6 +13,8 @@ from addons.repair import Repair, miss_of
 from addons.rules import Rules
 from proxy.failures import failure_of
 from proxy.misses.store import MissStore
+from proxy.portal.linkjudging import LinkMark
+from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.portalredirect import PortalRedirects, split_mark
 from proxy.privacy.recentpages import RecentPages
@@ -34,6 +36,13 @@ from tests.make import A_MOMENT, a_flow
 
 BROWSER = [("Accept", "text/html")]
 GONE = (404, [("Content-Type", "text/html"), ("Cache-Status", "origin")], b"<h1>not here</h1>")
+
+
+class DeadLink:
+    """Knows that /dead leads nowhere."""
+
+    async def marks(self, source_url, offline):
+        return (LinkMark(target=f"{SITE}/dead"),)
 
 
 class School:
@@ -78,6 +87,7 @@ class School:
             portal_redirects=self.portal_redirects,
             use_portal_redirect=lambda: self.use_portal_redirect,
             workers=self.workers,
+            marker=LinkMarker(DeadLink(), enabled=lambda: True, offline=lambda: True),
         )
 
     def noted(self):
