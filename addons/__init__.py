@@ -132,11 +132,6 @@ ORDER = (
     ),
     _place("repair:Repair", "replaces a miss by a repair page", "all addons above have seen the original"),
     _place(
-        "linkmarks:OfflineLinkMarks",
-        "marks links that lead nowhere, in stored pages while offline",
-        "after the page was harvested",
-    ),
-    _place(
         "autoredirect:AutoRedirectNote",
         "puts a note on the page to which a rule redirected a user",
         "after the page was stored and harvested",

@@ -5,7 +5,7 @@ This addon comes last: the cache and the collection get the site's own page, and
 
 from mitmproxy import http
 
-from addons.flows import body_of, header_list, page_of, replace_body, url_of
+from addons.flows import body_of, header_list, page_of, url_of
 from addons.flowstate import state_of
 from proxy.headers.navigation import is_navigation
 from proxy.pages.banner import banner, with_banner
@@ -17,6 +17,19 @@ from repair.parse.decode import identity_body
 
 _MAX_BYTES = 8 * 1024 * 1024
 _CONDITIONS = ("if-none-match", "if-modified-since")
+_NO_LONGER_TRUE = (
+    "content-encoding",
+    "etag",
+    "last-modified",
+    "accept-ranges",
+    "content-md5",
+    "content-digest",
+    "repr-digest",
+    "digest",
+    "age",
+    "transfer-encoding",
+    "trailer",
+)
 
 
 class AutoRedirectNote:
@@ -51,4 +64,8 @@ class AutoRedirectNote:
         texts = choose(flow.request.headers.get("accept-language"))
         noted = with_banner(body, page.header("content-type") or "", banner(missed, texts))
         if noted is not None:
-            replace_body(response, noted)
+            for name in _NO_LONGER_TRUE:
+                response.headers.pop(name, None)
+            response.headers["cache-control"] = "no-store"
+            response.headers["content-length"] = str(len(noted))
+            response.raw_content = noted

@@ -27,21 +27,6 @@ _DESTINATION_KNOWN = frozenset({"reverse", "transparent"})
 """Modes in which the SNI does not name the target of a tunnel."""
 
 
-_NO_LONGER_TRUE = (
-    "content-encoding",
-    "etag",
-    "last-modified",
-    "accept-ranges",
-    "content-md5",
-    "content-digest",
-    "repr-digest",
-    "digest",
-    "age",
-    "transfer-encoding",
-    "trailer",
-)
-
-
 def body_of(flow: http.HTTPFlow) -> bytes | None:
     """The body of the flow's response, as it was sent; None when it was not kept."""
     kept = state_of(flow).kept_body
@@ -221,15 +206,6 @@ def page_of(flow: http.HTTPFlow) -> Page:
         fetched_at=datetime.now(UTC),
     )
     return page
-
-
-def replace_body(response: http.Response, body: bytes) -> None:
-    """Give a site's page another body, for this user alone; fields that speak of the old one go."""
-    for name in _NO_LONGER_TRUE:
-        response.headers.pop(name, None)
-    response.headers["cache-control"] = "no-store"
-    response.headers["content-length"] = str(len(body))
-    response.raw_content = body
 
 
 def write_page(

@@ -140,13 +140,13 @@ class Repair:
             if self._sends_round():
                 self._send_round(flow, kind, at_portal=True, ask=self._ask(url_of(flow), verdict))
             return
+        texts = choose(flow.request.headers.get("accept-language"))
+        if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
+            return
         if self._may_be_script(flow):
             self._send_round(flow, kind)
             return
         started = time.perf_counter()
-        texts = choose(flow.request.headers.get("accept-language"))
-        if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
-            return
         miss = self._miss(flow, kind, verdict, texts)
         response = await self._request_page(miss, verdict)
         record = self._record(miss, response.found, started, rule=verdict.rule)
@@ -263,11 +263,16 @@ class Repair:
         return True
 
     async def _served_copy(self, flow: http.HTTPFlow, texts: Catalogue) -> bool:
-        """Answer with the saved copy while offline; returns whether there is one."""
+        """Answer with the saved copy while offline; returns whether there is one.
+
+        It tells a script of the site no more than a cache would: its own page. Marks tell of others, so they are
+        only there for who is known to be no script.
+        """
         copy = await self._collection.copy(url_of(flow))
         if copy is None:
             return False
-        page = await self._show_copy(copy, texts)
+        is_script = may_be_script(request_of(flow).headers) and state_of(flow).returned_miss is None
+        page = copy_page(copy, texts) if is_script else await self._show_copy(copy, texts)
         write_page(flow, page, by=AnsweredBy.SAVED_COPY, keep=_KEPT)
         self._recent_pages.note_page(self._client(flow), url_of(flow))
         return True

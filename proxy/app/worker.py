@@ -20,7 +20,6 @@ from addons.fastpath import FastPath, FastPathListeners
 from addons.harvest import Harvest
 from addons.identity import Identify
 from addons.inflight import InFlight
-from addons.linkmarks import OfflineLinkMarks
 from addons.metrics import RequestMetrics
 from addons.mitm import install
 from addons.nextproxy import LoopCheck, NextProxy
@@ -145,7 +144,6 @@ class WorkerContainer:
             offline=offline,
             count=backend.metrics.count_portal,
         )
-        self._link_marks = OfflineLinkMarks(marker, offline)
         self._repair = Repair(
             backend.repair_service,
             backend.async_collection,
@@ -238,7 +236,6 @@ class WorkerContainer:
             self._fast_path,
             self._harvest,
             self._repair,
-            self._link_marks,
             self._auto_redirect,
             self._request_metrics,
             self.in_flight,
@@ -286,12 +283,6 @@ class WorkerContainer:
     def _may_answer(self, url: str, address: str, content_type: str) -> bool:
         """Whether no rule and no auto-redirect note applies to a request and its answer."""
         recent_pages = self.backend.clients.recent_pages
-        if (
-            self.shared.is_offline()
-            and self.settings.portal.mark_links
-            and content_type.startswith("text/html")
-        ):
-            return False  # its links are marked
         if self._verdicts and self._verdicts.on_stored(url, address, content_type) is not NO_RULE:
             return False
         return not recent_pages.expects_arrivals() or not recent_pages.expects(self._hasher.hash(address))

@@ -8,7 +8,6 @@ is inserted is ASCII, so it is right in any encoding but UTF-16.
 import re
 from collections.abc import Iterable, Iterator
 from html import escape, unescape
-from pathlib import Path
 from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
@@ -16,12 +15,12 @@ from selectolax.lexbor import LexborHTMLParser
 from proxy.pages.display import clean, link_target
 from proxy.pages.language import Catalogue
 from proxy.portal.linkjudging import LinkMark
-from proxy.portal.routes import PREFIX
 from repair.text import urls
 
-STYLE = (Path(__file__).parent / "static" / "marks.css").read_text(encoding="utf-8")
-_STYLE_LINK = f'<link rel="stylesheet" href="{PREFIX}static/marks.css">'.encode("ascii")
-_WIDE_CHARSET = re.compile(r"(?i)charset\s*=\s*[\"']?\s*(utf-?16|utf-?32|ucs-?2|utf-?7)")
+STYLE = (
+    'a[data-linkmend="nowhere"]{text-decoration:underline dotted;opacity:.7}'
+    'a[data-linkmend="replaced"]::after{content:" \\2248";text-decoration:none}'
+)
 _HEAD_CHARS = 100_000
 _MAX_SCANNED = 3 * 1024**2
 _MAX_TAG = 4_000
@@ -44,18 +43,6 @@ def mark_links(html: str, base: str, marks: Iterable[LinkMark], texts: Catalogue
             pieces += (html[done:at], attributes)
             done, marked = at, marked + 1
     return "".join((*pieces, html[done:])), marked
-
-
-def with_marks(
-    body: bytes, content_type: str, url: str, marks: Iterable[LinkMark], texts: Catalogue
-) -> bytes | None:
-    """A site's own page with its links marked; None where there is nothing to mark."""
-    if not content_type.lower().startswith("text/html") or _WIDE_CHARSET.search(content_type):
-        return None
-    html = body.decode("latin-1")
-    marked, count = mark_links(html, base_of(html, url), marks, texts)
-    # A style sheet of the same origin: most sites' policies allow it, and without it the marks have no style.
-    return marked.encode("latin-1") + _STYLE_LINK if count else None
 
 
 def base_of(html: str, url: str) -> str:

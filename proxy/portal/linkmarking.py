@@ -42,11 +42,6 @@ class LinkMarker:
         self._count = count
         self._known = ResultCollapser[tuple[str, bool], tuple[LinkMark, ...]](limit=_MAX_KEPT)
 
-    @property
-    def enabled(self) -> bool:
-        """Whether links are marked at all."""
-        return self._enabled()
-
     async def marks(self, url: str) -> tuple[LinkMark, ...]:
         """The marks of the links of a saved page; none when they take too long."""
         if not self._enabled():

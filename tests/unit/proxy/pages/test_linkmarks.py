@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from proxy.pages.language import LANGUAGES, catalogue
-from proxy.pages.linkmarks import mark_links, with_marks
+from proxy.pages.linkmarks import mark_links
 from proxy.portal.linkjudging import LinkMark
 
 ENGLISH = catalogue("en")
@@ -81,22 +81,6 @@ def test_marks_are_ascii_in_every_language_and_any_encoding(language):
     assert count == 2
     assert text.encode("latin-1").decode("latin-1") == text
     assert text.replace("\xe9", "").isascii()
-
-
-def test_a_site_s_own_page_gets_marks_and_a_style_sheet_of_its_own_origin():
-    body = b'<base href="http://a.test/"><a href="dead">x</a></html>'
-    page = with_marks(body, "text/html; charset=utf-8", "http://other.test/", (DEAD,), ENGLISH)
-    assert b'data-linkmend="nowhere"' in page
-    assert page.endswith(b'<link rel="stylesheet" href="/.well-known/linkmend/static/marks.css">')
-
-
-@pytest.mark.parametrize("content_type", ["text/plain", "application/xhtml+xml", "text/html; charset=utf-16"])
-def test_what_is_not_plain_html_is_left_alone(content_type):
-    assert with_marks(b'<a href="/dead">', content_type, BASE, (DEAD,), ENGLISH) is None
-
-
-def test_a_page_without_such_links_is_left_alone():
-    assert with_marks(b"<p>none", "text/html", BASE, (DEAD,), ENGLISH) is None
 
 
 @pytest.mark.parametrize("piece", ["<a ", "<!--", "<script>", "<a href='", "<a href=/dead>", '<a x="'])
