@@ -39,6 +39,8 @@ class MetricsSnapshot(Struct, frozen=True, kw_only=True):
     queues: dict[str, int] = {}
     open_connections: int = 0
     resident_bytes: int = 0
+    parent_down: int = 0
+    """1 while the parent proxy does not answer."""
     trusting: dict[str, int] = {}
     """Devices (by their code of the day) that accepted our certificate, with how often."""
     refusing: dict[str, int] = {}
@@ -187,6 +189,8 @@ class _Families(Collector):
         yield _add_labelled(queues, now.queues)
         connections = "Open client connections"
         yield GaugeMetricFamily("linkmend_open_connections", connections, value=now.open_connections)
+        parent = "1 while the parent proxy does not answer, or is no proxy"
+        yield GaugeMetricFamily("linkmend_parent_down", parent, value=now.parent_down)
         yield GaugeMetricFamily("linkmend_resident_bytes", "Memory in use", value=now.resident_bytes)
 
 

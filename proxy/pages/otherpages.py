@@ -77,9 +77,10 @@ def out_of_reach_page(url: str, texts: Catalogue, *, person: bool, portal: bool 
 
 
 def unsent_form_page(
-    url: str, texts: Catalogue, *, status: int, sent: bool, portal: bool = True
+    url: str, texts: Catalogue, *, status: int, sent: bool, parent_down: bool = False, portal: bool = True
 ) -> RenderedPage:
-    """The response to a form that could not be sent; `sent` when it may have arrived before the connection failed."""
+    """The response to a form that could not be sent; `sent` when it may have arrived before the connection failed,
+    `parent_down` when the school's proxy is to blame."""
     return html_page(
         "form.html.jinja",
         texts,
@@ -87,6 +88,7 @@ def unsent_form_page(
         framable=True,
         portal=portal,
         words="form.unsure" if sent else "form.unsent",
+        happened="parent.happened" if parent_down else "",
         address=address(url),
     )
 
@@ -142,8 +144,11 @@ def static_page(name: str) -> RenderedPage | None:
     return RenderedPage(status=200, headers=headers, body=body)
 
 
-def plain_error(kind: MissKind, url: str, *, status: int, detail: str = "") -> RenderedPage:
+def plain_error(
+    kind: MissKind, url: str, *, status: int, detail: str = "", parent_down: bool = False
+) -> RenderedPage:
     """The short error for a script, image or download; only a program or its author reads it."""
+    words = "the parent proxy cannot be reached" if parent_down else _PLAIN_WORDS[kind]
     because = f" ({clean(detail, 200)})" if detail else ""
-    text = f"linkmend: {_PLAIN_WORDS[kind]}{because}\n{status} {kind.value}: {clean(url, 500)}\n"
+    text = f"linkmend: {words}{because}\n{status} {kind.value}: {clean(url, 500)}\n"
     return text_page(status, text, headers=(("Linkmend-Miss", kind.value),))

@@ -51,7 +51,7 @@ def test_first_hour_of_an_admin(school, open_browser):
     )
     film.take(page, "what the class missed")
 
-    page.click(f"table.addresses th a:has-text('{CITING.rpartition('/')[2]}')")
+    page.click(f"table.addresses tbody th a:has-text('{CITING.rpartition('/')[2]}')")
     film.take(page, "one missed page")
     page.fill("#target", SCIENCE)
     page.click("form:has(#target) button")

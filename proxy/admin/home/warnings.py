@@ -35,6 +35,7 @@ def running_warnings(report: HealthReport) -> list[Finding]:
     """What only the running proxy knows (pure)."""
     return [
         *_rules(report),
+        *_parent(report),
         *_internet(report),
         *_trust(report),
         *_archives(report),
@@ -50,10 +51,17 @@ def _rules(report: HealthReport) -> list[Finding]:
     return [fail("rules", report.rules_fault, advice)]
 
 
-def _internet(report: HealthReport) -> list[Finding]:
-    if report.line != "down":
+def _parent(report: HealthReport) -> list[Finding]:
+    if not report.parent_fault:
         return []
-    advice = "check the line and the parent proxy; users get saved copies until it is back"
+    advice = "start it, or correct proxy.parent; until then users get only what is saved"
+    return [fail("parent", report.parent_fault, advice)]
+
+
+def _internet(report: HealthReport) -> list[Finding]:
+    if report.line != "down" or report.parent_fault:
+        return []
+    advice = "check the line; users get saved copies until it is back"
     return [fail("internet", "no site answers", advice)]
 
 

@@ -37,6 +37,13 @@ HEALTHY = HealthReport(
 )
 
 
+def test_a_dead_parent_is_a_failure():
+    report = msgspec.structs.replace(HEALTHY, parent_fault="the parent proxy http://a.test:1 does not answer")
+    (finding,) = running_warnings(report)
+    assert (finding.check, finding.level) == ("parent", FindingLevel.FAIL)
+    assert "correct proxy.parent" in finding.advice
+
+
 def test_a_healthy_proxy_has_no_warnings():
     assert running_warnings(HEALTHY) == []
 
@@ -46,6 +53,7 @@ def test_a_healthy_proxy_has_no_warnings():
     [
         ({"rules_fault": "20-school.toml: line 3"}, "rules", FindingLevel.FAIL),
         ({"line": "down"}, "internet", FindingLevel.FAIL),
+        ({"line": "down", "parent_fault": "it does not answer"}, "parent", FindingLevel.FAIL),
         ({"trust": TrustHealth(devices=10, trusting=5, refused_hosts={})}, "certificate", FindingLevel.WARN),
         (
             {"archives": [ArchiveHealth(name="ia", state="resting", failures=3, rests_until=None)]},
