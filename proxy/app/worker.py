@@ -42,6 +42,7 @@ from proxy.archives.ownarchive import OwnArchive
 from proxy.cache.collapsing import RequestCollapser
 from proxy.cache.leases import FetchLeases
 from proxy.pages.startpage import portal_info_of
+from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.pagevisits import PageVisits
 from proxy.privacy.portalredirect import PortalRedirects
@@ -137,6 +138,12 @@ class WorkerContainer:
             portal=portal,
             offline=offline,
         )
+        marker = LinkMarker(
+            backend.link_judge,
+            enabled=lambda: shared.settings.portal.mark_links,
+            offline=offline,
+            count=backend.metrics.count_portal,
+        )
         self._repair = Repair(
             backend.repair_service,
             backend.async_collection,
@@ -152,11 +159,13 @@ class WorkerContainer:
             portal_redirects=self._portal_redirects,
             use_portal_redirect=lambda: portal() and shared.settings.proxy.detour,
             workers=self._workers,
+            marker=marker,
             ask_archives=settings.archives.enabled,
             search_template=settings.repair.search_template,
         )
         self._portal = Portal(
             backend.browser,
+            marker,
             backend.async_collection,
             backend.misses,
             own_archive=OwnArchive(backend.async_collection, lambda: shared.settings.collection.share),
