@@ -136,6 +136,17 @@ class HarvestSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PortalSettings:
+    """The pages at http://linkmend.internal/ and saved copies: `[portal]`."""
+
+    least_readers: int = 5
+    """Pages that users open are listed there (newest, most read, sites) once so many devices have opened them on one
+    day; 0 for never. Pages that were imported, fetched or crawled are always listed."""
+    mark_links: bool = True
+    """In saved copies, mark links that lead nowhere, and lead links with a good replacement straight to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MissesSettings:
     """The log of missed pages: `[misses]`."""
 
@@ -261,6 +272,7 @@ class Settings:
     repair: RepairSettings = field(default_factory=RepairSettings)
     soft404: Soft404Settings = field(default_factory=Soft404Settings)
     archives: ArchivesSettings = field(default_factory=ArchivesSettings)
+    portal: PortalSettings = field(default_factory=PortalSettings)
     misses: MissesSettings = field(default_factory=MissesSettings)
     rules: RulesSettings = field(default_factory=RulesSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)

@@ -20,6 +20,7 @@ from proxy.fetching.service import FetchService
 from proxy.misses.review import MissReview
 from proxy.monitoring.endpoints import create_app
 from proxy.monitoring.health import HealthSources, model_beside
+from proxy.monitoring.parentwatch import ParentWatch
 from proxy.removal.orders import RemovalOrders
 from proxy.removal.remover import PageRemover
 from proxy.rules.history import RuleEdits
@@ -53,6 +54,7 @@ class AdminServices:
             tls=origin_context(shared.settings.proxy),
         )
         self._topics = _open_topics(shared.data / FOLDER)
+        self._parent = ParentWatch(lambda: shared.settings.proxy.parent)
         self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
         self._removals = RemovalOrders(shared.data / "removals")
@@ -60,7 +62,8 @@ class AdminServices:
         self.unready: Callable[[], str] = lambda: "not listening yet"
         """Why no client is served at this moment; set by the process that runs the proxy."""
         self._probes = HttpListener(
-            create_app(self._watching.snapshot, lambda: self.unready()), what="port for figures"
+            create_app(self._watching.snapshot, lambda: self.unready() or self._parent.fault),
+            what="port for figures",
         )
         self.metrics_address = ""
         self.ports: frozenset[int] = frozenset()
@@ -78,6 +81,7 @@ class AdminServices:
 
     async def start(self) -> None:
         self._listen_to_log()
+        await self._parent.start()
         await self._fetching.start()
         await self._nights.start()
         await self._removals.start(self._remover)
@@ -91,6 +95,7 @@ class AdminServices:
 
     async def stop(self) -> None:
         self._watching.missing_now.close()
+        await self._parent.close()
         await self._server.stop()
         await self._probes.stop()
         await self._removals.close()
@@ -166,6 +171,8 @@ class AdminServices:
                 workers=watching.processes,
                 started_at=watching.started_at,
                 data=shared.data,
+                parent_fault=lambda: self._parent.fault,
+                traffic=watching.traffic,
             ),
             missing_now=watching.missing_now,
             topics=self._topics,
@@ -180,6 +187,7 @@ class AdminServices:
                 "fetch": lambda: self._fetching.queue.counts().get(FetchState.WAITING, 0),
             },
             lost_records=lambda: self._backend.misses.lost,
+            parent_down=lambda: int(bool(self._parent.fault)),
             collapsed_repairs=lambda: self._backend.repair_service.collapsed,
         )
 

@@ -21,6 +21,7 @@ from proxy.fetching.fetcher import Fetcher
 from proxy.fetching.hostturns import HostTurns
 from proxy.fetching.politeness import Bandwidth, HostSlots
 from proxy.fetching.queue import queueable_url
+from proxy.fetching.refresher import RefreshLimits, RefreshReport, TopicRefresher
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.fetching.saving import FetchedPageSaver
 from proxy.fetching.searchengine import SearchEngine
@@ -37,6 +38,7 @@ from repair.crawling.crawlstore import CrawlCounts, CrawlStore
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.heldpages import find_held_examples, held_terms
 from repair.crawling.pagejudge import PageJudge
+from repair.crawling.revisits import RevisitStore
 from repair.crawling.topiccrawl import CrawlPolicy, TopicCrawl
 from repair.crawling.topicdatabase import FOLDER, TopicDatabase
 from repair.crawling.topics import Topic
@@ -115,6 +117,27 @@ class CrawlProcess:
                 on_page=lambda fetched, name=name: on_page(name, fetched),  # type: ignore[misc]
             )
             reports.append(self._report(each, await crawler.run()))
+        return tuple(reports)
+
+    async def refresh(
+        self, topics: Sequence[Topic], budget: CrawlBudget, on_page: Callable[[str, int], None]
+    ) -> tuple[RefreshReport, ...]:
+        """Ask again for the pages of topics that are due, one topic after the other."""
+        reports = []
+        for topic in topics:
+            each = await asyncio.to_thread(self._prepare, topic, budget)
+            refresher = TopicRefresher(
+                each.crawl,
+                each.store,
+                self.tools,
+                RevisitStore(self.database),
+                limits=RefreshLimits(
+                    pages=budget.pages or topic.max_pages, bytes=budget.bytes or topic.max_bytes
+                ),
+                reason_to_stop=lambda topic=topic: _closed(topic),  # type: ignore[misc]
+                on_page=lambda asked, name=topic.name: on_page(name, asked),  # type: ignore[misc]
+            )
+            reports.append(await refresher.run())
         return tuple(reports)
 
     def preview(self, topics: Sequence[Topic], budget: CrawlBudget) -> tuple[CrawlReport, ...]:
@@ -229,6 +252,7 @@ async def open_crawls(
                 topics=TopicStore(database),
                 fetch=settings.fetch,
                 reading=settings.collection,
+                responses=shared.responses,
             )
             await shared.start()
             yield CrawlProcess(database, tools, settings, engine)

@@ -16,6 +16,7 @@ from proxy.settings import Settings
 
 if TYPE_CHECKING:
     from proxy.app.crawling import CrawlBudget, CrawlReport
+    from proxy.fetching.refresher import RefreshReport
     from repair.crawling.topics import Topic
 
 LOW_PRIORITY = 10
@@ -34,6 +35,12 @@ def crawl(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be fetched first; fetch nothing.")
     ] = False,
+    refresh: Annotated[
+        bool,
+        typer.Option(
+            "--refresh", help="Ask again for saved pages that may have changed; gather no new ones."
+        ),
+    ] = False,
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
@@ -49,6 +56,13 @@ def crawl(
         chosen = list({topic.name: topic for topic in (find_topic(store, name) for name in topics)}.values())
     budget = CrawlBudget(pages=pages, bytes=bytes_)
     os.nice(LOW_PRIORITY)
+    if refresh:
+        for refreshed in asyncio.run(_refresh(settings, data_from(data), chosen, budget)):
+            if as_json:
+                print_json(_refresh_as_json(refreshed))
+            else:
+                _print_refresh(refreshed)
+        return
     for report in asyncio.run(_crawl(settings, data_from(data), chosen, budget, dry_run)):
         if as_json:
             print_json(_as_json(report))
@@ -66,6 +80,34 @@ async def _crawl(
             return await asyncio.to_thread(process.preview, chosen, budget)
         with progress(f"crawling {', '.join(topic.name for topic in chosen)}"[:80], None) as tell:
             return await process.run(chosen, budget, _total(tell))
+
+
+async def _refresh(
+    settings: Settings, data: Path, chosen: "Sequence[Topic]", budget: "CrawlBudget"
+) -> "tuple[RefreshReport, ...]":
+    from proxy.app.crawling import open_crawls
+
+    async with open_crawls(settings, data) as process:
+        with progress(f"refreshing {', '.join(topic.name for topic in chosen)}"[:80], None) as tell:
+            return await process.refresh(chosen, budget, _total(tell))
+
+
+def _refresh_as_json(report: "RefreshReport") -> dict[str, Any]:
+    return {
+        "topic": report.topic,
+        **{outcome.value: count for outcome, count in report.outcomes.items()},
+        "new_links": report.new_links,
+        "bytes": report.received,
+        "stopped": report.stopped,
+    }
+
+
+def _print_refresh(report: "RefreshReport") -> None:
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in report.outcomes.items() if count)
+    print_line(
+        f"{report.topic}: {outcomes or 'nothing due'}; {report.new_links} new links;"
+        f" {report.received / 1e6:.1f} MB; {report.stopped}"
+    )
 
 
 def _total(tell: Callable[[int], None]) -> Callable[[str, int], None]:

@@ -50,6 +50,10 @@ CREATE TABLE IF NOT EXISTS brought (
     night INTEGER NOT NULL, url TEXT NOT NULL, how TEXT NOT NULL, topic TEXT NOT NULL, wanted TEXT NOT NULL,
     pages INTEGER NOT NULL, received INTEGER NOT NULL, PRIMARY KEY (night, url, how)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS revisits (
+    url TEXT PRIMARY KEY, checked_at REAL NOT NULL, interval_s REAL NOT NULL, due_at REAL NOT NULL,
+    gone INTEGER NOT NULL, changes INTEGER NOT NULL, checks INTEGER NOT NULL
+) WITHOUT ROWID;
 """
 
 
@@ -87,7 +91,7 @@ class TopicDatabase:
     def forget(self, url: str) -> None:
         """Delete an address for good, with what was recorded of it."""
         with self.write() as connection:
-            for table in ("page_topics", "verdicts", "frontier", "wanted", "brought"):
+            for table in ("page_topics", "verdicts", "frontier", "wanted", "brought", "revisits"):
                 connection.execute(f"DELETE FROM {table} WHERE url = ?", (url,))  # noqa: S608  (constants)
             connection.execute("DELETE FROM frontier WHERE final_url = ?", (url,))
             connection.execute("UPDATE brought SET wanted = '' WHERE wanted = ?", (url,))
