@@ -62,7 +62,7 @@ class TermPlan:
     held_of_topic: int = 10
     held_others: int = 300
     night_pages: int = 100
-    night_bytes: int = 2_000_000
+    night_bytes: int = 250_000
     least_readers: int = 2
     seed: int = 0
 
