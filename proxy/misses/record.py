@@ -136,10 +136,10 @@ def cells(event: dict[str, object]) -> list[str]:
     """An event as table cells that are safe to open in a spreadsheet."""
     offered = event["offered"]
     texts = {**event, "offered": " ".join(offered) if isinstance(offered, list) else ""}
-    return [_harmless("" if texts[name] is None else str(texts[name])) for name in COLUMNS]
+    return [harmless_cell("" if texts[name] is None else str(texts[name])) for name in COLUMNS]
 
 
-def _harmless(cell: str) -> str:
+def harmless_cell(cell: str) -> str:
     """The text, escaped if a spreadsheet would read it as a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 
