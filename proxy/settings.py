@@ -15,6 +15,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from proxy.errors import SettingsError
+from proxy.networknames import parse_network_names
 from proxy.nighthours import NightHours
 from proxy.ports import parse_ports
 from repair.memento.archive import parse_archives
@@ -149,6 +150,9 @@ class MissesSettings:
 
     retention_days: int = 90
     """How long entries are kept."""
+    networks: tuple[str, ...] = ()
+    """Names for networks, such as "Room 12 = 10.0.12.0/24"; reports then count by them. The log gets the name, not
+    the address."""
     log_bytes: int = 50 * 1024**2
     """Size at which misses.jsonl is rotated; one older file is kept."""
 
@@ -410,6 +414,7 @@ def _check(settings: Settings) -> None:
     _networks("proxy.clients", proxy.clients)
     _networks("desk.clients", settings.desk.clients)
     _networks("proxy.reach", proxy.reach)
+    parse_network_names("misses.networks", settings.misses.networks)
     parse_ports("proxy.ports", proxy.ports)
     parse_ports("proxy.connect_ports", proxy.connect_ports)
     if proxy.public:

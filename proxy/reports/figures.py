@@ -28,7 +28,7 @@ _MAX_FETCHES = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRow:
-    """A site, an address, or a page with dead links; `opened` counts suggestions that were opened."""
+    """A network, a site, an address, or a page with dead links; `opened` counts suggestions that were opened."""
 
     name: str
     users: int
@@ -64,6 +64,7 @@ class SchoolReport:
     missed: MissTally
     missed_addresses: int
     users: int
+    networks: tuple[ReportRow, ...]
     sites: tuple[ReportRow, ...]
     addresses: tuple[ReportRow, ...]
     own_pages: tuple[ReportRow, ...]
@@ -84,6 +85,7 @@ def report_on(
         missed=totals.tally,
         missed_addresses=totals.addresses,
         users=_users(misses, wanted),
+        networks=_rows(misses, wanted, "network", few),
         sites=_rows(misses, wanted, "site", few),
         addresses=_rows(misses, wanted, "url", few),
         own_pages=_own_pages(misses, wanted, few, own_sites),

@@ -44,6 +44,7 @@ def _lines(report: SchoolReport) -> Iterator[tuple[str, ...]]:
     )
     yield ("nothing offered", report.period.name, "", str(missed.nothing), "", "")
     for part, rows in (
+        ("network", report.networks),
         ("site", report.sites),
         ("address", report.addresses),
         ("page with dead links", report.own_pages),

@@ -69,6 +69,12 @@ def test_other_weeks_do_not_count(misses, tmp_path):
     assert on(misses, tmp_path).missed.times == 0
 
 
+def test_networks_are_counted_by_their_names(misses, tmp_path):
+    missed(misses, "http://a.test/1", 4, network="Room 12")
+    missed(misses, "http://a.test/1", 2, first=10, network="Library")
+    assert [(row.name, row.users) for row in on(misses, tmp_path).networks] == [("Room 12", 4)]
+
+
 def test_only_the_schools_own_pages_are_named_if_it_says_which(misses, tmp_path):
     missed(misses, "http://a.test/1", 3, source_url=OWN)
     missed(misses, "http://a.test/2", 3, first=10, source_url="http://elsewhere.test/")

@@ -25,6 +25,7 @@ def a_report(**known):
             "missed": MissTally(times=1200, nothing=30, offered=1000, opened=170),
             "missed_addresses": 88,
             "users": 60,
+            "networks": (a_row("Room 12"),),
             "sites": (a_row("a.test"),),
             "addresses": (a_row("http://a.test/<script>x</script>"),),
             "own_pages": (a_row("http://school.test/links"),),
@@ -45,6 +46,7 @@ def test_the_page_has_all_parts_and_nothing_from_elsewhere():
         "Pages with dead links",
         "Missed pages",
         "Sites",
+        "Networks",
     ]
     for words in ("1,200", "170", "volcano, eruption", "4.1 KB; 1 failed, 2 waiting", "10", "of 45"):
         assert words in page.body.text()
@@ -53,7 +55,7 @@ def test_the_page_has_all_parts_and_nothing_from_elsewhere():
 
 
 def test_a_report_on_nothing_says_so():
-    nothing = dict.fromkeys(("sites", "addresses", "own_pages", "topics"), ())
+    nothing = dict.fromkeys(("networks", "sites", "addresses", "own_pages", "topics"), ())
     text = as_html(a_report(**nothing, missed=MissTally(), fetched=None, saved=None))
     assert text.count("None.") == 4
     assert "Fetched" not in text
@@ -66,4 +68,5 @@ def test_the_table_can_be_opened_in_a_spreadsheet():
     assert rows[1] == ["missed", "2026-W19", "60", "1200", "170", "88"]
     assert ["site", "'=cmd()", "4", "9", "2", "1"] in rows
     assert ["topic we lack", "volcano eruption", "5", "8", "", ""] in rows
+    assert ["network", "Room 12", "4", "9", "2", "1"] in rows
     assert ["saved", "total", "", "45", "", ""] in rows
