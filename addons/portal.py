@@ -12,6 +12,7 @@ from addons.flows import header_list, url_of, write_page
 from addons.flowstate import AnsweredBy
 from proxy.archives.ownarchive import OwnArchive
 from proxy.headers.navigation import is_navigation
+from proxy.misses.searches import unanswered_words
 from proxy.monitoring.metrics import Metrics
 from proxy.pages import browsepages
 from proxy.pages import otherpages as pages
@@ -174,7 +175,7 @@ class Portal:
     async def _answer(self, call: HelperCall, texts: Catalogue, client: str) -> RenderedPage:
         match call:
             case SearchRoute():
-                return await self._search(call, texts)
+                return await self._search(call, texts, client)
             case TopicRoute():
                 sections = await self._browse(self._browser.topic(call), "topic")
                 if not sections:
@@ -231,13 +232,15 @@ class Portal:
         network = self._hasher.hash(network_of(flow.client_conn.peername[0]))
         self._misses.record_choice(call.miss_id, call.number, client=client, network=network)
 
-    async def _search(self, call: SearchRoute, texts: Catalogue) -> RenderedPage:
+    async def _search(self, call: SearchRoute, texts: Catalogue, client: str) -> RenderedPage:
         asked = SearchRequest(
             text=call.query, topic=call.topic, language=call.language, kind=call.kind, page=call.page
         )
         lists = await self._browse(self._browser.start_page(), "search")
         async with asyncio.timeout(self.deadline_s):
             results = await self._browser.find(asked) if call.query.strip() else SearchResults()
+        if call.page == 1 and (words := unanswered_words(call.query, results.found)) is not None:
+            self._misses.record_search(words, client=client)
         return browsepages.search_page(call, results, lists, texts, portal=self._portal())
 
     async def _browse(self, asked: Awaitable[T], kind: str) -> T:

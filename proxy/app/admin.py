@@ -5,10 +5,13 @@ It is part of the backend, where the stores are.
 
 import logging
 from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from proxy.admin.routing import AdminContext
 from proxy.admin.server import AdminServer, HttpListener
+from proxy.app.nights import NightlyGrowth
 from proxy.app.sharedstate import SharedState
 from proxy.fetching.entries import FetchState
 from proxy.fetching.rulecheck import FetchRuleCheck
@@ -24,6 +27,8 @@ from proxy.rules.history import RuleEdits
 from proxy.settings import Settings, split_address
 from proxy.tls.certificates import origin_context
 from repair.collection.pins import Pins
+from repair.crawling.topicdatabase import FOLDER, NAME, TopicDatabase
+from repair.growing.growthstore import GrowthStore
 
 if TYPE_CHECKING:
     from proxy.app.backend import Backend
@@ -47,6 +52,7 @@ class AdminServices:
             tls=origin_context(shared.settings.proxy),
         )
         self._parent = ParentWatch(lambda: shared.settings.proxy.parent)
+        self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
         self._removals = RemovalOrders(shared.data / "removals")
         self._server = AdminServer(self._context(), backend.admin_socket)
@@ -74,6 +80,7 @@ class AdminServices:
         self._listen_to_log()
         await self._parent.start()
         await self._fetching.start()
+        await self._nights.start()
         await self._removals.start(self._remover)
         await self._server.start()
         metrics = self._shared.settings.metrics
@@ -89,6 +96,7 @@ class AdminServices:
         await self._server.stop()
         await self._probes.stop()
         await self._removals.close()
+        await self._nights.close()
         await self._fetching.close()
         logging.getLogger().removeHandler(self._watching.problems)
 
@@ -96,6 +104,14 @@ class AdminServices:
         """Where admins find what, for the terminal: a line each."""
         places = (("desk", self.address), ("metrics", self.metrics_address))
         return "".join(f"linkmend {name} on http://{place}\n" for name, place in places if place)
+
+    def _last_night(self) -> datetime | None:
+        folder = self._shared.data / FOLDER
+        if not (folder / NAME).exists():
+            return None
+        with closing(TopicDatabase(folder)) as database:
+            nights = GrowthStore(database).nights(1)
+        return datetime.fromtimestamp(nights[0].started_at, UTC) if nights else None
 
     def _listen_to_log(self) -> None:
         logging.getLogger().addHandler(self._watching.problems)

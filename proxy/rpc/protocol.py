@@ -88,13 +88,16 @@ class ArchiveService(Protocol):
 
 
 class MissLogService(Protocol):
-    """Records missed pages, and which alternative was opened."""
+    """Records missed pages, which alternative was opened, and searches that found nothing."""
 
     @notify
     def record(self, record: MissRecord) -> None: ...
 
     @notify
     def record_choice(self, miss_id: str, number: int, *, client: str, network: str) -> None: ...
+
+    @notify
+    def record_search(self, words: str, *, client: str) -> None: ...
 
 
 class HarvestService(Protocol):

@@ -82,16 +82,16 @@ RISING: tuple[bool, ...] = tuple(name not in _KNOWN for name in SIGNALS)
 _SIGNS_AT, _NAMED_AT, _KNOWN_AT = (
     [FEATURES.index(name) for name in names] for names in (_SIGNS, _NAMED, _KNOWN)
 )
-_WORDS_AT, _PLACES_AT = (
-    [
-        [at for at, name in enumerate(FEATURES) if name.startswith(f"{kind}.") and name.endswith("/best")]
-        for kind in kinds
-    ]
-    for kinds in (
-        ("anchor", "slug", "inlinks", "around", "context", "dirs", "copy", "source"),
-        ("address", "company"),
-    )
+_WORDS, _PLACES = (
+    ("anchor", "slug", "inlinks", "around", "context", "dirs", "copy", "source"),
+    ("address", "company"),
 )
+_KINDS_AT = [
+    [at for at, name in enumerate(FEATURES) if name.startswith(f"{kind}.") and name.endswith("/best")]
+    for kind in (*_WORDS, *_PLACES)
+]
+_LEADS_AT = [at for columns in _KINDS_AT for at in columns]
+_LEAD_STARTS = np.cumsum([0, *(len(columns) for columns in _KINDS_AT[:-1])])
 _MAX_MARGIN = 6.0
 _AHEAD = 0.95
 _MAX_BYTES = 64 * 1024**2
@@ -199,7 +199,8 @@ def ranking_signals(rows: Matrix, scores: Matrix) -> Matrix:
     """SIGNALS of a ranking: how far the first is ahead of the others, and in what it agrees with what is known."""
     first = int(scores.argmax())
     others = np.delete(scores, first)
-    words, (address, company) = (_lead(rows, first, kinds) for kinds in (_WORDS_AT, _PLACES_AT))
+    leads = _leads(rows, first)
+    words, (address, company) = leads[: len(_WORDS)], leads[len(_WORDS) :]
     known = words[~np.isnan(words)]
     of_ranking = (
         min(_MAX_MARGIN, scores[first] - others.max()) if len(others) else _LONE_MARGIN,
@@ -216,15 +217,13 @@ def ranking_signals(rows: Matrix, scores: Matrix) -> Matrix:
     return found
 
 
-def _lead(rows: Matrix, first: int, kinds: Sequence[Sequence[int]]) -> Matrix:
+def _leads(rows: Matrix, first: int) -> Matrix:
     """How near the first candidate is to the best in each kind of evidence, 0 to 1; NaN where nothing is known."""
-    found = np.full(len(kinds), np.nan)
-    for at, columns in enumerate(kinds):
-        values = rows[:, columns]
-        telling = values.max(axis=0) > 0
-        if telling.any():
-            found[at] = values[first, telling].mean()
-    return found
+    values = rows[:, _LEADS_AT]
+    telling = values.max(axis=0) > 0
+    counts = np.add.reduceat(telling, _LEAD_STARTS, dtype=np.float64)
+    near = np.add.reduceat(np.where(telling, values[first], 0.0), _LEAD_STARTS)
+    return np.where(counts > 0, near / np.maximum(counts, 1), np.nan)
 
 
 def probability(log_odds: float) -> float:

@@ -77,7 +77,7 @@ def edition_of(url: str) -> str:
     return _named_language(url)[1]
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=65_536)
 def _named_language(url: str) -> tuple[str, str]:
     """The language, and the directory that names it."""
     try:
@@ -187,13 +187,12 @@ def is_latin(language: str) -> bool:
     return language not in _SCRIPT_OF
 
 
-def script_agrees(text: str, language: str) -> float:
-    """1 where the script of a text is that of a language, -1 where it is another one, 0 where that says nothing.
+def script_agrees(script: str, language: str) -> float:
+    """1 where a script is that of a language, -1 where it is another one, 0 where that says nothing.
 
     Latin letters say little where the usual script is another one: names of products and functions are written so.
     """
-    found = script_of(text)
     usual = _SCRIPT_OF.get(language, "latin")
-    if not found or not language or (found == "latin" and usual != "latin"):
+    if not script or not language or (script == "latin" and usual != "latin"):
         return 0.0
-    return 1.0 if found == usual or (found == "han" and usual == "kana") else -1.0
+    return 1.0 if script == usual or (script == "han" and usual == "kana") else -1.0

@@ -1,7 +1,7 @@
 """Ranking features: the evidence for each candidate, as one matrix, candidates by FEATURES.
 
     termmatch        every query feature's words against every field: read this first
-    explained        how much of the candidate's title is known from elsewhere
+    explained        how much of the candidate's title nothing else explains
     titles           the names of the lost page against the names of the candidate
     urls             URLs against URLs, and where known moves lead
     languages        the language of the candidate against that of the pages that link to the lost one
@@ -139,7 +139,7 @@ def features(
                 textsimilarity.editions(tf["edition"]),
             ),
             numbers.columns(query_features, pages),
-            explained.columns(query_features, vectors, collection.rarities()),
+            explained.columns(query, tf, vectors, collection.rarities()),
         ),
         axis=1,
     )

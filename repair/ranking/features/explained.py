@@ -1,69 +1,42 @@
-"""Explained titles: how much of a candidate's title is known from elsewhere, each word weighted by its idf.
+"""Explained titles: how much of a candidate's title is not known from elsewhere, each word weighted by its idf.
 
 Sister pages share most words of their titles, and none of them is in the link ("Decision policy"). The page of the
 click, the directories of the lost address and the text around the link tell them apart: the title of the right one
 has no word that nothing explains.
 """
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from repair.collection.index.idf import Weights, buckets
-from repair.collection.index.vectors import FIELDS, TermVectors, hashes
-from repair.ranking.features.frequencies import Table
-from repair.ranking.queryfeatures import NAMES, QueryFeatures
+from repair.collection.index.vectors import FIELDS, TermVectors
+from repair.ranking.features.frequencies import FrequencyQuery, Table
+from repair.ranking.queryfeatures import NAMES
 
-COLUMNS = (
-    "explained.title_all",
-    "explained.title_names",
-    "explained.title_source",
-    "explained.title_rest",
-    "explained.title_of_source",
-    "explained.title_of_names",
-)
+COLUMNS = ("explained.title_rest", "explained.title_of_names")
 
 _TITLE = FIELDS.index("title")
-_NAMING = ("anchor", "slug", "dirs", "inlinks")
-_OWN = ("anchor", "slug")
+_OWN, _KNOWN = (
+    [NAMES.index(name) for name in names]
+    for names in (("anchor", "slug"), [name for name in NAMES if name != "copy"])
+)
 
 
-def columns(query_features: QueryFeatures, vectors: TermVectors, rarity: Weights) -> Table:
+def columns(query: FrequencyQuery, tf: dict[str, Table], vectors: TermVectors, rarity: Weights) -> Table:
     """COLUMNS of each candidate.
 
-    all, names, source     the share of its title in all that is known, in what names the page, in the title of the
-                           page of the click
-    rest                   how much of the title nothing explains, as a logarithm
-    of_source, of_names    the share of the title of that page, and of link and address, that its title has
+    rest      how much of its title nothing explains, as a logarithm. The share that is explained would prefer the
+              shortest titles: on sites that really moved it put glossaries before guides.
+    of_names  the share of the words of link and address that its title has
     """
-    naming, own, around = (
-        _terms(query_features, names) for names in (_NAMING, _OWN, (name for name in NAMES if name != "copy"))
+    of_query = rarity[buckets(query.hashes)]
+    known, own = ((query.weights[rows] > 0).any(axis=0) * of_query for rows in (_KNOWN, _OWN))
+    # What the title of the page of the click adds to them.
+    of_source = rarity[buckets(query.source_title)] * ~np.isin(query.source_title, query.hashes[known > 0])
+    has = tf["terms"][_TITLE] > 0
+    explained = has @ known + (tf["source_title"][_TITLE] > 0) @ of_source
+    entries = vectors.entries_of(_TITLE)
+    whole = np.bincount(
+        vectors.segment[entries] // len(FIELDS), rarity[buckets(vectors.term[entries])], len(vectors.pages)
     )
-    source = set(query_features.source_title)
-    entries = np.flatnonzero(vectors.segment % len(FIELDS) == _TITLE)
-    rows, terms = vectors.segment[entries] // len(FIELDS), vectors.term[entries]
-    weights = rarity[buckets(terms)]
-    count = len(vectors.pages)
-    whole = np.bincount(rows, weights, count)
-    explained, named, of_source, of_own = (
-        np.bincount(rows, weights * np.isin(terms, hashes(known)), count)
-        for known in (around | source, naming, source, own)
-    )
-    total = np.maximum(whole, 1e-6)
-    found = (
-        explained / total,
-        named / total,
-        of_source / total,
-        np.log1p(np.maximum(whole - explained, 0.0)),
-        of_source / _mass(source, rarity),
-        of_own / _mass(own, rarity),
-    )
-    return np.stack(found, axis=1).astype(np.float32)
-
-
-def _terms(query_features: QueryFeatures, names: Iterable[str]) -> set[str]:
-    return {term for name in names for term in query_features.terms.get(name, ())}
-
-
-def _mass(terms: set[str], rarity: Weights) -> float:
-    return float(rarity[buckets(hashes(terms))].sum()) or 1.0
+    rest = np.log1p(np.maximum(whole - explained, 0.0))
+    return np.stack((rest, has @ own / max(float(own.sum()), 1e-6)), axis=1).astype(np.float32)

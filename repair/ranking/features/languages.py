@@ -6,7 +6,7 @@ half-translated page has its title or links in one language and its text in anot
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -69,47 +69,50 @@ def columns(
     script = script_of(query_features.link.anchor) if query_features.anchor_name else ""
     is_telling = bool(expected) and not is_latin(expected)  # Latin letters are those of many languages
     variety = _expected_variety(query_features) if expected == "zh" else 0
-    by_language: dict[str, tuple[float, ...]] = {}
-    rows = np.zeros((len(pages), len(COLUMNS)), np.float32)
-    for row, (page, links) in enumerate(zip(pages, editions.tolist(), strict=True)):
-        own = same_language(page.language)
-        if own not in by_language:
-            by_language[own] = (
-                _agree(source, own),
-                _agree(address, own),
-                2 * linking[own] / linking.total() - 1 if linking and own else 0.0,
-                _agree(expected, own),
-            )
-        spoken = by_language[own]
-        title = script_agrees(page.title, expected)
-        there = address_language(page.url) if query_features.compare_addresses else ""
-        signs = (spoken[3], title, links, _agree(address, there))
-        telling = [sign for sign in signs if sign]
-        edition = links or _agree(expected, there)
-        counted = spoken[3], title if is_telling else 0.0, _sign(links), _agree(expected, there)
-        found = chinese_variety(page.title) or address_variety(page.url) if variety else 0
-        rows[row] = (
-            *spoken[:3],
-            *signs,
-            _agree(script, script_of(page.title)),
-            sum(telling) / len(telling) if telling else 0.0,
-            1.0 if max(counted) > 0 else -1.0 if min(*counted, title) < 0 else 0.0,
-            sum(counted),
-            -1.0 if spoken[0] < 0 and spoken[1] < 0 else 0.0,
-            _sign(edition),
-            variety * found,
-        )
-    return rows
+    own = [same_language(page.language) for page in pages]
+    there = [address_language(page.url) if query_features.compare_addresses else "" for page in pages]
+    scripts = [script_of(page.title) for page in pages]
+    spoken = _look_up(
+        own,
+        lambda code: (
+            _agree(source, code),
+            _agree(address, code),
+            2 * linking[code] / linking.total() - 1 if linking and code else 0.0,
+            _agree(expected, code),
+        ),
+    )
+    addressed = _look_up(there, lambda code: (_agree(address, code), _agree(expected, code)))
+    written = _look_up(scripts, lambda found: (script_agrees(found, expected), _agree(script, found)))
+    links, title = np.asarray(editions, np.float32), written[:, 0]
+    signs = np.stack((spoken[:, 3], title, links, addressed[:, 0]), axis=1)
+    counted = np.stack((spoken[:, 3], title * is_telling, np.sign(links), addressed[:, 1]), axis=1)
+    is_foreign = (counted.min(axis=1) < 0) | (title < 0)
+    found = np.zeros(len(pages))
+    if variety:
+        found[:] = [chinese_variety(page.title) or address_variety(page.url) for page in pages]
+    derived = (
+        written[:, 1],
+        signs.sum(axis=1) / np.maximum((signs != 0).sum(axis=1), 1),
+        np.where(counted.max(axis=1) > 0, 1.0, -1.0 * is_foreign),
+        counted.sum(axis=1),
+        -1.0 * ((spoken[:, 0] < 0) & (spoken[:, 1] < 0)),
+        np.sign(np.where(links != 0, links, addressed[:, 1])),
+        variety * found,
+    )
+    rows: Table = np.concatenate((spoken[:, :3], signs, np.stack(derived, axis=1)), axis=1)
+    return rows.astype(np.float32)
+
+
+def _look_up(found: Sequence[str], judge: Callable[[str], tuple[float, ...]]) -> Table:
+    """A row for each of them; candidates share a few languages and scripts, and each is judged once."""
+    judged = {each: judge(each) for each in set(found)}
+    return np.array([judged[each] for each in found], np.float32)
 
 
 def _expected_variety(query_features: QueryFeatures) -> int:
     link = query_features.link
     around = f"{link.before[-_AROUND:]}{link.anchor}{link.after[:_AROUND]}"
     return address_variety(link.url) or chinese_variety(around)
-
-
-def _sign(value: float) -> float:
-    return (value > 0) - (value < 0)
 
 
 def _agree(wanted: str, found: str) -> float:

@@ -88,7 +88,7 @@ def test_the_script_is_that_of_most_letters(text, script):
     ],
 )
 def test_a_script_agrees_with_a_language_or_contradicts_it(text, language, value):
-    assert script_agrees(text, language) == value
+    assert script_agrees(script_of(text), language) == value
 
 
 @pytest.mark.parametrize(
