@@ -22,7 +22,7 @@ from proxy.fetching.pageparts import fetch_parts
 from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.pagejudge import BELONGS, document_terms
 from repair.crawling.revisits import Revisit, RevisitOutcome, RevisitStore
-from repair.crawling.sitelists import MAX_BYTES, ListedPage, SiteList, feeds_of, read_site_list
+from repair.crawling.sitelists import MAX_BYTES, SiteList, SiteListEntry, feeds_of, read_site_list
 from repair.crawling.topiccrawl import TopicCrawl
 from repair.errors import FileTooCostly
 from repair.fetch import FetchLimits
@@ -232,7 +232,7 @@ class TopicRefresher:
         with suppress(FetchFailure):
             waiting = list(await self._tools.fetcher.sitemaps(site)) or waiting
         waiting = [*await asyncio.to_thread(self._feeds, pages[:_FEED_PAGES]), *waiting]
-        listed: dict[str, ListedPage] = {}
+        listed: dict[str, SiteListEntry] = {}
         asked: set[str] = set()
         while waiting and len(asked) < _LISTS_OF_A_HOST and self._reason() is None:
             url = waiting.pop(0)
@@ -263,7 +263,7 @@ class TopicRefresher:
         body = await asyncio.to_thread(decode.identity_body, page, MAX_BYTES)
         return await asyncio.to_thread(read_site_list, body, page.url) if body else SiteList()
 
-    async def _take_listed(self, listed: Mapping[str, ListedPage], pages: int) -> None:
+    async def _take_listed(self, listed: Mapping[str, SiteListEntry], pages: int) -> None:
         """Make changed pages due, and put new ones into the frontier. How much a host's list is worth says the share
         of the topic's pages among those that were fetched there."""
         newer = [
@@ -288,5 +288,5 @@ def _by_host(addresses: Iterable[str]) -> dict[str, list[str]]:
     return hosts
 
 
-def _latest_first(page: ListedPage) -> float:
+def _latest_first(page: SiteListEntry) -> float:
     return -page.changed_at.timestamp() if page.changed_at is not None else 0.0

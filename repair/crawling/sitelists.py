@@ -36,7 +36,7 @@ _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ListedPage:
+class SiteListEntry:
     """A page of a site's list, with a normal address; a sitemap gives no title. `changed_at` is as the site says."""
 
     url: str
@@ -49,8 +49,8 @@ class ListedPage:
 class SiteList:
     """`pages` of the same host as the list; `lists` are further sitemaps there."""
 
-    pages: tuple[ListedPage, ...] = ()
-    lists: tuple[ListedPage, ...] = ()
+    pages: tuple[SiteListEntry, ...] = ()
+    lists: tuple[SiteListEntry, ...] = ()
 
 
 def read_site_list(data: bytes, url: str) -> SiteList:
@@ -81,8 +81,8 @@ class _ListReader:
     """Collects entries from the events."""
 
     def __init__(self, url: str) -> None:
-        self.pages: dict[str, ListedPage] = {}
-        self.lists: dict[str, ListedPage] = {}
+        self.pages: dict[str, SiteListEntry] = {}
+        self.lists: dict[str, SiteListEntry] = {}
         self._base, self._host = url, urls.parse(url).authority
         self._entry: dict[str, str] | None = None
         self._field = ""
@@ -113,7 +113,7 @@ class _ListReader:
         url = urls.resolve(self._base, entry.get("url", "").strip())
         if url is None or urls.parse(url).authority != self._host:
             return
-        page = ListedPage(
+        page = SiteListEntry(
             url=url,
             title=_plain(entry.get("title", "")),
             summary=_plain(entry.get("summary", "")),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from repair.crawling import sitelists
-from repair.crawling.sitelists import ListedPage, feeds_of, read_site_list
+from repair.crawling.sitelists import SiteListEntry, feeds_of, read_site_list
 
 URL = "https://a.test/list.xml"
 SITEMAP = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -25,10 +25,13 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("data", "page"),
     [
-        (SITEMAP, ListedPage(url="https://a.test/clay", changed_at=AT)),
-        (gzip.compress(SITEMAP), ListedPage(url="https://a.test/clay", changed_at=AT)),
-        (RSS, ListedPage(url="https://a.test/clay", title="Clay & sand", summary="wet soil", changed_at=AT)),
-        (ATOM, ListedPage(url="https://a.test/clay", title="Clay", summary="wet soil", changed_at=AT)),
+        (SITEMAP, SiteListEntry(url="https://a.test/clay", changed_at=AT)),
+        (gzip.compress(SITEMAP), SiteListEntry(url="https://a.test/clay", changed_at=AT)),
+        (
+            RSS,
+            SiteListEntry(url="https://a.test/clay", title="Clay & sand", summary="wet soil", changed_at=AT),
+        ),
+        (ATOM, SiteListEntry(url="https://a.test/clay", title="Clay", summary="wet soil", changed_at=AT)),
     ],
 )
 def test_pages_of_the_same_host_are_listed(data, page):
