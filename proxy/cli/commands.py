@@ -43,6 +43,10 @@ COMMANDS = {
         "crawl:crawl",
         "Gather pages for topics, politely; safe while the proxy runs, and after `kill -9`.",
     ),
+    "grow": (
+        "grow:grow",
+        "Fetch what users missed: the pages themselves, archived copies, related pages; safe while the proxy runs.",
+    ),
     "remove": (
         "remove:remove",
         "Remove pages from the cache, the collection and all records about them. Backups still contain them.",
@@ -61,6 +65,10 @@ COMMANDS = {
     ),
     "ca": ("devices:ca", "Print the CA certificate that devices must trust (PEM), without its private key."),
     "pac": ("devices:pac", "Print a proxy auto-configuration (PAC) file for browsers."),
+    "setup": (
+        "setup:setup",
+        "Set up linkmend: asks a few questions on a terminal, writes settings, then runs `linkmend doctor`.",
+    ),
     "doctor": (
         "doctor:doctor",
         "Check the installation, and say what to do about each problem. Changes nothing; exits with 1 on a failure.",

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from proxy.fetching.refresher import RefreshReport
     from repair.crawling.topics import Topic
 
-_LOW_PRIORITY = 10
+LOW_PRIORITY = 10
+"""How much nicer than others a process is that gathers pages."""
 
 
 def crawl(
@@ -45,7 +46,7 @@ def crawl(
     as_json: Json = False,
 ) -> None:
     """Gather pages for topics, politely; safe while the proxy runs, and after `kill -9`."""
-    _check_libraries()
+    check_libraries()
     from proxy.app.crawling import CrawlBudget
     from proxy.cli.topics import find_topic, open_topics
 
@@ -54,7 +55,7 @@ def crawl(
     with open_topics(config, data) as (_, store):
         chosen = list({topic.name: topic for topic in (find_topic(store, name) for name in topics)}.values())
     budget = CrawlBudget(pages=pages, bytes=bytes_)
-    os.nice(_LOW_PRIORITY)
+    os.nice(LOW_PRIORITY)
     if refresh:
         for refreshed in asyncio.run(_refresh(settings, data_from(data), chosen, budget)):
             if as_json:
@@ -140,7 +141,7 @@ def _print(report: "CrawlReport") -> None:
         print_line(f"  {min(link.worth, 1.0):.2f}  {link.url}")
 
 
-def _check_libraries() -> None:
+def check_libraries() -> None:
     """Fail before anything is opened. Also sets the number of threads, which works only before the first import."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # the proxy needs the other cores
     try:

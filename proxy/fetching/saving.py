@@ -83,6 +83,12 @@ class FetchedPageSaver:
             await self._pin(redirect)
         return await self._collect_in_queue(fetched, addition)
 
+    async def keep_archived(self, page: Page) -> str:
+        """Read an archive's copy of a dead page into the collection, under the page's own address and the archive's
+        date; the result is that of `keep`. It never enters the cache, where it would pass for the site's answer."""
+        self.rulings.check(page.url)
+        return await self._collect_in_queue(FetchedPage(page=page))
+
     async def keep_part(self, page: Page) -> None:
         """Save a picture or another subresource. Raises FetchFailure."""
         self._check(page)
@@ -130,13 +136,23 @@ class FetchedPageSaver:
         except FileTooCostly as error:
             return f"saved; not searchable: {error}"
         if addition is None:
-            return "saved; not a searchable page"
+            return self._read_sitemap(fetched.page) or "saved; not a searchable page"
         if addition.document.noindex:
             return "saved; marked noindex, so search does not find it"
         if not self.rulings.may_list(fetched.page):
             return "saved; a rule excludes it from search"
+        url = fetched.page.url
+        before = self._collection.outlinks(url)
         self._collection.add_many((addition,))
+        if before:
+            self._hints.note_new_links(url, before, self._collection.outlinks(url))
         for redirect in fetched.redirects:
             if redirect.status in _PERMANENT:
-                self._hints.note_redirect(redirect.url, fetched.page.url)
+                self._hints.note_redirect(redirect.url, url)
         return ""
+
+    def _read_sitemap(self, page: Page) -> str:
+        """Learn from a sitemap; "" when the page is none."""
+        body = decode.identity_body(page, self._max_bytes()) or b""
+        moves = self._hints.note_sitemap(urls.normal(page.url), body)
+        return "" if moves is None else f"saved; a sitemap, which tells of {moves} moved pages"

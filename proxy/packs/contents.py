@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 
 from proxy.fetching.subresources import parts_of
 from proxy.messages import CacheRequest, StoredResponse
-from proxy.misses.schoolsharing import is_shareable
 from proxy.privacy.harvestpolicy import may_harvest
 from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection
@@ -22,6 +21,7 @@ from repair.crawling.topicstore import TopicStore
 from repair.model import HeldCopy, Page
 from repair.packs.packmodel import PackItem
 from repair.packs.packstore import PackStore
+from repair.secrets.publicaddresses import is_shareable
 from repair.text import urls
 
 _PARTS = 100

@@ -275,6 +275,10 @@ class Collection:
         """How many pages have a term in a field."""
         return self._indexing.document_frequency(term, name)
 
+    def similar(self, term: str, *, limit: int) -> tuple[int, ...]:
+        """Numbers of pages that have a term like this one, which may be misspelt."""
+        return self._indexing.similar(term, limit=limit)
+
     def size(self) -> int:
         """How many pages are indexed."""
         return self._indexing.size()
@@ -283,6 +287,10 @@ class Collection:
         """Links of saved pages that lead to a URL, saved or not."""
         normal = _normal(target_url)
         return self._graph.inlinks(normal, limit) if normal else ()
+
+    def links_to(self, pages: Sequence[int], limit: int = 50_000) -> list[tuple[int, int]]:
+        """Source and target of links in running text to saved pages, by number, each pair once."""
+        return self._graph.links_to(pages, limit)
 
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
         """Known URLs with a prefix, saved or linked to, sampled evenly."""

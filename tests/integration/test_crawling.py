@@ -106,7 +106,7 @@ class School:
             text=True,
             timeout=400,
             cwd=ROOT,
-            env={**os.environ, **surroundings()},
+            env={**os.environ, **surroundings(self.config.read_text())},
         )
 
     def rows(self, sql):
