@@ -43,7 +43,7 @@ class ChangingWeb(Web):
     async def sitemaps(self, site):
         return (f"{site}/map.xml",)
 
-    async def save(self, fetched):
+    async def save(self, fetched, addition=None):
         self.saved.append(fetched.page.url)
         self._collection.add_many([addition_of(fetched.page, CollectionSettings(), pinned=True)])
 
