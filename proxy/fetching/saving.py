@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from proxy.cache.pinning import pinned_response
-from proxy.fetching.entries import FetchRefused, PermanentFetchError, TemporaryFetchError
+from proxy.fetching.entries import FetchRefused, PageGone, PermanentFetchError, TemporaryFetchError
 from proxy.fetching.fetcher import FetchedPage
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.messages import CacheRequest
@@ -73,9 +73,7 @@ class FetchedPageSaver:
         requested_url = fetched.redirects[0].url if fetched.redirects else None
         found = await self._detector.find(page, redirected_from=requested_url)
         if found.miss is not None or found.judgement.kind not in _READABLE:
-            raise PermanentFetchError(
-                f"status 200, but not a good page: {found.judgement.kind} ({found.why})"
-            )
+            raise PageGone(f"status 200, but not a good page: {found.judgement.kind} ({found.why})")
 
     async def save(self, fetched: FetchedPage) -> str:
         """Save a page that was checked; the result is that of `keep`."""
@@ -83,6 +81,12 @@ class FetchedPageSaver:
         for redirect in fetched.redirects:
             await self._pin(redirect)
         return await self._collect_in_queue(fetched)
+
+    async def keep_archived(self, page: Page) -> str:
+        """Read an archive's copy of a dead page into the collection, under the page's own address and the archive's
+        date; the result is that of `keep`. It never enters the cache, where it would pass for the site's answer."""
+        self.rulings.check(page.url)
+        return await self._collect_in_queue(FetchedPage(page=page))
 
     async def keep_part(self, page: Page) -> None:
         """Save a picture or another subresource. Raises FetchFailure."""
