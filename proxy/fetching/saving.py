@@ -17,12 +17,12 @@ from proxy.messages import CacheRequest
 from proxy.privacy.harvestpolicy import may_harvest
 from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection
-from repair.crawling.sitelists import SiteList, read_site_list
 from repair.errors import FileTooCostly
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester, addition_of
 from repair.model import Page
 from repair.parse import decode
+from repair.parse.sitelists import SiteList, read_site_list
 from repair.settings import CollectionSettings
 from repair.soft404.detector import Soft404Detector
 from repair.soft404.judge import PageKind
@@ -160,8 +160,8 @@ class FetchedPageSaver:
     def note_site_list(self, url: str, found: SiteList) -> int | None:
         """Learn from a sitemap which pages moved since it was last seen, and return how many; None for other lists.
 
-        Feeds list only the latest pages, with titles: what they no longer list has not gone. Blocks.
+        Feeds list only the latest pages: what they no longer list has not gone. Blocks.
         """
-        if not found.pages or any(page.title for page in found.pages):
+        if found.root != "urlset":
             return None
         return self._hints.note_sitemap(urls.normal(url), [page.url for page in found.pages])
