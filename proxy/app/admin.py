@@ -14,6 +14,7 @@ from proxy.fetching.entries import FetchState
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.fetching.saving import FetchedPageSaver
 from proxy.fetching.service import FetchService
+from proxy.lessons.service import LessonService
 from proxy.misses.review import MissReview
 from proxy.monitoring.endpoints import create_app
 from proxy.monitoring.health import HealthSources, model_beside
@@ -45,6 +46,19 @@ class AdminServices:
             reach=lambda: shared.reach,
             tls=origin_context(shared.settings.proxy),
         )
+        self._lessons = LessonService(
+            shared.data / "lessons",
+            settings=lambda: shared.settings,
+            reach=lambda: shared.reach,
+            rules=lambda: shared.rules.ruleset,
+            tls=origin_context(shared.settings.proxy),
+            detector=shared.detector,
+            connectivity=backend.watching.connectivity,
+            repairs=backend.repairer,
+            saved=backend.async_collection,
+            fetches=self._fetching.queue,
+            turns=shared.data / "fetch" / "hosts",
+        )
         self._remover = self._made_remover()
         self._removals = RemovalOrders(shared.data / "removals")
         self._server = AdminServer(self._context(), backend.admin_socket)
@@ -70,6 +84,7 @@ class AdminServices:
     async def start(self) -> None:
         self._listen_to_log()
         await self._fetching.start()
+        await self._lessons.start()
         await self._removals.start(self._remover)
         await self._server.start()
         metrics = self._shared.settings.metrics
@@ -84,6 +99,7 @@ class AdminServices:
         await self._server.stop()
         await self._probes.stop()
         await self._removals.close()
+        await self._lessons.close()
         await self._fetching.close()
         logging.getLogger().removeHandler(self._watching.problems)
 
@@ -151,6 +167,7 @@ class AdminServices:
                 data=shared.data,
             ),
             missing_now=watching.missing_now,
+            lessons=self._lessons,
         )
 
     def _watch(self) -> None:
