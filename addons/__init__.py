@@ -11,8 +11,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import tldextract  # noqa: F401 - loaded here once, before workers are forked
-
 from proxy.errors import StartError
 
 

@@ -5,12 +5,13 @@ worker sees a network error, as without a proxy.
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 from mitmproxy import http
 
 from addons.flows import request_of, url_of, write_page
 from addons.flowstate import AnsweredBy, state_of
-from proxy.failures import failure_of, proxy_status
+from proxy.failures import PARENT_DOWN, failure_of, proxy_status
 from proxy.headers.fields import members
 from proxy.headers.navigation import expects_network_error, submits_form
 from proxy.pages.language import choose
@@ -43,10 +44,13 @@ class Failures:
     def error(self, flow: http.HTTPFlow) -> None:
         if flow.error is None or flow.response is not None or not state_of(flow).is_answerable:
             return  # the cache has answered with a stale copy, or the client is gone
-        failure = failure_of(flow.error.msg, timed_out=state_of(flow).timed_out)
+        failure = failure_of(flow.error.msg, timed_out=state_of(flow).timed_out, via=_via(flow))
         state_of(flow).failure = failure
         words = failure.error.replace("_", " ")
-        page = plain_error(failure.kind, url_of(flow), status=failure.status, detail=words)
+        parent_down = failure.fault == PARENT_DOWN
+        page = plain_error(
+            failure.kind, url_of(flow), status=failure.status, detail=words, parent_down=parent_down
+        )
         write_page(flow, page, by=AnsweredBy.FAILURE, also=(("Proxy-Status", proxy_status(failure)),))
 
     def response(self, flow: http.HTTPFlow) -> None:
@@ -69,8 +73,22 @@ class Failures:
         state, status = state_of(flow), flow.response.status_code if flow.response else 502
         sent = state.failure is not None and state.failure.error not in _BEFORE_SENDING
         texts = choose(flow.request.headers.get("accept-language"))
-        page = unsent_form_page(url_of(flow), texts, status=status, sent=sent, portal=self._portal())
+        parent_down = state.failure is not None and state.failure.fault == PARENT_DOWN
+        page = unsent_form_page(
+            url_of(flow),
+            texts,
+            status=status,
+            sent=sent and not parent_down,
+            parent_down=parent_down,
+            portal=self._portal(),
+        )
         write_page(flow, page, by=state.answered_by or AnsweredBy.FAILURE, keep=_KEPT)
+
+
+def _via(flow: http.HTTPFlow) -> Literal["parent", "tunnel"] | None:
+    if state_of(flow).goes_by_parent:
+        return "parent"
+    return "tunnel" if flow.server_conn.via is not None else None
 
 
 def _nobody_answered(flow: http.HTTPFlow) -> bool:

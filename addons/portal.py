@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TypeVar
 
 from mitmproxy import http
 
@@ -11,12 +12,16 @@ from addons.flows import header_list, url_of, write_page
 from addons.flowstate import AnsweredBy
 from proxy.archives.ownarchive import OwnArchive
 from proxy.headers.navigation import is_navigation
+from proxy.misses.searches import unanswered_words
+from proxy.monitoring.metrics import Metrics
+from proxy.pages import browsepages
 from proxy.pages import otherpages as pages
 from proxy.pages import startpage as portal
 from proxy.pages.copies import copy_page
 from proxy.pages.language import Catalogue, choose
 from proxy.pages.render import RenderedPage
 from proxy.pages.startpage import PortalInfo
+from proxy.portal.browsing import StartPageLists
 from proxy.portal.certificate import certificate, fingerprint
 from proxy.portal.devices import CertificateForm
 from proxy.portal.routes import (
@@ -25,6 +30,7 @@ from proxy.portal.routes import (
     PREFIX,
     ArchivedRoute,
     BackRoute,
+    BrowseRoute,
     CertificateRoute,
     ChoiceRoute,
     CopyRoute,
@@ -37,18 +43,21 @@ from proxy.portal.routes import (
     SearchRoute,
     ShowAnywayRoute,
     StaticRoute,
+    TopicRoute,
     ToPortalRoute,
     TrustedRoute,
     route,
 )
 from proxy.privacy.clients import ClientHasher, network_of
 from proxy.privacy.portalredirect import PortalRedirects, RedirectedMiss, split_mark
-from proxy.rpc.protocol import ArchiveService, CollectionService, MissLogService, SearchService
+from proxy.rpc.protocol import ArchiveService, BrowseService, CollectionService, MissLogService
 from proxy.settings import split_address
+from repair.collection.pagesearch import SearchRequest, SearchResults
 
 log = logging.getLogger(__name__)
 
-_RESULTS = 20
+T = TypeVar("T")
+
 _PORTAL = (f"http://{PORTAL_HOST}", f"https://{PORTAL_HOST}")
 
 
@@ -57,12 +66,13 @@ class Portal:
 
     def __init__(
         self,
-        searcher: SearchService,
+        browser: BrowseService,
         collection: CollectionService,
         misses: MissLogService,
         *,
         own_archive: OwnArchive,
         ca: Path,
+        metrics: Metrics,
         portal_info: Callable[[], PortalInfo],
         deadline_s: float,
         portal: Callable[[], bool],
@@ -74,7 +84,8 @@ class Portal:
     ) -> None:
         """`show_missed` makes the repair page for a miss at the portal."""
         self._show_missed = show_missed
-        self._searcher = searcher
+        self._browser = browser
+        self._metrics = metrics
         self._collection = collection
         self._misses = misses
         self._own_archive = own_archive
@@ -148,10 +159,13 @@ class Portal:
         if isinstance(call, PacRoute):
             return portal.pac_page(host, port)
         place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        lists = await self._browse(self._browser.start_page(), "start")
         return portal.portal_page(
             texts,
             portal_info,
             held_pages=await self._collection.count(),
+            lists=lists or StartPageLists(),
+            trusts=self._trusts(flow),
             user_agent=flow.request.headers.get("user-agent", ""),
             fingerprint=await asyncio.to_thread(fingerprint, self._ca),
             pac_url=f"http://{place}{PAC_PATHS[0]}" if self._portal() else "",
@@ -160,8 +174,16 @@ class Portal:
 
     async def _answer(self, call: HelperCall, texts: Catalogue, client: str) -> RenderedPage:
         match call:
-            case SearchRoute(query=query):
-                return await self._search(query, texts)
+            case SearchRoute():
+                return await self._search(call, texts, client)
+            case TopicRoute():
+                sections = await self._browse(self._browser.topic(call), "topic")
+                if not sections:
+                    return pages.refused_page(404, texts, portal=self._portal())
+                return browsepages.topic_page(call, sections, texts, portal=self._portal())
+            case BrowseRoute():
+                listed = await self._browse(self._browser.browse(call), "list")
+                return browsepages.list_page(call, listed, texts, portal=self._portal())
             case CopyRoute(url=url):
                 return await self._copy(url, texts)
             case ChoiceRoute():
@@ -210,10 +232,28 @@ class Portal:
         network = self._hasher.hash(network_of(flow.client_conn.peername[0]))
         self._misses.record_choice(call.miss_id, call.number, client=client, network=network)
 
-    async def _search(self, query: str, texts: Catalogue) -> RenderedPage:
+    async def _search(self, call: SearchRoute, texts: Catalogue, client: str) -> RenderedPage:
+        asked = SearchRequest(
+            text=call.query, topic=call.topic, language=call.language, kind=call.kind, page=call.page
+        )
+        lists = await self._browse(self._browser.start_page(), "search")
         async with asyncio.timeout(self.deadline_s):
-            results = await self._searcher.search(query, _RESULTS) if query.strip() else ()
-        return pages.search_page(query, results, texts, portal=self._portal())
+            results = await self._browser.find(asked) if call.query.strip() else SearchResults()
+        if call.page == 1 and (words := unanswered_words(call.query, results.found)) is not None:
+            self._misses.record_search(words, client=client)
+        return browsepages.search_page(call, results, lists, texts, portal=self._portal())
+
+    async def _browse(self, asked: Awaitable[T], kind: str) -> T:
+        """The backend's answer in time; pages of this kind are counted. Raises TimeoutError."""
+        self._metrics.count_portal(kind)
+        async with asyncio.timeout(self.deadline_s):
+            return await asked
+
+    def _trusts(self, flow: http.HTTPFlow) -> bool:
+        """Whether the visitor's device is known to trust our certificate: it came by https, or has done so today."""
+        return flow.request.scheme == "https" or self._metrics.trust.trusts(
+            self._hasher.hash(flow.client_conn.peername[0])
+        )
 
     async def _copy(self, url: str, texts: Catalogue) -> RenderedPage:
         copy = await self._collection.copy(url)

@@ -10,20 +10,24 @@ So everything from the first quotation mark on is ignored, and only the error nu
 
 import os
 import re
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import http_sf
 
 from proxy.messages import Headers, values
 from repair.model import MissKind
 
+PARENT_DOWN = "parent"
+"""The fault of a failure that is not the site's: the parent proxy could not be reached."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """A failed fetch: the kind of miss, the error type of RFC 9209 2.3, our status, and a text of our own.
 
-    `fault` is the problem with the site's certificate, a key of `[fault]` in proxy/pages/locales; else empty.
+    `fault` is the problem with the site's certificate, a key of `[fault]` in proxy/pages/locales, or `PARENT_DOWN`;
+    else empty.
     """
 
     kind: MissKind
@@ -77,8 +81,32 @@ _FAULTS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 
 
-def failure_of(message: str, *, timed_out: bool = False) -> Failure:
-    """The failure behind an error text; `timed_out` if our own time limit ended the connection."""
+def failure_of(
+    message: str, *, timed_out: bool = False, via: Literal["parent", "tunnel"] | None = None
+) -> Failure:
+    """The failure behind an error text; `timed_out` if our own time limit ended the connection.
+
+    `via` tells how the request went if not straight to the site: to a parent proxy, or through a tunnel of one.
+    """
+    failure = _failure_of(message, timed_out=timed_out)
+    if via is not None and failure.error in _UNCONNECTED[via] and _TUNNEL_REFUSED not in message:
+        return replace(failure, fault=PARENT_DOWN)
+    return failure
+
+
+# Failures to connect at all. Through a tunnel, a timeout may be the site's as well.
+_UNCONNECTED = {
+    "parent": frozenset(
+        ("connection_refused", "connection_timeout", "destination_ip_unroutable", "dns_error")
+    ),
+    "tunnel": frozenset(("connection_refused", "destination_ip_unroutable", "dns_error")),
+}
+_TUNNEL_REFUSED = (
+    "HTTP CONNECT"  # mitmproxy's words for a proxy that answers, and opens no tunnel to the site
+)
+
+
+def _failure_of(message: str, *, timed_out: bool) -> Failure:
     text = _QUOTED.split(message, maxsplit=1)[0][:300]
     detail = _detail(text)
     if timed_out:

@@ -5,6 +5,7 @@ defaults below. A wrong or unknown key is an error that names the file, the key 
 """
 
 import ipaddress
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ from proxy.ports import parse_ports
 from repair.memento.archive import parse_archives
 from repair.settings import ArchivesSettings, CollectionSettings, RepairSettings, Soft404Settings
 
+SEARCH_TERMS = "{searchTerms}"
+"""What an OpenSearch template has in place of the words."""
 LOCAL_NETWORKS = (
     "127.0.0.0/8",
     "10.0.0.0/8",
@@ -133,6 +136,17 @@ class HarvestSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PortalSettings:
+    """The pages at http://linkmend.internal/ and saved copies: `[portal]`."""
+
+    least_readers: int = 5
+    """Pages that users open are listed there (newest, most read, sites) once so many devices have opened them on one
+    day; 0 for never. Pages that were imported, fetched or crawled are always listed."""
+    mark_links: bool = True
+    """In saved copies, mark links that lead nowhere, and lead links with a good replacement straight to it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MissesSettings:
     """The log of missed pages: `[misses]`."""
 
@@ -241,6 +255,25 @@ class CrawlSettings:
     """The part of a topic's pages that may come from one host, unless all its seeds are there."""
     explore: float = 0.05
     """The share of links drawn at random, to find what no known page praises."""
+    search: str = ""
+    """Search engine to begin at, such as https://searx.example/search?q={searchTerms}&format=json: an OpenSearch
+    template that answers with RSS or Atom, or SearXNG with JSON. It gets the words of topics. Empty for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowSettings:
+    """How the collection grows from its misses at night: `[grow]`. Politeness and hours are those of `[fetch]`."""
+
+    enabled: bool = False
+    """Grow every night, from the running proxy; needs linkmend[learn]. `linkmend grow` works without it."""
+    pages: int = 100
+    """Maximum number of pages fetched in a night."""
+    bytes: int = 50_000_000
+    """Maximum number of bytes fetched in a night."""
+    weeks: int = 3
+    """How far back misses count."""
+    readers: int = 2
+    """How many readers must have missed a page, or searched for words, before it counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,10 +297,12 @@ class Settings:
     repair: RepairSettings = field(default_factory=RepairSettings)
     soft404: Soft404Settings = field(default_factory=Soft404Settings)
     archives: ArchivesSettings = field(default_factory=ArchivesSettings)
+    portal: PortalSettings = field(default_factory=PortalSettings)
     misses: MissesSettings = field(default_factory=MissesSettings)
     rules: RulesSettings = field(default_factory=RulesSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
     crawl: CrawlSettings = field(default_factory=CrawlSettings)
+    grow: GrowSettings = field(default_factory=GrowSettings)
     desk: AdminSettings = field(default_factory=AdminSettings)
     teach: TeachSettings = field(default_factory=TeachSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
@@ -416,12 +451,37 @@ def _check(settings: Settings) -> None:
     for name, share in (("host_share", settings.crawl.host_share), ("explore", settings.crawl.explore)):
         if share > 1:
             raise SettingsError(f"crawl.{name}: expected 0 to 1, got {share!r}")
+    if settings.crawl.search:
+        _check_search(settings.crawl.search)
     for section in fields(settings):
         part = getattr(settings, section.name)
         for key in fields(part):
             value = getattr(part, key.name)
             if isinstance(value, int | float) and value < 0:
                 raise SettingsError(f"{section.name}.{key.name}: expected 0 or more, got {value!r}")
+
+
+def _check_search(template: str) -> None:
+    """Raises SettingsError for a template that names no search engine."""
+    try:
+        parts = urlsplit(template)
+        named = parts.scheme in ("http", "https") and bool(parts.hostname) and "{" not in parts.netloc
+    except ValueError:
+        named = False
+    if not named or SEARCH_TERMS not in template:
+        raise SettingsError(
+            f"crawl.search: expected an http(s) address with {SEARCH_TERMS}, got {template!r}"
+        )
+
+
+def as_environment(settings: Settings) -> dict[str, str]:
+    """The settings as environment variables, with which another process of linkmend reads the same."""
+    return {
+        f"LINKMEND_{section.name}_{key.name}".upper(): json.dumps(getattr(part, key.name), ensure_ascii=False)
+        for section in fields(settings)
+        for part in (getattr(settings, section.name),)
+        for key in fields(part)
+    }
 
 
 def _networks(key: str, networks: tuple[str, ...]) -> None:

@@ -173,8 +173,12 @@ class Harvester:
             return
         if addition.document.noindex:
             self._forget(page.url)
-        elif self._collection.add_many((addition,)):
-            self._read += 1
+        else:
+            before = self._collection.outlinks(page.url)
+            if self._collection.add_many((addition,)):
+                self._read += 1
+                if before and self._hints is not None:
+                    self._hints.note_new_links(page.url, before, self._collection.outlinks(page.url))
 
     def _addition_of(self, page: Page) -> PageAddition | None:
         """A costly file keeps all other pages waiting, so its site gets no second try for a while."""

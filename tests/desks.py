@@ -93,12 +93,12 @@ class Browser:
         return await response.text()
 
     async def post(self, path, form=None, *, headers=None, token=None, on="/admin"):
-        """Send a form; its token is read from the page `on`, as a person would have it."""
-        fields = dict(form or {})
+        """Send a form, a mapping or pairs; its token is read from the page `on`, as a person would have it."""
+        fields = list(form.items() if isinstance(form, dict) else form or ())
         if token is None:
             token = await self.token(on)
         if token:
-            fields["csrf"] = token
+            fields.append(("csrf", token))
         sent = {"Origin": self.origin, **(headers or {})}
         return await self.client.post(path, data=fields, headers=sent, allow_redirects=False)
 

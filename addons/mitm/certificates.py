@@ -2,7 +2,7 @@
 
 mitmproxy keeps a hundred of them in memory, for the authority's own key, and signs new ones on the event loop. Here
 they use an elliptic-curve key of their own, a known site needs no new signature after a restart or in another
-process, and signing runs in a thread. `mitmproxy` calls this through its TlsConfig.
+process, and signing runs in a thread. `mitmproxy` calls this through its `TlsConfig`.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from mitmproxy import certs, connection, ctx, tls
-from mitmproxy.addons.tlsconfig import TlsConfig
 from OpenSSL import crypto
 
+from addons.mitm.ownaddons import tlsconfig
 from proxy.reach.identity import name_to_verify
 from proxy.tls.authority import CertificateSite, leaf_certificate, leaf_key, place_private
 from repair.bounded import BoundedDict
@@ -153,7 +153,7 @@ def _lasts(certificate: x509.Certificate) -> bool:
     return certificate.not_valid_before_utc < now < certificate.not_valid_after_utc - _RENEW
 
 
-class FastTls(TlsConfig):
+class FastTls(tlsconfig.TlsConfig):
     """mitmproxy's addon over our certificates."""
 
     name = "tlsconfig"

@@ -23,7 +23,6 @@ from typing import Any
 from cryptography.exceptions import UnsupportedAlgorithm
 from mitmproxy import connection, exceptions, flow, hooks, master, options
 from mitmproxy.addonmanager import AddonManager
-from mitmproxy.addons import clientplayback, core, proxyserver, tlsconfig
 from mitmproxy.proxy.server import ConnectionHandler
 
 from addons.mitm import inlinehooks, watchdog
@@ -31,6 +30,7 @@ from addons.mitm.certificates import FastTls
 from addons.mitm.dns import DnsLookups
 from addons.mitm.listening import listen_on_both
 from addons.mitm.nextlayer import PatientNextLayer
+from addons.mitm.ownaddons import clientplayback, core, proxyserver, tlsconfig
 from proxy.errors import StartError
 from proxy.eventloops import is_cancelled
 from proxy.settings import ProxySettings, split_address

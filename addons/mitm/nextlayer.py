@@ -7,10 +7,10 @@ the beginning of either protocol, we wait for more.
 
 import re
 
-from mitmproxy.addons import next_layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import Layer
 
+from addons.mitm.ownaddons import next_layer
 from proxy.errors import StartError
 
 _BEGINNINGS = re.compile(rb"\x16(?:\x03.?)?|[A-Z][A-Z-]{0,23}(?: [^\n]{0,65536})?", re.DOTALL)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from proxy.admin import health, home, requests, staticfiles, users
+from proxy.admin import health, requests, staticfiles, users
 from proxy.admin.apihandlers import handler_of
 from proxy.admin.auditlog import AUDIT_FILE, AuditLog
 from proxy.admin.auth.login import Login
@@ -17,6 +17,7 @@ from proxy.admin.collection import api as collection_api
 from proxy.admin.collection import pages as collection_pages
 from proxy.admin.fetches import api as fetches_api
 from proxy.admin.fetches import pages as fetches_pages
+from proxy.admin.home import pages as home_pages
 from proxy.admin.misses import api as misses_api
 from proxy.admin.misses import live
 from proxy.admin.misses import pages as misses_pages
@@ -31,7 +32,7 @@ from proxy.version import version
 
 FEATURES: tuple[Routes, ...] = (
     # In the order of the menu.
-    home.routes,
+    home_pages.routes,
     misses_pages.routes,
     misses_api.routes,
     fetches_pages.routes,

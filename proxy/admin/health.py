@@ -3,7 +3,8 @@
 from aiohttp import web
 
 from proxy.admin.routing import AdminContext, AdminPage, ApiCall, ApiRequest, Route, render
-from proxy.monitoring.health import HealthReport, health_of
+from proxy.monitoring.health import HealthReport, HealthSources, health_of
+from proxy.monitoring.problemgroups import group_problems
 
 
 def routes(admin: AdminContext) -> list[Route]:
@@ -11,21 +12,13 @@ def routes(admin: AdminContext) -> list[Route]:
     if sources is None:
         return []
 
-    async def now() -> HealthReport:
-        return await health_of(
-            sources,
-            admin.settings(),
-            responses=admin.responses,
-            mementos=admin.mementos,
-            held_pages=await admin.async_collection.count(),
-            rules_fault=str(admin.rules.fault or "") if admin.rules is not None else "",
-        )
-
     async def show(request: web.Request) -> web.StreamResponse:
-        return render(request, "desk/health.html.jinja", title="Health", health=await now())
+        report = await _report(admin, sources)
+        problems = group_problems(report.problems)
+        return render(request, "desk/health.html.jinja", title="Health", health=report, problems=problems)
 
     async def call(given: ApiRequest) -> HealthReport:
-        return await now()
+        return await _report(admin, sources)
 
     return [
         AdminPage(path="/admin/health", handler=show, menu="Health"),
@@ -37,3 +30,19 @@ def routes(admin: AdminContext) -> list[Route]:
             answer=HealthReport,
         ),
     ]
+
+
+async def report_of(admin: AdminContext) -> HealthReport | None:
+    """The state at this moment; None where it is not known."""
+    return None if admin.health is None else await _report(admin, admin.health)
+
+
+async def _report(admin: AdminContext, sources: HealthSources) -> HealthReport:
+    return await health_of(
+        sources,
+        admin.settings(),
+        responses=admin.responses,
+        mementos=admin.mementos,
+        held_pages=await admin.async_collection.count(),
+        rules_fault=str(admin.rules.fault or "") if admin.rules is not None else "",
+    )

@@ -73,7 +73,7 @@ from repair.harvest import Harvester
 from repair.memento.client import MementoClient
 
 _TEMPLATES = Path(__file__).parents[1] / "pages" / "templates"
-_MAX_FIELDS = 200
+_MAX_FIELDS = 1_100  # a list has up to 500 rows
 _BODY_S = 20.0
 
 
@@ -285,6 +285,11 @@ async def form(request: web.Request) -> dict[str, str]:
     """The fields of a form, each once. Raises ApiProblem when a form is larger or slower than a browser would send
     it.
     """
+    return dict(await form_fields(request))
+
+
+async def form_fields(request: web.Request) -> list[tuple[str, str]]:
+    """The fields of a form in their order; a name may come several times. Raises ApiProblem as `form` does."""
     try:
         async with asyncio.timeout(_BODY_S):
             fields = await request.post()
@@ -292,4 +297,4 @@ async def form(request: web.Request) -> dict[str, str]:
         raise ApiProblem(408, "timed out waiting for the form") from error
     if len(fields) > _MAX_FIELDS:
         raise ApiProblem(400, "the form has too many fields")
-    return {name: value for name, value in fields.items() if isinstance(value, str)}
+    return [(name, value) for name, value in fields.items() if isinstance(value, str)]

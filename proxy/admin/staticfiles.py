@@ -10,6 +10,7 @@ _FOLDER = Path(__file__).parents[1] / "pages" / "static"
 _FILES = {
     "page.css": "text/css",
     "desk.css": "text/css",
+    "home.js": "text/javascript",
     "live.js": "text/javascript",
     "queue.js": "text/javascript",
 }

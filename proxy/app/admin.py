@@ -5,10 +5,13 @@ It is part of the backend, where the stores are.
 
 import logging
 from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from proxy.admin.routing import AdminContext
 from proxy.admin.server import AdminServer, HttpListener
+from proxy.app.nights import NightlyGrowth
 from proxy.app.sharedstate import SharedState
 from proxy.fetching.entries import FetchState
 from proxy.fetching.rulecheck import FetchRuleCheck
@@ -18,12 +21,15 @@ from proxy.lessons.service import LessonService
 from proxy.misses.review import MissReview
 from proxy.monitoring.endpoints import create_app
 from proxy.monitoring.health import HealthSources, model_beside
+from proxy.monitoring.parentwatch import ParentWatch
 from proxy.removal.orders import RemovalOrders
 from proxy.removal.remover import PageRemover
 from proxy.rules.history import RuleEdits
 from proxy.settings import Settings, split_address
 from proxy.tls.certificates import origin_context
 from repair.collection.pins import Pins
+from repair.crawling.topicdatabase import FOLDER, NAME, TopicDatabase
+from repair.growing.growthstore import GrowthStore
 
 if TYPE_CHECKING:
     from proxy.app.backend import Backend
@@ -59,13 +65,16 @@ class AdminServices:
             fetches=self._fetching.queue,
             turns=shared.data / "fetch" / "hosts",
         )
+        self._parent = ParentWatch(lambda: shared.settings.proxy.parent)
+        self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
         self._removals = RemovalOrders(shared.data / "removals")
         self._server = AdminServer(self._context(), backend.admin_socket)
         self.unready: Callable[[], str] = lambda: "not listening yet"
         """Why no client is served at this moment; set by the process that runs the proxy."""
         self._probes = HttpListener(
-            create_app(self._watching.snapshot, lambda: self.unready()), what="port for figures"
+            create_app(self._watching.snapshot, lambda: self.unready() or self._parent.fault),
+            what="port for figures",
         )
         self.metrics_address = ""
         self.ports: frozenset[int] = frozenset()
@@ -83,8 +92,10 @@ class AdminServices:
 
     async def start(self) -> None:
         self._listen_to_log()
+        await self._parent.start()
         await self._fetching.start()
         await self._lessons.start()
+        await self._nights.start()
         await self._removals.start(self._remover)
         await self._server.start()
         metrics = self._shared.settings.metrics
@@ -96,10 +107,12 @@ class AdminServices:
 
     async def stop(self) -> None:
         self._watching.missing_now.close()
+        await self._parent.close()
         await self._server.stop()
         await self._probes.stop()
         await self._removals.close()
         await self._lessons.close()
+        await self._nights.close()
         await self._fetching.close()
         logging.getLogger().removeHandler(self._watching.problems)
 
@@ -107,6 +120,14 @@ class AdminServices:
         """Where admins find what, for the terminal: a line each."""
         places = (("desk", self.address), ("metrics", self.metrics_address))
         return "".join(f"linkmend {name} on http://{place}\n" for name, place in places if place)
+
+    def _last_night(self) -> datetime | None:
+        folder = self._shared.data / FOLDER
+        if not (folder / NAME).exists():
+            return None
+        with closing(TopicDatabase(folder)) as database:
+            nights = GrowthStore(database).nights(1)
+        return datetime.fromtimestamp(nights[0].started_at, UTC) if nights else None
 
     def _listen_to_log(self) -> None:
         logging.getLogger().addHandler(self._watching.problems)
@@ -165,6 +186,8 @@ class AdminServices:
                 workers=watching.processes,
                 started_at=watching.started_at,
                 data=shared.data,
+                parent_fault=lambda: self._parent.fault,
+                traffic=watching.traffic,
             ),
             missing_now=watching.missing_now,
             lessons=self._lessons,
@@ -179,5 +202,6 @@ class AdminServices:
                 "fetch": lambda: self._fetching.queue.counts().get(FetchState.WAITING, 0),
             },
             lost_records=lambda: self._backend.misses.lost,
+            parent_down=lambda: int(bool(self._parent.fault)),
             collapsed_repairs=lambda: self._backend.repair_service.collapsed,
         )

@@ -4,6 +4,7 @@ It is a process of its own beside the workers, or part of linkmend's only proces
 """
 
 import asyncio
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -18,21 +19,29 @@ from proxy.fetching.connectivity import Connectivity
 from proxy.misses.store import MissStore, OfferClick
 from proxy.monitoring.metrics import Metrics
 from proxy.monitoring.overview import MonitoringOverview
+from proxy.portal.browsing import PortalBrowser
+from proxy.privacy.readership import Readership
 from proxy.repairservice import RepairPageService
 from proxy.rpc.protocol import (
     ArchiveService,
+    BrowseService,
     CollectionService,
     HarvestService,
     MissLogService,
     MonitoringService,
+    ReadershipService,
     RepairService,
-    SearchService,
 )
 from proxy.settings import Settings
 from repair.admission import AdmissionControl, AdmittedRepairs
 from repair.collection.asynccollection import AsyncCollection
 from repair.collection.collection import Collection
+from repair.collection.listing import PageListing
+from repair.collection.pagesearch import FilteredSearch
 from repair.collection.versions import HeldVersions
+from repair.crawling.topicdatabase import FOLDER as TOPICS
+from repair.crawling.topicguide import TopicGuide
+from repair.errors import RepairError
 from repair.evidence.archivedcopy import ArchivedCopy
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester
@@ -40,6 +49,8 @@ from repair.model import Page
 from repair.moves.rules import Move
 from repair.newversion import NewVersionQueries
 from repair.pipeline import Repairer
+
+log = logging.getLogger(__name__)
 
 _REPAIR_THREADS = 1  # a second one makes no more repairs a minute, and keeps the workers' core busy
 _ABREAST = 2  # while one page is ranked, what archives have is looked up for another, or it is drawn
@@ -91,11 +102,22 @@ class Backend:
             on_choice=self._note_choice,
             on_record=self.watching.note_miss,
         )
-        self.clients = ClientState()
         self.async_collection = AsyncCollection(self.collection, self._lookups)
+        self._build_portal()
         self._build_repair()
         self.admin_socket = admin_socket
         self.admin = AdminServices(shared, self)
+
+    def _build_portal(self) -> None:
+        """What people browse has a thread of its own: no copy and no repair waits for it."""
+        self._browsing = ThreadPoolExecutor(1, thread_name_prefix="browse")
+        listing = PageListing(self.collection.database)
+        guide = TopicGuide(self._shared.data / TOPICS, self.collection, listing)
+        search = FilteredSearch(self.collection, listing, guide.urls_of)
+        self.browser = PortalBrowser(listing, guide, search, self._browsing)
+        self.readership = Readership(listing, least=lambda: self._shared.settings.portal.least_readers)
+        self.clients = ClientState(self.readership)
+        self._counting: asyncio.Task[None] | None = None
 
     def _build_repair(self) -> None:
         settings = self._shared.settings
@@ -104,7 +126,7 @@ class Backend:
         repairer = Repairer(
             self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
         )
-        self.repairer = self.searcher = AdmittedRepairs(repairer, self.async_collection, self._admission)
+        self.repairer = AdmittedRepairs(repairer, self.async_collection, self._admission)
         self.archives = RepairPageArchives(
             self.mementos,
             copies,
@@ -125,7 +147,8 @@ class Backend:
         """The implementations of the services that workers in other processes call."""
         return {
             RepairService: self.repair_service,
-            SearchService: self.searcher,
+            BrowseService: self.browser,
+            ReadershipService: self.readership,
             CollectionService: self.async_collection,
             ArchiveService: self.archives,
             MissLogService: self.misses,
@@ -150,10 +173,13 @@ class Backend:
 
     async def start(self) -> None:
         await self.mementos.__aenter__()
+        self._counting = asyncio.create_task(self.readership.run(self._browsing))
         await self.admin.start()
 
     async def close(self) -> None:
         """Write what waits and close every store; called once nothing is in flight any more."""
+        if self._counting is not None:
+            self._counting.cancel()
         await self.admin.stop()
         await self.archives.close()
         await self.mementos.__aexit__(None, None, None)  # what it still learns goes to the harvester
@@ -162,9 +188,16 @@ class Backend:
     def _close_stores(self) -> None:
         self.misses.close()  # what it still learns goes to the harvester
         self.harvester.close()
-        for threads in (self._threads, self._lookups):
+        for threads in (self._threads, self._lookups, self._browsing):
             threads.shutdown(wait=True, cancel_futures=True)
+        self._store_readers()
         self.collection.close()
+
+    def _store_readers(self) -> None:
+        try:
+            self.readership.store()
+        except RepairError as error:  # the disk may be full
+            log.warning("readers of today are not stored: %s", error)
 
     def _note_choice(self, click: OfferClick) -> None:
         note = partial(self.hints.note_choice, click.url, click.chosen, click.at)

@@ -12,13 +12,14 @@ from proxy.monitoring.recentproblems import RecentProblems
 from proxy.rpc.client import RpcClient
 from proxy.rpc.protocol import (
     ArchiveService,
+    BrowseService,
     ClientEvents,
     CollectionService,
     HarvestService,
     MissLogService,
     MonitoringService,
+    ReadershipService,
     RepairService,
-    SearchService,
 )
 from proxy.rpc.wire import Welcome
 from proxy.settings import Settings
@@ -34,13 +35,13 @@ class BackendClient:
     def __init__(self, rpc_socket: Path, admin_socket: Path, *, name: str = "worker") -> None:
         self._name = name
         self._rpc = RpcClient(rpc_socket, on_welcome=self._note_ports)
-        self.searcher = self._rpc.stub(SearchService)
+        self.browser = self._rpc.stub(BrowseService)
         self.repair_service = self._rpc.stub(RepairService)
         self.async_collection = self._rpc.stub(CollectionService)
         self.misses = self._rpc.stub(MissLogService)
         self.harvest = self._rpc.stub(HarvestService)
         self.archives = self._rpc.stub(ArchiveService)
-        self.clients = SharedClientState(self._rpc.stub(ClientEvents))
+        self.clients = SharedClientState(self._rpc.stub(ClientEvents), self._rpc.stub(ReadershipService))
         self._rpc.receive(ClientEvents, self.clients)
         self._monitoring = self._rpc.stub(MonitoringService)
         self.internet = InternetReporter(self._monitoring)

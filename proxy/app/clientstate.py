@@ -6,15 +6,15 @@ milliseconds, and a person who clicks takes longer.
 
 from proxy.privacy.recentpages import RecentPages
 from proxy.privacy.suppressed import SuppressedPage, SuppressedPages
-from proxy.rpc.protocol import ClientEvents
+from proxy.rpc.protocol import ClientEvents, ReadershipService
 from repair.soft404.redirects import RecentRedirects
 
 
 class ClientState:
     """The state of clients where there is only one worker, so that nothing is broadcast."""
 
-    def __init__(self) -> None:
-        self.recent_pages = RecentPages()
+    def __init__(self, readership: ReadershipService) -> None:
+        self.recent_pages: RecentPages = CountedRecentPages(readership)
         self.suppressed = SuppressedPages()
         self.redirects = RecentRedirects()
 
@@ -22,8 +22,8 @@ class ClientState:
 class SharedClientState(ClientState):
     """Broadcasts to the other workers, and applies their broadcasts (as ClientEvents) without passing them on."""
 
-    def __init__(self, events: ClientEvents) -> None:
-        self.recent_pages = SharedRecentPages(events)
+    def __init__(self, events: ClientEvents, readership: ReadershipService) -> None:
+        self.recent_pages = SharedRecentPages(events, readership)
         self.suppressed = SharedSuppressedPages(events)
         self.redirects = SharedRedirects(events)
 
@@ -49,13 +49,27 @@ class SharedClientState(ClientState):
         SuppressedPages.give_leave(self.suppressed, client, url)
 
 
-class SharedRecentPages(RecentPages):
+class CountedRecentPages(RecentPages):
+    """Recent pages whose readers are counted."""
+
+    def __init__(self, readership: ReadershipService) -> None:
+        super().__init__()
+        self._readership = readership
+
+    def note_page(self, client: str, url: str) -> bool:
+        is_new = super().note_page(client, url)
+        if is_new:
+            self._readership.page_opened(client, url)
+        return is_new
+
+
+class SharedRecentPages(CountedRecentPages):
     """Recent pages that other workers get to know as well."""
 
     update_delay_s = 0.02
 
-    def __init__(self, events: ClientEvents) -> None:
-        super().__init__()
+    def __init__(self, events: ClientEvents, readership: ReadershipService) -> None:
+        super().__init__(readership)
         self._events = events
 
     def note_page(self, client: str, url: str) -> bool:

@@ -38,15 +38,18 @@ from proxy.app.supervisor import (
     is_supported,
 )
 from proxy.app.worker import WorkerContainer
+from proxy.cache.leases import LeaseTable, WorkerLeases
 from proxy.errors import LinkmendError, StartError
 from proxy.eventloops import end_quietly
 from proxy.privacy.portalredirect import PortalRedirects
 from proxy.reach.passthrough import passthrough_domains
 from proxy.rpc.server import RpcServer
+from proxy.runningmark import RunningMark
 from proxy.settings import ProxySettings, Settings
 from proxy.store.invalidation import SharedInvalidation
 from proxy.store.reserve import DiskReserve
 from proxy.tls.certificates import origin_context
+from repair.text.urls import known_suffixes
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +72,15 @@ def serve(settings: Settings, data: Path, read_settings: ReadSettings) -> None:
 def _serve_supervised(settings: Settings, data: Path, read_settings: ReadSettings) -> None:
     logs.set_up(settings.log, process="supervisor")
     children = _Children(settings, data, read_settings)
+    mark = RunningMark(data)
+
+    def reload() -> Sequence[ProcessSpec] | None:
+        replaced = children.reload()
+        # The desk and the metrics stay where they listen until the next start.
+        now = replace(children.settings, desk=settings.desk, metrics=settings.metrics)
+        mark.set(now, children.address() or address)
+        return replaced
+
     try:
         supervisor = Supervisor(
             children.backend(),
@@ -79,10 +91,12 @@ def _serve_supervised(settings: Settings, data: Path, read_settings: ReadSetting
         )
         with contextlib.suppress(StopRequested):
             address = supervisor.start()
+            mark.set(settings, children.address() or address)
             _print(f"linkmend ready on http://{children.address() or address}\n")
-            supervisor.watch(children.reload)
+            supervisor.watch(reload)
             supervisor.stop()
     finally:
+        mark.remove()
         children.close()
 
 
@@ -90,6 +104,7 @@ async def _serve_in_one_process(settings: Settings, data: Path, read_settings: R
     room = DiskReserve(data, size=settings.proxy.ballast_bytes)
     room.release()
     worker = WorkerContainer(settings, data)
+    mark = RunningMark(data)
     holding: list[asyncio.Task[None]] = []
 
     async def hold_room() -> None:
@@ -99,11 +114,13 @@ async def _serve_in_one_process(settings: Settings, data: Path, read_settings: R
 
     def ready(address: str) -> None:
         holding.append(asyncio.create_task(hold_room()))
+        mark.set(settings, address)
         _print(f"linkmend ready on http://{address}\n{worker.admin.describe() if worker.admin else ''}")
 
     try:
         await carry_traffic(worker, data, read_settings, ready)
     finally:
+        mark.remove()
         for task in holding:
             task.cancel()
 
@@ -112,15 +129,17 @@ class _Children:
     """The backend and the workers: what they share, made before the first fork, and what each does."""
 
     def __init__(self, settings: Settings, data: Path, read_settings: ReadSettings) -> None:
-        self._settings = settings
+        self.settings = settings
         self._data = data
         self._read_settings = read_settings
         self._socket = _open_socket(settings.proxy)
         self._count = _worker_count(settings.proxy) if self._socket is not None else 1
         self._changes = SharedInvalidation()
+        self._leases = LeaseTable()
         self._portal_redirects = PortalRedirects()
         self._run = RuntimeDirectory()
         self._listener = self._run.listen()
+        known_suffixes()  # 4 MB that are read once and shared
         gc.collect()
         gc.freeze()  # or the first collection in each process would copy all that they share
 
@@ -150,10 +169,10 @@ class _Children:
             raise StartError(f"proxy.mode: {fresh.proxy.mode} needs a restart")
         logs.set_up(fresh.log, process="supervisor")
         if old is None or address == (old.host, old.port):
-            self._settings = fresh
+            self.settings = fresh
             return None
         self._socket = _open_socket(fresh.proxy)
-        self._settings = fresh
+        self.settings = fresh
         old.close()  # the workers have it open for as long as they need it
         return self.workers()
 
@@ -165,27 +184,28 @@ class _Children:
         name = f"worker {number}"
 
         def run(context: ChildContext) -> None:
-            logs.set_up(self._settings.log, process=name)
+            logs.set_up(self.settings.log, process=name)
             self._listener.close()
-            asyncio.run(self._carry_traffic(context, name))
+            asyncio.run(self._carry_traffic(context, name, WorkerLeases(self._leases, number)))
 
         return ProcessSpec(name=name, run=run)
 
-    async def _carry_traffic(self, context: ChildContext, name: str) -> None:
+    async def _carry_traffic(self, context: ChildContext, name: str, leases: WorkerLeases) -> None:
         _follow(context, self._close_socket)
         if self._socket is not None:
             accept_from(self._socket)
         worker = WorkerContainer(
-            self._settings,
+            self.settings,
             self._data,
             backend=BackendClient(self._run.rpc, self._run.admin, name=name),
             changes=self._changes,
+            leases=leases,
             portal_redirects=self._portal_redirects,
         )
         await carry_traffic(worker, self._data, self._read_settings, context.ready, process=name)
 
     def _run_backend(self, context: ChildContext) -> None:
-        logs.set_up(self._settings.log, process="backend")
+        logs.set_up(self.settings.log, process="backend")
         self._close_socket()
         _lower_priority()
         asyncio.run(self._serve_backend(context))
@@ -195,7 +215,7 @@ class _Children:
         end_quietly(loop)
         _follow(context, lambda: None)
         # It serves no hits, so it keeps no responses in memory.
-        settings = replace(self._settings, cache=replace(self._settings.cache, memory_bytes=0))
+        settings = replace(self.settings, cache=replace(self.settings.cache, memory_bytes=0))
         shared = SharedState(settings, self._data, changes=self._changes)
         backend = Backend(shared, self._run.admin, process="backend")
         server = RpcServer(backend.services(), self._listener, ports=lambda: backend.admin.ports)

@@ -40,6 +40,7 @@ from proxy.app.rundir import RuntimeDirectory
 from proxy.app.sharedstate import SharedState
 from proxy.archives.ownarchive import OwnArchive
 from proxy.cache.collapsing import RequestCollapser
+from proxy.cache.leases import FetchLeases
 from proxy.pages.startpage import portal_info_of
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.pagevisits import PageVisits
@@ -68,13 +69,14 @@ class WorkerContainer:
         *,
         backend: BackendClient | None = None,
         changes: StoreInvalidation | None = None,
+        leases: FetchLeases | None = None,
         portal_redirects: PortalRedirects | None = None,
         authority: Path | None = None,
     ) -> None:
         """Open everything; raises LinkmendError or RepairError when a store cannot be opened.
 
-        `backend`, `changes` and `portal_redirects` are what a worker shares with others; without `backend` all
-        of linkmend is in this process.
+        `backend`, `changes`, `leases` and `portal_redirects` are what a worker shares with others; without `backend`
+        all of linkmend is in this process.
         `authority` is the folder of mitmproxy's certificate authority, when it is not our own.
         """
         install()
@@ -87,6 +89,7 @@ class WorkerContainer:
         elif backend is not None:
             self.backend = backend
         self._bodies = BodyServer()
+        self._collapser = RequestCollapser(leases)
         self._portal_redirects = portal_redirects or PortalRedirects()
         self._workers = ServiceWorkerOrigins(data / "readers" / "serviceworkers.sqlite")
         self.in_flight = InFlight()
@@ -153,11 +156,12 @@ class WorkerContainer:
             search_template=settings.repair.search_template,
         )
         self._portal = Portal(
-            backend.searcher,
+            backend.browser,
             backend.async_collection,
             backend.misses,
             own_archive=OwnArchive(backend.async_collection, lambda: shared.settings.collection.share),
             ca=self._ca,
+            metrics=backend.metrics,
             portal_info=lambda: portal_info_of(shared.settings, self._bypass.passed_through.entries),
             deadline_s=settings.repair.deadline_s,
             portal=portal,
@@ -167,9 +171,7 @@ class WorkerContainer:
             portal_redirects=self._portal_redirects,
             show_missed=self._repair.show_missed,
         )
-        self._cache = Cache(
-            settings.cache, shared.responses, RequestCollapser(), self._bodies, offline=offline
-        )
+        self._cache = Cache(settings.cache, shared.responses, self._collapser, self._bodies, offline=offline)
         self._fast_path = FastPath(
             settings.cache,
             shared.responses,

@@ -17,6 +17,7 @@ _EXCLUDED = frozenset(
     {
         "ballast",  # reserved disk space, no content
         "client-salt",  # today's secret of the client codes; tomorrow there is another
+        "running",  # where the running linkmend listens
         "training",
         "cache/spool",
         "ca/sites",  # certificates that are made again when a site is visited

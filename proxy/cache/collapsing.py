@@ -1,12 +1,17 @@
 """Request collapsing: one origin fetch for many identical requests. The first leads, the others wait until it ends.
 
-For one worker process. The leader's response may not be usable: a request that waited looks into the cache again.
+Across the workers of a machine, too: a leader holds a lease that all workers see (`proxy/cache/leases.py`). The
+leader's response may not be usable: a request that waited looks into the cache again.
 """
 
 import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+from proxy.cache.leases import FetchLeases, NoLeases
+
+_LOOK_S, _LOOK_AT_MOST_S = 0.002, 0.05  # how long to sleep between looks at another worker's lease
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +24,14 @@ class _Fetch:
 class RequestCollapser:
     """The fetches in progress, by key. One that is never finished is forgotten after `lost_after_s`."""
 
-    def __init__(self, *, lost_after_s: float = 600.0, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        leases: FetchLeases | None = None,
+        *,
+        lost_after_s: float = 600.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._leases = leases or NoLeases()
         self._lost_after_s = lost_after_s
         self._clock = clock
         self._fetches: dict[str, _Fetch] = {}
@@ -30,6 +42,8 @@ class RequestCollapser:
         self._forget_lost(now)
         fetch = self._fetches.get(key)
         if fetch is None:
+            if not self._leases.take(key):
+                return False
             self._fetches[key] = _Fetch(started_at=now)
             return True
         if not fetch.overdue.is_set():
@@ -45,20 +59,28 @@ class RequestCollapser:
         After False the fetch counts as overdue, its leader perhaps dead: the next to call `lead` takes it over.
         """
         fetch = self._fetches.get(key)
-        if fetch is None:
-            return True
         try:
             async with asyncio.timeout(timeout_s):
-                await fetch.finished.wait()
+                await (self._wait_for_other_worker(key) if fetch is None else fetch.finished.wait())
         except TimeoutError:
-            fetch.overdue.set()
+            if fetch is None:
+                self._leases.revoke(key)
+            else:
+                fetch.overdue.set()
             return False
         return True
+
+    async def _wait_for_other_worker(self, key: str) -> None:
+        pause_s = _LOOK_S
+        while self._leases.is_taken(key):
+            await asyncio.sleep(pause_s)
+            pause_s = min(1.5 * pause_s, _LOOK_AT_MOST_S)
 
     def finish(self, key: str) -> None:
         """Release all requests that wait. May be called again, and by a leader whose fetch was taken over."""
         fetch = self._fetches.pop(key, None)
         if fetch is not None:
+            self._leases.free(key)
             fetch.finished.set()
 
     def __len__(self) -> int:

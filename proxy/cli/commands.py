@@ -23,6 +23,11 @@ COMMANDS = {
         "import_:import_",
         "Import pages into the collection and keep them permanently; safe while the proxy runs.",
     ),
+    "export": (
+        "export:export",
+        "Export saved pages with their pictures, topics and links as one file; private pages are left out.",
+    ),
+    "packs": ("packs:packs", "List the packs that were imported: who sent them, and under which terms."),
     "mend": ("mend:mend", "List the saved pages that can replace a dead link."),
     "mementos": ("mementos:mementos", "List the archived versions (mementos) of an address in all archives."),
     "soft404": ("soft404:soft404", "Detect error pages that were sent with status 200 (soft 404)."),
@@ -38,6 +43,10 @@ COMMANDS = {
     "crawl": (
         "crawl:crawl",
         "Gather pages for topics, politely; safe while the proxy runs, and after `kill -9`.",
+    ),
+    "grow": (
+        "grow:grow",
+        "Fetch what users missed: the pages themselves, archived copies, related pages; safe while the proxy runs.",
     ),
     "remove": (
         "remove:remove",
@@ -57,6 +66,10 @@ COMMANDS = {
     ),
     "ca": ("devices:ca", "Print the CA certificate that devices must trust (PEM), without its private key."),
     "pac": ("devices:pac", "Print a proxy auto-configuration (PAC) file for browsers."),
+    "setup": (
+        "setup:setup",
+        "Set up linkmend: asks a few questions on a terminal, writes settings, then runs `linkmend doctor`.",
+    ),
     "doctor": (
         "doctor:doctor",
         "Check the installation, and say what to do about each problem. Changes nothing; exits with 1 on a failure.",

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -11,7 +12,8 @@ from rich.text import Text
 from proxy.cli.options import Config, Data, Json, print_json, print_line, settings_from
 from proxy.doctor.model import Finding, FindingLevel, fail, has_failed
 from proxy.errors import LinkmendError, SettingsError
-from proxy.settings import default_data
+from proxy.runningmark import read_mark
+from proxy.settings import Settings, default_data
 
 _STYLES = {FindingLevel.OK: "green", FindingLevel.WARN: "yellow", FindingLevel.FAIL: "bold red"}
 
@@ -25,19 +27,24 @@ def doctor(config: Config = None, data: Data = None, as_json: Json = False) -> N
             fail("settings", str(error), "correct the settings file; deploy/linkmend.toml lists all keys")
         ]
     else:
-        from proxy.doctor.examine import examine
-
-        findings = asyncio.run(examine(settings, (data or default_data()).absolute()))
+        findings = examine_now(settings, data or default_data())
     if as_json:
         for finding in findings:
             print_json(asdict(finding))
     else:
-        _print(findings)
+        print_findings(findings)
     if has_failed(findings):
         raise typer.Exit(1)
 
 
-def _print(findings: list[Finding]) -> None:
+def examine_now(settings: Settings, data: Path) -> list[Finding]:
+    from proxy.admin.auth.passwordcheck import check_password
+    from proxy.doctor.examine import examine
+
+    return asyncio.run(examine(settings, data.absolute(), (check_password,)))
+
+
+def print_findings(findings: list[Finding]) -> None:
     console = Console(highlight=False, soft_wrap=True)
     width = max(len(finding.check) for finding in findings)
     for finding in findings:
@@ -56,6 +63,8 @@ def status(config: Config = None, data: Data = None, as_json: Json = False) -> N
     from proxy.doctor.runningstatus import RunningStatus, status_of
 
     settings = settings_from(config)
+    mark = read_mark(data or default_data())
+    settings = mark.applied_to(settings) if mark is not None else settings
     if not settings.metrics.enabled:
         raise LinkmendError("metrics.enabled is off: only the desk can tell (page Health)")
     found: RunningStatus | None = asyncio.run(status_of(settings))

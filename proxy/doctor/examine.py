@@ -1,6 +1,7 @@
 """All checks, in the order in which an admin would look."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import aiohttp
@@ -9,6 +10,7 @@ from proxy.doctor.files import check_certificate, check_data, check_rules, check
 from proxy.doctor.machine import check_clock, check_disk, check_memory, check_ports, check_python
 from proxy.doctor.model import Check, Finding, Installation, fail
 from proxy.doctor.network import check_archives, check_names, check_pages, check_parent
+from proxy.runningmark import read_mark
 from proxy.settings import Settings
 
 CHECKS: tuple[Check, ...] = (
@@ -28,12 +30,16 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-async def examine(settings: Settings, data: Path) -> list[Finding]:
-    """The findings of all checks; a check that fails itself is a failure too."""
-    installation = Installation(settings=settings, data=data, running=await is_running(settings))
-    answers = await asyncio.gather(*(check(installation) for check in CHECKS), return_exceptions=True)
+async def examine(settings: Settings, data: Path, further: Sequence[Check] = ()) -> list[Finding]:
+    """The findings of all checks, and of `further` ones; a check that fails itself is a failure too."""
+    checks = (*CHECKS, *further)
+    mark = await asyncio.to_thread(read_mark, data)
+    settings = mark.applied_to(settings) if mark is not None else settings
+    running = mark is not None or await is_running(settings)
+    installation = Installation(settings=settings, data=data, running=running)
+    answers = await asyncio.gather(*(check(installation) for check in checks), return_exceptions=True)
     findings: list[Finding] = []
-    for check, answer in zip(CHECKS, answers, strict=True):
+    for check, answer in zip(checks, answers, strict=True):
         if isinstance(answer, Exception):
             name = check.__name__.removeprefix("check_")
             findings.append(

@@ -78,7 +78,7 @@ def _available_memory(file: Path) -> int | None:
 
 async def check_ports(installation: Installation) -> list[Finding]:
     return [
-        _port(key, address, running=installation.running)
+        check_port(key, address, running=installation.running)
         for key, address in listening_on(installation.settings).items()
     ]
 
@@ -92,15 +92,17 @@ def listening_on(settings: Settings) -> dict[str, str]:
     }
 
 
-def _port(key: str, address: str, *, running: bool) -> Finding:
+def check_port(key: str, address: str, *, running: bool) -> Finding:
+    """Whether somebody answers at the address of a running linkmend, or another could listen there."""
     host, port = split_address(address, key=key)
+    if running and port == 0:
+        return ok("ports", f"{key}: on a port that the system chose; linkmend's first lines name it")
     if running:
         reached = host if host not in ("", "0.0.0.0", "::") else "127.0.0.1"  # noqa: S104
         try:
             socket.create_connection((reached, port), timeout=5).close()
         except OSError as error:
-            advice = "look into linkmend's log; if it was started with --listen, put that address into its settings"
-            return fail("ports", f"{key}: nobody answers at {address} ({error})", advice)
+            return fail("ports", f"{key}: nobody answers at {address} ({error})", "look into linkmend's log")
         return ok("ports", f"{key}: {address} answers")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as listener:

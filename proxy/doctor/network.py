@@ -7,13 +7,14 @@ from pathlib import Path
 import aiohttp
 
 from proxy.doctor.model import Finding, Installation, fail, ok, warn
+from proxy.http.parentprobe import ParentState, probe_parent
 from proxy.portal.routes import PORTAL_HOST
-from proxy.settings import Settings, parent_address, split_address
+from proxy.settings import Settings, split_address
 from repair.memento.archive import parse_archives
 
 _WITHIN_S = 8.0
 _TEST_HOST = "example.org"
-_PROBE = b"HEAD http://doctor.invalid/ HTTP/1.1\r\nHost: doctor.invalid\r\nConnection: close\r\n\r\n"
+_NO_PARENT = "start it, or correct proxy.parent; until then no page comes in from outside"
 _NO_INTERNET = "without the internet, users get what is saved; check cable, router and /etc/resolv.conf"
 
 
@@ -38,20 +39,16 @@ async def check_parent(installation: Installation) -> list[Finding]:
     parent = installation.settings.proxy.parent
     if not parent:
         return [ok("parent", "none set: sites are asked directly")]
-    advice = "start it, or correct proxy.parent; until then no page comes in from outside"
-    try:
-        async with asyncio.timeout(_WITHIN_S):
-            reader, writer = await asyncio.open_connection(*parent_address(parent))
-            try:
-                writer.write(_PROBE)
-                answer = await reader.read(5)
-            finally:
-                writer.close()
-    except (OSError, TimeoutError) as error:
-        return [fail("parent", f"{parent} does not answer ({_reason(error)})", advice)]
-    if answer != b"HTTP/":
-        return [fail("parent", f"{parent} answers, but is no HTTP proxy", advice)]
-    return [ok("parent", f"{parent} answers")]
+    probe = await probe_parent(parent)
+    match probe.state:
+        case ParentState.UP:
+            return [ok("parent", f"{parent} answers")]
+        case ParentState.DENIED:
+            advice = "if pages do not come, allow this machine in the parent's http_access rules"
+            return [warn("parent", f"{parent}: {probe.detail}", advice)]
+        case ParentState.WRONG:
+            return [fail("parent", f"{parent} is no HTTP proxy: {probe.detail}", _NO_PARENT)]
+    return [fail("parent", f"{parent} does not answer ({probe.detail})", _NO_PARENT)]
 
 
 async def check_archives(installation: Installation) -> list[Finding]:

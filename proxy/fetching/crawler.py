@@ -27,6 +27,7 @@ from proxy.fetching.politeness import HostSlots
 from proxy.fetching.queue import queueable_url
 from proxy.fetching.saving import FetchedPageSaver
 from proxy.settings import FetchSettings
+from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection
 from repair.crawling.crawlstore import CrawlStore, LinkState, VisitedLink
 from repair.crawling.frontier import FrontierLink
@@ -61,6 +62,7 @@ class CrawlTools:
     topics: TopicStore
     fetch: FetchSettings
     reading: CollectionSettings
+    responses: ResponseStore
 
 
 class TopicCrawler:

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from proxy.cache.pinning import pinned_response
-from proxy.fetching.entries import FetchRefused, PermanentFetchError, TemporaryFetchError
+from proxy.fetching.entries import FetchRefused, PageGone, PermanentFetchError, TemporaryFetchError
 from proxy.fetching.fetcher import FetchedPage
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.messages import CacheRequest
@@ -73,9 +73,7 @@ class FetchedPageSaver:
         requested_url = fetched.redirects[0].url if fetched.redirects else None
         found = await self._detector.find(page, redirected_from=requested_url)
         if found.miss is not None or found.judgement.kind not in _READABLE:
-            raise PermanentFetchError(
-                f"status 200, but not a good page: {found.judgement.kind} ({found.why})"
-            )
+            raise PageGone(f"status 200, but not a good page: {found.judgement.kind} ({found.why})")
 
     async def save(self, fetched: FetchedPage) -> str:
         """Save a page that was checked; the result is that of `keep`."""
@@ -83,6 +81,12 @@ class FetchedPageSaver:
         for redirect in fetched.redirects:
             await self._pin(redirect)
         return await self._collect_in_queue(fetched)
+
+    async def keep_archived(self, page: Page) -> str:
+        """Read an archive's copy of a dead page into the collection, under the page's own address and the archive's
+        date; the result is that of `keep`. It never enters the cache, where it would pass for the site's answer."""
+        self.rulings.check(page.url)
+        return await self._collect_in_queue(FetchedPage(page=page))
 
     async def keep_part(self, page: Page) -> None:
         """Save a picture or another subresource. Raises FetchFailure."""
@@ -131,13 +135,23 @@ class FetchedPageSaver:
         except FileTooCostly as error:
             return f"saved; not searchable: {error}"
         if addition is None:
-            return "saved; not a searchable page"
+            return self._read_sitemap(fetched.page) or "saved; not a searchable page"
         if addition.document.noindex:
             return "saved; marked noindex, so search does not find it"
         if not self.rulings.may_list(fetched.page):
             return "saved; a rule excludes it from search"
+        url = fetched.page.url
+        before = self._collection.outlinks(url)
         self._collection.add_many((addition,))
+        if before:
+            self._hints.note_new_links(url, before, self._collection.outlinks(url))
         for redirect in fetched.redirects:
             if redirect.status in _PERMANENT:
-                self._hints.note_redirect(redirect.url, fetched.page.url)
+                self._hints.note_redirect(redirect.url, url)
         return ""
+
+    def _read_sitemap(self, page: Page) -> str:
+        """Learn from a sitemap; "" when the page is none."""
+        body = decode.identity_body(page, self._max_bytes()) or b""
+        moves = self._hints.note_sitemap(urls.normal(page.url), body)
+        return "" if moves is None else f"saved; a sitemap, which tells of {moves} moved pages"

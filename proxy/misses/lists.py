@@ -6,6 +6,7 @@ Every method reads the disk, for a limited time: call it in a thread.
 import sqlite3
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Literal
 
 from proxy.misses.filters import MissFilter, MissOutcome, of_records, of_tallies
 from proxy.misses.record import MissRecord, record_of
@@ -21,6 +22,14 @@ _COUNTS = (
     f'sum(times) AS times, sum(iif(outcome = {NOTHING}, times, 0)) AS "nothing",'
     f" sum(iif(outcome = {OFFERED}, times, 0)) AS offered, sum(iif(outcome = {OPENED}, times, 0)) AS opened"
 )
+AddressOrder = Literal["times", "latest", "sources", "nothing"]
+"""Most missed; missed last; linked from most pages; most often without suggestions: first."""
+_ORDERS: dict[AddressOrder, str] = {
+    "times": "times DESC, last DESC, address",
+    "latest": "last DESC, times DESC, address",
+    "sources": "sources DESC, times DESC, address",
+    "nothing": '"nothing" DESC, times DESC, address',
+}
 _SUMS = 'sum(times) AS times, sum("nothing") AS "nothing", sum(offered) AS offered, sum(opened) AS opened'
 
 
@@ -58,6 +67,16 @@ class MissGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CostlyAddress:
+    """A missed address and how many users missed it: a user counts once a day, as their code changes every day."""
+
+    url: str
+    users: int
+    times: int
+    last_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenPage:
     """What users opened in place of an address; `chosen` is the address itself for its saved copy."""
 
@@ -83,18 +102,18 @@ class MissLists:
         return MissGroup(name="", addresses=row["addresses"], tally=_tally(row))
 
     def addresses(
-        self, wanted: MissFilter, limit: int = 50, *, offset: int = 0, latest: bool = False
+        self, wanted: MissFilter, limit: int = 50, *, offset: int = 0, order: AddressOrder = "times"
     ) -> tuple[MissedAddress, ...]:
-        """Addresses, the most missed first, or the latest first."""
+        """Addresses in this order."""
         condition, values = of_tallies(wanted)
-        order = "last DESC, times DESC, address" if latest else "times DESC, last DESC, address"
+        by = _ORDERS[order]
         rows = self._query(
             f"WITH top AS (SELECT address, max(slot) AS last, count(DISTINCT nullif(source, 0)) AS sources,"  # noqa: S608
-            f" {_COUNTS} FROM tallies WHERE {condition} GROUP BY address ORDER BY {order} LIMIT ? OFFSET ?)"
+            f" {_COUNTS} FROM tallies WHERE {condition} GROUP BY address ORDER BY {by} LIMIT ? OFFSET ?)"
             " SELECT top.*, addresses.url, addresses.site,"
             " (SELECT at FROM misses WHERE url = addresses.url ORDER BY at DESC LIMIT 1) AS last_at,"
             " (SELECT kind FROM misses WHERE url = addresses.url ORDER BY at DESC LIMIT 1) AS last_kind"
-            f" FROM top JOIN addresses ON addresses.id = address ORDER BY {order}",
+            f" FROM top JOIN addresses ON addresses.id = address ORDER BY {by}",
             (*values, _clamp(limit), offset),
         )
         return tuple(
@@ -167,6 +186,24 @@ class MissLists:
             (*values, _clamp(limit), offset),
         )
         return tuple(ChosenPage(url=row["url"], chosen=row["chosen"], times=row["times"]) for row in rows)
+
+    def costliest(self, wanted: MissFilter, limit: int = 10) -> tuple[CostlyAddress, ...]:
+        """The addresses that most users missed without opening a suggestion."""
+        condition, values = of_records(wanted)
+        rows = self._query(
+            f"SELECT url, count(DISTINCT client) AS users, count(*) AS times, max(at) AS last_at FROM misses"  # noqa: S608
+            f" WHERE chosen IS NULL AND {condition} GROUP BY url ORDER BY users DESC, times DESC, url LIMIT ?",
+            (*values, _clamp(limit)),
+        )
+        return tuple(
+            CostlyAddress(
+                url=row["url"],
+                users=row["users"],
+                times=row["times"],
+                last_at=datetime.fromtimestamp(row["last_at"], UTC),
+            )
+            for row in rows
+        )
 
     def records(self, wanted: MissFilter, limit: int = 50, *, offset: int = 0) -> tuple[MissRecord, ...]:
         """Single misses, the latest first."""

@@ -45,6 +45,9 @@ CREATE TABLE IF NOT EXISTS misses (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS misses_at ON misses (at);
 CREATE INDEX IF NOT EXISTS misses_site ON misses (site, at);
+CREATE TABLE IF NOT EXISTS searches (at REAL NOT NULL, words TEXT NOT NULL, client TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS searches_words ON searches (words, at);
+CREATE INDEX IF NOT EXISTS searches_at ON searches (at);
 """
 _TOP_COLUMNS = {"url": "url", "site": "site", "kind": "kind", "source": "source_url"}
 _BATCH = 500
@@ -53,6 +56,7 @@ _BETWEEN_STEPS_S = 0.02  # lets readers in
 _TELL_EVERY = 50_000
 _PURGE_EVERY = timedelta(days=1)
 _MAX_CHOICES = 20_000
+_MAX_SEARCH = 200
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 _LOOK_EVERY = 10_000  # steps of SQLite's machine, about a millisecond
 
@@ -175,6 +179,16 @@ class MissStore:
             return line
 
         self._enqueue(choose)
+
+    def record_search(self, words: str, *, client: str) -> None:
+        """Note words that were searched for and not found. `client` is a hash."""
+        at = self._clock().timestamp()
+
+        def insert(database: sqlite3.Connection) -> None:
+            if self._has_share(client, {"words": words}):
+                database.execute("INSERT INTO searches VALUES (?, ?, ?)", (at, words[:_MAX_SEARCH], client))
+
+        self._enqueue(insert)
 
     def _insert(self, database: sqlite3.Connection, record: MissRecord) -> Line | None:
         event = event_of(record)
@@ -365,6 +379,7 @@ class MissStore:
             dropped = self._database.execute(
                 "DELETE FROM misses WHERE at < ?", (oldest.timestamp(),)
             ).rowcount
+            self._database.execute("DELETE FROM searches WHERE at < ?", (oldest.timestamp(),))
             self._database.execute(
                 "DELETE FROM marks WHERE at < ? AND url NOT IN (SELECT url FROM addresses)",
                 (oldest.timestamp(),),
@@ -377,6 +392,11 @@ class MissStore:
             self._database.execute(
                 "DELETE FROM misses WHERE id IN (SELECT id FROM misses ORDER BY at"
                 " LIMIT 1 + (SELECT count(*) FROM misses) / ?)",
+                (_DROPPED_AT_ONCE,),
+            )
+            self._database.execute(
+                "DELETE FROM searches WHERE rowid IN (SELECT rowid FROM searches ORDER BY at"
+                " LIMIT 1 + (SELECT count(*) FROM searches) / ?)",
                 (_DROPPED_AT_ONCE,),
             )
         self._limit_log.warning("the miss log is full: its oldest records go")

@@ -15,6 +15,7 @@ from msgspec import Struct
 from proxy.fetching.connectivity import Connectivity
 from proxy.monitoring.metrics import MetricsSnapshot
 from proxy.monitoring.recentproblems import LoggedProblem, RecentProblems
+from proxy.monitoring.traffic import TrafficHour
 from proxy.settings import Settings
 from proxy.store.reserve import FULL_BYTES, free_bytes
 from proxy.store.responses import ResponseStore
@@ -46,6 +47,8 @@ class HealthSources:
     workers: Callable[[], list[WorkerHealth]]
     started_at: datetime
     data: Path
+    parent_fault: Callable[[], str] = lambda: ""
+    traffic: Callable[[], tuple[TrafficHour, ...]] = tuple
 
 
 class ArchiveHealth(Struct, frozen=True, kw_only=True):
@@ -99,6 +102,8 @@ class HealthReport(Struct, frozen=True, kw_only=True):
     """Seconds since a site last answered; None before the first answer."""
     started_at: datetime
     parent: str
+    parent_fault: str = ""
+    """Why no page comes through the parent proxy; empty when all is well, or none is set."""
     archives: list[ArchiveHealth]
     cache: CacheHealth
     disk: DiskHealth
@@ -130,6 +135,7 @@ async def health_of(
         last_reply_s=None if since_reply_s is None else int(since_reply_s),
         started_at=sources.started_at,
         parent=settings.proxy.parent,
+        parent_fault=sources.parent_fault(),
         archives=await _archives(mementos, enabled=settings.archives.enabled and not settings.proxy.offline),
         cache=CacheHealth(
             hit_ratio=counted.hit_ratio,

@@ -27,6 +27,8 @@ class MetricsSnapshot(Struct, frozen=True, kw_only=True):
 
     requests: dict[str, int] = {}
     repaired: dict[str, int] = {}
+    portal_pages: dict[str, int] = {}
+    """Pages of the portal by kind, and links in saved copies by what they were marked as."""
     cache_bytes: int = 0
     origin_bytes: int = 0
     repair_counts: list[int] = field(default_factory=lambda: [0] * (len(REPAIR_BOUNDS_MS) + 1))
@@ -37,6 +39,8 @@ class MetricsSnapshot(Struct, frozen=True, kw_only=True):
     queues: dict[str, int] = {}
     open_connections: int = 0
     resident_bytes: int = 0
+    parent_down: int = 0
+    """1 while the parent proxy does not answer."""
     trusting: dict[str, int] = {}
     """Devices (by their code of the day) that accepted our certificate, with how often."""
     refusing: dict[str, int] = {}
@@ -66,6 +70,7 @@ class Metrics:
         "origin_bytes",
         "own",
         "passed",
+        "portal_pages",
         "repaired",
         "trust",
     )
@@ -74,11 +79,15 @@ class Metrics:
         self.hit = self.miss = self.passed = self.blocked = self.error = self.own = 0
         self.cache_bytes = self.origin_bytes = 0
         self.repaired: dict[str, int] = {}
+        self.portal_pages: dict[str, int] = {}
         self.trust = CertificateTrust()
         self._repair_counts = [0] * (len(REPAIR_BOUNDS_MS) + 1)
         self._repair_ms = 0.0
         self._gauges: dict[str, Callable[[], int]] = {}
         self._queues: dict[str, Callable[[], int]] = {}
+
+    def count_portal(self, kind: str, times: int = 1) -> None:
+        self.portal_pages[kind] = self.portal_pages.get(kind, 0) + times
 
     def repair_took(self, ms: float) -> None:
         self._repair_counts[bisect_left(REPAIR_BOUNDS_MS, ms)] += 1
@@ -99,6 +108,7 @@ class Metrics:
         return MetricsSnapshot(
             requests={name: getattr(self, name) for name in OUTCOMES},
             repaired=dict(self.repaired),
+            portal_pages=dict(self.portal_pages),
             cache_bytes=self.cache_bytes,
             origin_bytes=self.origin_bytes,
             repair_counts=list(self._repair_counts),
@@ -160,6 +170,12 @@ class _Families(Collector):
             CounterMetricFamily("linkmend_repaired", "Repair pages by kind of dead link", labels=["kind"]),
             now.repaired,
         )
+        yield _add_labelled(
+            CounterMetricFamily(
+                "linkmend_portal", "Pages of the portal, and links marked in saved copies", labels=["kind"]
+            ),
+            now.portal_pages,
+        )
         sent = CounterMetricFamily(
             "linkmend_bytes", "Bytes of responses by where they came from", labels=["source"]
         )
@@ -173,6 +189,8 @@ class _Families(Collector):
         yield _add_labelled(queues, now.queues)
         connections = "Open client connections"
         yield GaugeMetricFamily("linkmend_open_connections", connections, value=now.open_connections)
+        parent = "1 while the parent proxy does not answer, or is no proxy"
+        yield GaugeMetricFamily("linkmend_parent_down", parent, value=now.parent_down)
         yield GaugeMetricFamily("linkmend_resident_bytes", "Memory in use", value=now.resident_bytes)
 
 

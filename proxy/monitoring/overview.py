@@ -11,6 +11,7 @@ from proxy.misses.record import MissRecord
 from proxy.monitoring.health import WorkerHealth
 from proxy.monitoring.metrics import Metrics, MetricsSnapshot, merge_snapshots, resident_bytes
 from proxy.monitoring.recentproblems import LoggedProblem, RecentProblems
+from proxy.monitoring.traffic import TrafficHistory, TrafficHour
 
 
 class MonitoringOverview:
@@ -23,6 +24,7 @@ class MonitoringOverview:
         self.problems = RecentProblems()
         self.connectivity = Connectivity()
         self.started_at = datetime.now(UTC)
+        self._traffic = TrafficHistory()
         self._workers: dict[str, tuple[int, MetricsSnapshot]] = {}
         self._gone = MetricsSnapshot()
         """The counts of workers that have ended."""
@@ -58,11 +60,18 @@ class MonitoringOverview:
             )
             self._gone = merge_snapshots((self._gone, kept))
         self._workers[worker] = (pid, snapshot)
+        self._traffic.note(self.snapshot(), datetime.now(UTC))
 
     def snapshot(self) -> MetricsSnapshot:
         """The sum of the metrics of all processes."""
         counts = (snapshot for _, snapshot in self._workers.values())
         return merge_snapshots((self.metrics.snapshot(), self._gone, *counts))
+
+    def traffic(self) -> tuple[TrafficHour, ...]:
+        """The last 24 hours, the oldest first."""
+        now = datetime.now(UTC)
+        self._traffic.note(self.snapshot(), now)
+        return self._traffic.hours(now)
 
     def processes(self) -> list[WorkerHealth]:
         own = WorkerHealth(name=self._name, pid=os.getpid(), resident_bytes=resident_bytes())

@@ -32,6 +32,11 @@ class CertificateTrust:
         _count(self._refused_hosts, host[:255], _MAX_HOSTS)
         return _count(self._refusing, device, _MAX_DEVICES) == 1
 
+    def trusts(self, device: str) -> bool:
+        """Whether a program on this device accepted our certificate today."""
+        self._start_day()
+        return device in self._trusting
+
     def counts(self) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
         """Handshakes of today: accepted by device, refused by device, refused by host."""
         self._start_day()

@@ -4,7 +4,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date
 from functools import cache
 from pathlib import Path
 
@@ -39,7 +39,7 @@ class Catalogue:
     def has(self, key: str) -> bool:
         return key in self.texts
 
-    def date(self, moment: datetime) -> Markup:
+    def date(self, moment: date) -> Markup:
         """A day as this language writes it: 3 May 2026."""
         return self("date", day=moment.day, month=self.months[moment.month - 1], year=moment.year)
 

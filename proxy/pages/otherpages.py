@@ -1,16 +1,12 @@
-"""The other pages that users see: search, reading view, notes; and the plain error for sub-resources."""
+"""The other pages that users see: reading view, notes; and the plain error for sub-resources."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from proxy.pages.display import address, clean, link_target
 from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage, html_page, text_page
-from proxy.pages.repairpage import offer
-from proxy.portal.routes import copy_path
-from repair.model import Alternative, HeldPage, MissKind
+from repair.model import HeldPage, MissKind
 
 _MAX_READING_CHARS = 100_000
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
@@ -32,18 +28,6 @@ _STATIC = {
     for suffix, kind in ((".css", "text/css; charset=utf-8"), (".js", "text/javascript; charset=utf-8"))
     for path in sorted((Path(__file__).parent / "static").glob(f"*{suffix}"))
 }
-
-
-def search_page(
-    query: str, results: Sequence[Alternative], texts: Catalogue, *, portal: bool = True
-) -> RenderedPage:
-    """The results of a search in the collection, each with its saved copy; with an empty query only the form."""
-    offers = [
-        replace(made, copy=copy_path(made.url) if result.held else "")
-        for result in results
-        if (made := offer(result, texts))
-    ]
-    return html_page("search.html.jinja", texts, query=clean(query, 200), offers=offers, portal=portal)
 
 
 def reading_page(page: HeldPage, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
@@ -93,9 +77,10 @@ def out_of_reach_page(url: str, texts: Catalogue, *, person: bool, portal: bool 
 
 
 def unsent_form_page(
-    url: str, texts: Catalogue, *, status: int, sent: bool, portal: bool = True
+    url: str, texts: Catalogue, *, status: int, sent: bool, parent_down: bool = False, portal: bool = True
 ) -> RenderedPage:
-    """The response to a form that could not be sent; `sent` when it may have arrived before the connection failed."""
+    """The response to a form that could not be sent; `sent` when it may have arrived before the connection failed,
+    `parent_down` when the school's proxy is to blame."""
     return html_page(
         "form.html.jinja",
         texts,
@@ -103,6 +88,7 @@ def unsent_form_page(
         framable=True,
         portal=portal,
         words="form.unsure" if sent else "form.unsent",
+        happened="parent.happened" if parent_down else "",
         address=address(url),
     )
 
@@ -158,8 +144,11 @@ def static_page(name: str) -> RenderedPage | None:
     return RenderedPage(status=200, headers=headers, body=body)
 
 
-def plain_error(kind: MissKind, url: str, *, status: int, detail: str = "") -> RenderedPage:
+def plain_error(
+    kind: MissKind, url: str, *, status: int, detail: str = "", parent_down: bool = False
+) -> RenderedPage:
     """The short error for a script, image or download; only a program or its author reads it."""
+    words = "the parent proxy cannot be reached" if parent_down else _PLAIN_WORDS[kind]
     because = f" ({clean(detail, 200)})" if detail else ""
-    text = f"linkmend: {_PLAIN_WORDS[kind]}{because}\n{status} {kind.value}: {clean(url, 500)}\n"
+    text = f"linkmend: {words}{because}\n{status} {kind.value}: {clean(url, 500)}\n"
     return text_page(status, text, headers=(("Linkmend-Miss", kind.value),))

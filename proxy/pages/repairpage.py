@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from proxy.failures import PARENT_DOWN
 from proxy.pages import archivepage
 from proxy.pages.archivefindings import ArchiveFindings
 from proxy.pages.archivefindings import as_json as mementos_as_json
@@ -42,7 +43,8 @@ class RepairPageContext:
     """What the page depends on besides the alternatives, as plain values: another process may render it.
 
     `language` is that of the page, `status` the status to answer with, `error_detail` a short word for technical
-    users (RFC 9209 error type), `fault` what is wrong with the site's certificate (`proxy.failures.Failure`);
+    users (RFC 9209 error type), `fault` what is wrong with the site's certificate, or that the parent proxy is down
+    (`proxy.failures.Failure`);
     `miss_id` ties clicks to the miss log, empty for none; `portal` as in `render.html_page`; `anyway` when the page
     that was taken for missing, or the site's own error page, can still be shown; `findings` is what is known about
     archived versions, None where archives may not be queried; `search_template` as in `archivepage.ArchiveContext`;
@@ -234,6 +236,7 @@ def _html_page(
         offline=context.offline,
         error_detail=clean(context.error_detail, 200),
         fault=context.fault if context.texts.has(f"fault.{context.fault}") else "",
+        words="parent" if context.fault == PARENT_DOWN else f"kind.{found.link.kind.value}",
         archive=_archive(context),
     )
 

@@ -1,16 +1,19 @@
-"""http://linkmend.internal/: setting up a device, testing it, and what the proxy sees and stores."""
+"""http://linkmend.internal/: what is saved here, how to set up a device, and what the proxy sees and stores."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from proxy.pages.browsepages import start_page_values
 from proxy.pages.display import clean
 from proxy.pages.language import Catalogue
 from proxy.pages.render import NOTHING_POLICY, RenderedPage, html_page, page_headers
+from proxy.portal.browsing import StartPageLists
 from proxy.portal.devices import CertificateForm, platforms_for
 from proxy.portal.pac import pac_file
 from proxy.portal.routes import PORTAL_HOST, PREFIX
 from proxy.settings import Settings
 
+NO_LISTS = StartPageLists()
 SECURE_PORTAL = f"https://{PORTAL_HOST}"
 
 _MAX_SHOWN_SITES = 2_000
@@ -32,6 +35,7 @@ class PortalInfo:
     retention_days: int
     harvest: bool
     archives: bool
+    readers: bool
     contact: str
     public: str
     passed_through: Collection[str]
@@ -43,6 +47,7 @@ def portal_info_of(settings: Settings, passed_through: Collection[str]) -> Porta
         retention_days=settings.misses.retention_days,
         harvest=settings.harvest.enabled,
         archives=settings.archives.enabled,
+        readers=settings.portal.least_readers > 0,
         contact=settings.proxy.contact,
         public=settings.proxy.public,
         passed_through=passed_through,
@@ -54,13 +59,16 @@ def portal_page(
     info: PortalInfo,
     *,
     held_pages: int,
+    lists: StartPageLists = NO_LISTS,
+    trusts: bool = False,
     user_agent: str = "",
     fingerprint: str = "",
     pac_url: str = "",
     portal: bool = True,
 ) -> RenderedPage:
-    """The start page. Without `portal` its address is on some site, and the certificate cannot be tested from
-    there.
+    """The start page: what is saved, then how to set up a device, folded away on one that `trusts` the certificate.
+
+    Without `portal` its address is on some site, and the certificate cannot be tested from there.
     """
     return html_page(
         "portal.html.jinja",
@@ -68,6 +76,8 @@ def portal_page(
         portal=portal,
         images=SECURE_PORTAL if portal else "",
         held=texts.number(held_pages),
+        trusts=trusts,
+        browsing=start_page_values(lists, texts),
         days=texts.number(info.retention_days),
         platforms=platforms_for(user_agent),
         files={form: name for form, (name, _) in _FILES.items()},
@@ -98,6 +108,7 @@ def privacy_page(texts: Catalogue, info: PortalInfo, *, portal: bool = True) -> 
         days=texts.number(info.retention_days),
         harvest=info.harvest,
         archives=info.archives,
+        readers=info.readers,
         contact=clean(info.contact, _MAX_CONTACT),
         count=texts.number(len(sites)),
         sites=[entry.lstrip(".") for entry in sites[:_MAX_SHOWN_SITES]],

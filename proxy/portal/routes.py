@@ -15,14 +15,17 @@ the repair page requests them from inside the sandbox, that is with `Origin: nul
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from proxy.headers.navigation import may_reach_service_worker
 from proxy.portal.devices import CertificateForm
 from proxy.portal.timeparameters import TimeView, parameters, view_of
+from repair.collection.listing import KINDS
 
 PORTAL_HOST = "linkmend.internal"
 PORTAL = f"http://{PORTAL_HOST}"
@@ -33,18 +36,35 @@ CHOSE_PATH = PREFIX + "chose"
 ANYWAY_PATH = PREFIX + "anyway"
 MEMENTOS_PATH = PREFIX + "mementos"
 PRIVACY_PATH = PREFIX + "privacy"
+TOPIC_PATH = PREFIX + "topic"
+BROWSE_PATH = PREFIX + "browse"
 DETOUR_PATH = PREFIX + "detour"
 PAC_PATHS = ("/proxy.pac", "/wpad.dat")
 
 _READ = ("GET", "HEAD")
 _MAX_QUERY = 200
+_MAX_NAME = 200
+MAX_PAGE = 50
 _MAX_URL = 4_000
+NO_FILTERS: Mapping[str, str] = MappingProxyType({})
 _MAX_CHOICE = 99
 MAX_DETOUR = 10_000
 _LOCAL_WPAD = re.compile(r"wpad\.(?:.+\.)?(?:lan|local|internal|intranet|private|corp|home|test|home\.arpa)")
 _ARCHIVE_PATH = re.compile(r"/(?:timemap|timegate|memento)/")
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
+_HOST = re.compile(r"[^\s/?#@\\]{1,255}")
 _MISS_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _STATIC_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
+
+
+class BrowseList(StrEnum):
+    """The lists of saved pages."""
+
+    NEWEST = "newest"
+    READ = "read"
+    SITES = "sites"
+    SITE = "site"
+    LANGUAGE = "language"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +100,31 @@ class PacRoute:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchRoute:
-    """A search in the collection; the query may be empty."""
+    """A search in the collection; the query may be empty. Filters are "" for none; pages count from 1."""
 
     query: str
+    topic: str = ""
+    language: str = ""
+    kind: str = ""
+    page: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRoute:
+    """A topic with its sub-topics; or all pages of one `subtopic`, "" for those of the topic itself."""
+
+    topic: str
+    subtopic: str | None = None
+    page: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowseRoute:
+    """A list of saved pages or sites; `of` is the site or the language."""
+
+    list: BrowseList
+    of: str = ""
+    page: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +214,8 @@ HelperCall = (
     | TrustedRoute
     | PrivacyRoute
     | SearchRoute
+    | TopicRoute
+    | BrowseRoute
     | CopyRoute
     | ChoiceRoute
     | ShowAnywayRoute
@@ -184,7 +228,7 @@ HelperCall = (
 
 
 _Headers = Iterable[tuple[str, str]]
-_Guarded = SearchRoute | CopyRoute | MementosRoute | PortalRoute | PrivacyRoute
+_Guarded = SearchRoute | TopicRoute | BrowseRoute | CopyRoute | MementosRoute | PortalRoute | PrivacyRoute
 """Pages about the collection or the school, which scripts of sites must not read."""
 C = TypeVar("C")
 
@@ -325,7 +369,44 @@ def _unknown(query: str) -> RefusedRoute:
 
 
 def _search(query: str) -> SearchRoute:
-    return SearchRoute(query=_fields(query).get("q", "")[:_MAX_QUERY])
+    fields = _fields(query)
+    language, kind = fields.get("lang", ""), fields.get("type", "")
+    return SearchRoute(
+        query=fields.get("q", "")[:_MAX_QUERY],
+        topic=fields.get("topic", "")[:_MAX_NAME],
+        language=language if _LANGUAGE.fullmatch(language) else "",
+        kind=kind if kind in KINDS else "",
+        page=_page(fields),
+    )
+
+
+def _topic(query: str) -> TopicRoute | RefusedRoute:
+    # An empty sub-topic stands for the topic itself, so blank values count here.
+    fields = {name: each[0] for name, each in parse_qs(query, True, max_num_fields=20).items()}
+    name, subtopic = fields.get("name", ""), fields.get("sub")
+    if not 0 < len(name) <= _MAX_NAME or len(subtopic or "") > _MAX_NAME:
+        return RefusedRoute(status=400)
+    return TopicRoute(topic=name, subtopic=subtopic, page=_page(fields))
+
+
+def _browse(query: str) -> BrowseRoute | RefusedRoute:
+    fields = _fields(query)
+    try:
+        chosen = BrowseList(fields.get("list", ""))
+    except ValueError:
+        return RefusedRoute(status=404)
+    of = fields.get("of", "")
+    if chosen is BrowseList.LANGUAGE and not _LANGUAGE.fullmatch(of):
+        return RefusedRoute(status=404)
+    if chosen is BrowseList.SITE and not _HOST.fullmatch(of):
+        return RefusedRoute(status=404)
+    return BrowseRoute(list=chosen, of=of, page=_page(fields))
+
+
+def _page(fields: Mapping[str, str]) -> int:
+    """The number of a page; the first for what is none."""
+    text = fields.get("page", "")
+    return min(max(int(text), 1), MAX_PAGE) if re.fullmatch(r"[0-9]{1,4}", text) else 1
 
 
 def _copy(query: str) -> CopyRoute | RefusedRoute:
@@ -389,6 +470,8 @@ _ROUTES: dict[str, _Route[Any]] = {
     "trusted.svg": _always(TrustedRoute(picture=True), _admit_trusted),
     **{form.value: _always(CertificateRoute(form=form)) for form in CertificateForm},
     "search": _Route(_search, _admit_person),
+    "topic": _Route(_topic, _admit_person),
+    "browse": _Route(_browse, _admit_person),
     "copy": _Route(_copy, _admit_person),
     "chose": _Route(_chose, methods=("POST",)),
     "anyway": _Route(_anyway, _admit_anyway),
@@ -411,16 +494,37 @@ def _path(call: _Guarded) -> str:
             return "/"
         case PrivacyRoute():
             return PRIVACY_PATH
-        case SearchRoute(query=query):
-            return search_path(query)
+        case SearchRoute():
+            filters = {"topic": call.topic, "lang": call.language, "type": call.kind}
+            return search_path(call.query, filters, page=call.page)
+        case TopicRoute():
+            return topic_path(call.topic, call.subtopic, page=call.page)
+        case BrowseRoute():
+            return browse_path(call.list, call.of, page=call.page)
         case CopyRoute(url=url):
             return copy_path(url)
         case MementosRoute(miss_id=miss_id, view=view):
             return mementos_path(miss_id, view)
 
 
-def search_path(query: str) -> str:
-    return f"{SEARCH_PATH}?{urlencode({'q': query}, errors='replace')}"
+def search_path(query: str, filters: Mapping[str, str] = NO_FILTERS, *, page: int = 1) -> str:
+    """`filters` are topic, lang and type; empty ones are left out."""
+    fields = {"q": query, **{name: value for name, value in filters.items() if value}}
+    return f"{SEARCH_PATH}?{urlencode(_with_page(fields, page), errors='replace')}"
+
+
+def topic_path(topic: str, subtopic: str | None = None, *, page: int = 1) -> str:
+    fields = {"name": topic} if subtopic is None else {"name": topic, "sub": subtopic}
+    return f"{TOPIC_PATH}?{urlencode(_with_page(fields, page), errors='replace')}"
+
+
+def browse_path(chosen: BrowseList, of: str = "", *, page: int = 1) -> str:
+    fields = {"list": chosen.value, "of": of} if of else {"list": chosen.value}
+    return f"{BROWSE_PATH}?{urlencode(_with_page(fields, page), errors='replace')}"
+
+
+def _with_page(fields: dict[str, str], page: int) -> dict[str, str]:
+    return fields if page == 1 else {**fields, "page": str(page)}
 
 
 def copy_path(url: str) -> str:

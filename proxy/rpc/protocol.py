@@ -12,12 +12,15 @@ from proxy.misses.record import MissRecord
 from proxy.monitoring.metrics import MetricsSnapshot
 from proxy.monitoring.recentproblems import LoggedProblem
 from proxy.pages.render import RenderedPage
-from proxy.portal.routes import MementosRoute
+from proxy.portal.browsing import BrowseResults, StartPageLists
+from proxy.portal.routes import BrowseRoute, MementosRoute, TopicRoute
 from proxy.privacy.suppressed import SuppressedPage
 from proxy.repairservice import REMEMBER_S, RepairRequest, RepairResponse
 from proxy.rpc.methods import broadcast, notify, request, version_of
+from repair.collection.pagesearch import SearchRequest, SearchResults
 from repair.collection.versions import HeldVersions
-from repair.model import Alternative, BrokenLink, HeldCopy, HeldPage, Page
+from repair.crawling.topicguide import TopicSection
+from repair.model import BrokenLink, HeldCopy, HeldPage, Page
 
 _LOOKUP_S = 5.0
 _SEARCH_S = 30.0  # callers give up earlier, and the backend is notified
@@ -32,11 +35,27 @@ class RepairService(Protocol):
     async def repair_page(self, miss: RepairRequest, *, within_s: float) -> RepairResponse: ...
 
 
-class SearchService(Protocol):
-    """Searches the collection by words."""
+class BrowseService(Protocol):
+    """Topics, lists of saved pages and searches for people who browse the portal."""
 
-    @request(within_s=_SEARCH_S, otherwise=())
-    async def search(self, text: str, limit: int = 10) -> tuple[Alternative, ...]: ...
+    @request(within_s=_SEARCH_S, otherwise=None)
+    async def start_page(self) -> StartPageLists | None: ...
+
+    @request(within_s=_SEARCH_S)
+    async def topic(self, request: TopicRoute) -> tuple[TopicSection, ...]: ...
+
+    @request(within_s=_SEARCH_S)
+    async def browse(self, request: BrowseRoute) -> BrowseResults: ...
+
+    @request(within_s=_SEARCH_S)
+    async def find(self, request: SearchRequest) -> SearchResults: ...
+
+
+class ReadershipService(Protocol):
+    """Counts how many users open a page."""
+
+    @notify
+    def page_opened(self, client: str, url: str) -> None: ...
 
 
 class CollectionService(Protocol):
@@ -69,13 +88,16 @@ class ArchiveService(Protocol):
 
 
 class MissLogService(Protocol):
-    """Records missed pages, and which alternative was opened."""
+    """Records missed pages, which alternative was opened, and searches that found nothing."""
 
     @notify
     def record(self, record: MissRecord) -> None: ...
 
     @notify
     def record_choice(self, miss_id: str, number: int, *, client: str, network: str) -> None: ...
+
+    @notify
+    def record_search(self, words: str, *, client: str) -> None: ...
 
 
 class HarvestService(Protocol):
@@ -129,7 +151,8 @@ class ClientEvents(Protocol):
 
 SERVICES: tuple[type, ...] = (
     RepairService,
-    SearchService,
+    BrowseService,
+    ReadershipService,
     CollectionService,
     ArchiveService,
     MissLogService,

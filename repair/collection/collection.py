@@ -181,6 +181,15 @@ class Collection:
         normal = _normal(url)
         return normal is not None and self._pages.touch(normal, raw_digest, seen_at=seen_at)
 
+    def is_pinned_with(self, url: str, raw_digest: bytes) -> bool:
+        """Whether a page is pinned with the same bytes, so that importing it changes nothing."""
+        normal = _normal(url)
+        return normal is not None and self._pages.is_pinned_with(normal, raw_digest)
+
+    def saved_urls(self, beginning: str, limit: int) -> tuple[str, ...]:
+        """The URLs of saved pages with a prefix, in order."""
+        return self._pages.saved_urls(beginning, limit)
+
     def remove(self, url: str) -> bool:
         """Delete a page: text, copies, links and index entry; False when it was not saved.
 
@@ -266,6 +275,10 @@ class Collection:
         """How many pages have a term in a field."""
         return self._indexing.document_frequency(term, name)
 
+    def similar(self, term: str, *, limit: int) -> tuple[int, ...]:
+        """Numbers of pages that have a term like this one, which may be misspelt."""
+        return self._indexing.similar(term, limit=limit)
+
     def size(self) -> int:
         """How many pages are indexed."""
         return self._indexing.size()
@@ -274,6 +287,10 @@ class Collection:
         """Links of saved pages that lead to a URL, saved or not."""
         normal = _normal(target_url)
         return self._graph.inlinks(normal, limit) if normal else ()
+
+    def links_to(self, pages: Sequence[int], limit: int = 50_000) -> list[tuple[int, int]]:
+        """Source and target of links in running text to saved pages, by number, each pair once."""
+        return self._graph.links_to(pages, limit)
 
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
         """Known URLs with a prefix, saved or linked to, sampled evenly."""

@@ -88,6 +88,20 @@ class LinkGraph:
             ).fetchall()
         return tuple(url for (url,) in rows)
 
+    def links_to(self, targets: Sequence[int], limit: int) -> list[tuple[int, int]]:
+        """Source and target of links in running text to pages, each pair once."""
+        found: list[tuple[int, int]] = []
+        with self._database.read() as connection:
+            for start in range(0, len(targets), _CHUNK):
+                chunk = targets[start : start + _CHUNK]
+                marks = ",".join("?" * len(chunk))
+                found += connection.execute(
+                    f"SELECT DISTINCT source, target FROM links WHERE target IN ({marks}) AND nav = 0"  # noqa: S608
+                    " AND source != target LIMIT ?",
+                    (*chunk, limit - len(found)),
+                ).fetchall()
+        return found
+
     def anchors(self, target: int, limit: int) -> tuple[str, ...]:
         """The anchor texts of links to a page in running text, with repetitions."""
         with self._database.read() as connection:

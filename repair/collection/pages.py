@@ -213,6 +213,24 @@ class PageStore:
                 connection.execute("UPDATE pages SET seen_at = ? WHERE id = ?", (seen_at.timestamp(), number))
         return True
 
+    def is_pinned_with(self, url: str, raw_digest: bytes) -> bool:
+        """Whether a page is pinned with these bytes."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM urls JOIN pages USING (id) WHERE url = ? AND raw_digest = ? AND pinned",
+                (url, raw_digest),
+            ).fetchone()
+        return row is not None
+
+    def saved_urls(self, beginning: str, limit: int) -> tuple[str, ...]:
+        """The URLs of saved pages with a prefix, in order."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT url FROM urls JOIN pages USING (id) WHERE url >= ? AND url < ? ORDER BY url LIMIT ?",
+                (beginning, beginning[:-1] + chr(ord(beginning[-1]) + 1), limit),
+            ).fetchall()
+        return tuple(url for (url,) in rows)
+
     def remove(self, page: int) -> None:
         """Delete a page and all its versions; the caller removes its links from the graph first."""
         with self._database.write() as connection:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from repair.collection.database import Database
 
 # Without this index, counting would read the text of every page.
-_SCHEMA = "CREATE INDEX IF NOT EXISTS pages_census ON pages (fetched_at, language, pinned)"
+CENSUS = "CREATE INDEX IF NOT EXISTS pages_census ON pages (fetched_at, language, pinned)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class CollectionStatistics:
     def __init__(self, database: Database) -> None:
         self._database = database
         with database.write() as connection:
-            connection.execute(_SCHEMA)
+            connection.execute(CENSUS)
 
     def days(self, offset_s: int, since: datetime) -> tuple[tuple[str, int], ...]:
         """Pages fetched per day (YYYY-MM-DD), oldest first; a day begins `offset_s` seconds east of UTC."""

@@ -162,9 +162,18 @@ class TopicCrawl:
                 self.judge.note_page(final_url, page.terms, page.probability)
             else:
                 self.judge.note_verdict(final_url, page.terms, told)
-            if link.depth < _MAX_DEPTH:
-                changed = self._add_links(link, page, links)
+            changed = self._add_links(
+                links, depth=link.depth, probability=page.probability, belongs=page.belongs
+            )
         self._learn(changed)
+        return changed
+
+    def add_links(
+        self, links: Sequence[Link], *, probability: float, belongs: bool, depth: int = 0
+    ) -> tuple[FrontierLink, ...]:
+        """Take in links of a page that this crawl did not choose; returns the links that are new or better known."""
+        changed = self._add_links(links, depth=depth, probability=probability, belongs=belongs)
+        self._worth.weigh(changed)
         return changed
 
     def note_failure(self, link: FrontierLink, *, received: int = 0) -> None:
@@ -248,18 +257,18 @@ class TopicCrawl:
         self._shapes.note(link.url, good=belongs)
 
     def _add_links(
-        self, link: FrontierLink, page: JudgedPage, links: Sequence[Link]
+        self, links: Sequence[Link], *, depth: int, probability: float, belongs: bool
     ) -> tuple[FrontierLink, ...]:
         changed: dict[str, FrontierLink] = {}
-        for found in links[:_LINKS_OF_A_PAGE]:
+        for found in links[:_LINKS_OF_A_PAGE] if depth < _MAX_DEPTH else ():
             url = found.target_url
             if url in self._known or url in changed or trap_in(url):
                 continue
             entry = self.frontier.get(url)
             if entry is None:
-                entry = FrontierLink(url=url, host=urls.parse(url).authority, depth=link.depth + 1)
+                entry = FrontierLink(url=url, host=urls.parse(url).authority, depth=depth + 1)
                 self.frontier.put(entry)
-            entry.note_parent(found, page.probability, belongs=page.belongs)
+            entry.note_parent(found, probability, belongs=belongs)
             if entry.worth < SEED_WORTH:
                 changed[url] = entry
         return tuple(changed.values())

@@ -6,7 +6,7 @@ methods block and may be called from any thread; any number of processes may hav
 """
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 
 from repair.collection.collection import Collection
@@ -16,9 +16,13 @@ from repair.collection.stopanchors import LearntStopAnchors
 from repair.collection.tags import TagStore
 from repair.evidence.choices import ChoiceStore, PreferredPage
 from repair.knowntargets import KnownTarget, TargetKind
-from repair.model import BrokenLink
+from repair.model import BrokenLink, Link
+from repair.moves.claims import LinkClaims
+from repair.moves.linkswaps import replaced_links
 from repair.moves.movestore import REPAIR, MoveFinder, MoveStore
 from repair.moves.rules import Move
+from repair.moves.sitemaps import SitemapStore, listed_addresses, renamed_addresses
+from repair.secrets.addresses import has_secret
 from repair.settings import RepairSettings
 from repair.text import urls, words
 
@@ -39,6 +43,8 @@ class Hints:
         self._pins = Pins(database)
         self._collection = collection
         self._moves = MoveStore(database)
+        self._claims = LinkClaims(database)
+        self._sitemaps = SitemapStore(database)
         self._finder = MoveFinder(self._moves, collection.holds)
         self._duplicates = Duplicates(database)
         self._learnt = LearntStopAnchors(database)
@@ -72,6 +78,22 @@ class Hints:
     def note_redirect(self, old: str, new: str) -> None:
         """Record a permanent redirect of a site."""
         self._moves.note(Move(old=old, new=new))
+
+    def note_new_links(self, page: str, before: Iterable[Link], after: Iterable[Link]) -> None:
+        """Record the moves that a page tells by its new links, as soon as they may be believed."""
+        for move in replaced_links(before, after, self.is_stop_anchor):
+            if self._claims.note(page, move):
+                self._moves.note_told(move)
+            else:
+                self._moves.forget_told(move.old)
+
+    def note_sitemap(self, url: str, body: bytes) -> int | None:
+        """Record a sitemap, and the moves since the one before; returns how many. None when it is no sitemap."""
+        addresses = listed_addresses(url, body)
+        if not addresses:
+            return None
+        moves = renamed_addresses(self._sitemaps.replace(url, addresses), addresses)
+        return sum(self._moves.note_told(move) for move in moves if not has_secret(move.new))
 
     def note_choice(
         self, url: str, chosen: str, at: datetime, *, network: str, unfit: str | None = None
@@ -111,6 +133,7 @@ class Hints:
             normal = urls.normal(url)
             self.choices.forget(normal)
             self._moves.forget(normal)
+            self._claims.forget(normal)
             self.tags.forget(normal)
 
     def catch_up(self, is_hurried: Callable[[], bool] = lambda: False) -> bool:

@@ -1,7 +1,7 @@
 """Known moves of pages, in the collection's database, and where they lead a missing page.
 
-Other modules record redirects and the repairs that an admin confirmed; canonical links are read from the saved
-pages. What is learnt about a host is cached until more is known.
+Other modules record redirects, links that were replaced and the repairs that an admin confirmed; canonical links are
+read from the saved pages. What is learnt about a host is cached until more is known.
 """
 
 import threading
@@ -10,6 +10,7 @@ from typing import Protocol
 
 from repair.bounded import BoundedDict
 from repair.collection.database import Database
+from repair.moves.linkswaps import LINKED, page_name
 from repair.moves.patterns import place_of
 from repair.moves.rules import LearntMoves, Move, MoveGuess
 from repair.text import urls
@@ -99,6 +100,17 @@ class MoveStore:
                 )
         return True
 
+    def note_told(self, move: Move) -> bool:
+        """Record a move that links or a sitemap tell; False when it is known, or something surer of the page is."""
+        with self._database.read() as connection:
+            row = connection.execute("SELECT origin FROM moves WHERE old = ?", (move.old,)).fetchone()
+        return (row is None or row[0] == LINKED) and self.note(move)
+
+    def forget_told(self, old: str) -> None:
+        """Delete a move that other pages told: they disagree now."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM moves WHERE old = ? AND origin = ?", (old, LINKED))
+
     def forget(self, url: str) -> None:
         """Delete all moves from and to a URL."""
         with self._database.write() as connection:
@@ -144,7 +156,11 @@ class MoveStore:
         return str(row[0]) if row else None
 
     def moves(self, host: str) -> tuple[Move, ...]:
-        """Moves of pages that were on a host, the latest first, and canonical URLs of its saved pages."""
+        """Moves of pages that were on a host, the latest first, and canonical URLs of its saved pages.
+
+        Of those that linking pages tell, only moves that kept the page's name: authors also link to another page
+        where the old one is still there, and one such pair must not teach how a site was rebuilt.
+        """
         with self._database.read() as connection:
             recorded = connection.execute(
                 "SELECT old, new, origin FROM moves WHERE host = ? ORDER BY id DESC LIMIT ?",
@@ -155,7 +171,10 @@ class MoveStore:
                 " AND ((url >= ?1 AND url < ?2) OR (url >= ?3 AND url < ?4)) LIMIT ?5",
                 (f"http://{host}/", f"http://{host}0", f"https://{host}/", f"https://{host}0", _MAX_MOVES),
             ).fetchall()
-        return tuple(Move(old=old, new=new, origin=origin) for old, new, origin in (*recorded, *canonical))
+        moves = (Move(old=old, new=new, origin=origin) for old, new, origin in (*recorded, *canonical))
+        return tuple(
+            move for move in moves if move.origin != LINKED or page_name(move.old) == page_name(move.new)
+        )
 
     def version(self, host: str) -> Version:
         """The number of the latest move, and how many there are; canonical links alone do not change it."""

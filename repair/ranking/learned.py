@@ -33,7 +33,9 @@ _REASONS: Mapping[str, tuple[str, ...]] = {
     "copy": ("copy=title", "copy.title_dice", "copy.body_all"),
     "tags": ("tags.title",),
 }
-_COLUMNS = {name: [FEATURES.index(column) for column in columns] for name, columns in _REASONS.items()}
+_NAMES = tuple(_REASONS)
+_COLUMNS = [FEATURES.index(column) for columns in _REASONS.values() for column in columns]
+_STARTS = np.cumsum([0, *map(len, _REASONS.values())])[:-1]
 
 
 class RankableCollection(FeatureSource, NumberSearch, VectorSource, Protocol):
@@ -145,9 +147,9 @@ def _with_move_reason(choice: RankedPage, moves: Collection[str]) -> RankedPage:
 
 def _reasons(rows: Matrix) -> list[tuple[str, ...]]:
     """The reasons for each candidate, strongest first; computed for all at once, since there are a hundred."""
-    strengths = np.stack([rows[:, columns].max(axis=1) for columns in _COLUMNS.values()], axis=1)
-    reasons = []
-    for row in strengths.tolist():
-        named = [pair for pair in zip(row, _COLUMNS, strict=True) if pair[0] >= _REASON_AT]
-        reasons.append(tuple(name for _, name in sorted(named, key=lambda pair: -pair[0])))
-    return reasons
+    strengths = np.maximum.reduceat(rows[:, _COLUMNS], _STARTS, axis=1)
+    order = np.argsort(-strengths, axis=1, kind="stable").tolist()
+    counts = (strengths >= _REASON_AT).sum(axis=1).tolist()
+    return [
+        tuple(_NAMES[at] for at in strongest[:count]) for strongest, count in zip(order, counts, strict=True)
+    ]

@@ -68,10 +68,10 @@ class QueryFeatures:
     """All that is known of a lost page: weighted terms by source, and names of the page.
 
     `names` are normalised anchors of other links with the share of links that use them, most common first;
-    `language` is that of the page of the click, "" when unknown; `backlinks` are pages that link to the URL;
-    `directories` are where pages of its directory moved, with their shares. Without `compare_addresses` only the
-    words of URLs count, not their structure nor co-citation: in an evaluation the lost page may be saved under its
-    own URL, and comparing would look it up.
+    `language` is that of the page of the click, "" when unknown, and `source_title` the terms of its title;
+    `backlinks` are pages that link to the URL; `directories` are where pages of its directory moved, with their
+    shares. Without `compare_addresses` only the words of URLs count, not their structure nor co-citation: in an
+    evaluation the lost page may be saved under its own URL, and comparing would look it up.
     """
 
     link: BrokenLink
@@ -81,6 +81,7 @@ class QueryFeatures:
     tail_name: str = ""
     copy_name: str = ""
     language: str = ""
+    source_title: Sequence[str] = ()
     names: Sequence[tuple[str, float]] = ()
     inlink_count: int = 0
     backlinks: Sequence[str] = ()
@@ -150,6 +151,7 @@ class QueryFeatureReader:
             tail_name=normalise_part(_last_name(pieces[:-1])) + normalise_part(_last_name(pieces)),
             copy_name=normalise_name(evidence_by_source["copy"].text) if "copy" in evidence_by_source else "",
             language=language,
+            source_title=tuple(words.terms(source.title[:_MAX_NAME], language)) if source else (),
             names=_names(inlinks),
             inlink_count=len(inlinks),
             backlinks=tuple(dict.fromkeys(inlink.source_url for inlink in inlinks))[:_BACKLINKS],

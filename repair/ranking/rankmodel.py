@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from repair.errors import ModelMismatch
 from repair.ranking.features import FEATURES
-from repair.ranking.trees import Forest, forest
+from repair.ranking.trees import Forest, Numbers, forest
 
 FORMAT = "linkmend-ranking"
 VERSION = 3
@@ -82,16 +82,16 @@ RISING: tuple[bool, ...] = tuple(name not in _KNOWN for name in SIGNALS)
 _SIGNS_AT, _NAMED_AT, _KNOWN_AT = (
     [FEATURES.index(name) for name in names] for names in (_SIGNS, _NAMED, _KNOWN)
 )
-_WORDS_AT, _PLACES_AT = (
-    [
-        [at for at, name in enumerate(FEATURES) if name.startswith(f"{kind}.") and name.endswith("/best")]
-        for kind in kinds
-    ]
-    for kinds in (
-        ("anchor", "slug", "inlinks", "around", "context", "dirs", "copy", "source"),
-        ("address", "company"),
-    )
+_WORDS, _PLACES = (
+    ("anchor", "slug", "inlinks", "around", "context", "dirs", "copy", "source"),
+    ("address", "company"),
 )
+_KINDS_AT = [
+    [at for at, name in enumerate(FEATURES) if name.startswith(f"{kind}.") and name.endswith("/best")]
+    for kind in (*_WORDS, *_PLACES)
+]
+_LEADS_AT = [at for columns in _KINDS_AT for at in columns]
+_LEAD_STARTS = np.cumsum([0, *(len(columns) for columns in _KINDS_AT[:-1])])
 _MAX_MARGIN = 6.0
 _AHEAD = 0.95
 _MAX_BYTES = 64 * 1024**2
@@ -199,7 +199,8 @@ def ranking_signals(rows: Matrix, scores: Matrix) -> Matrix:
     """SIGNALS of a ranking: how far the first is ahead of the others, and in what it agrees with what is known."""
     first = int(scores.argmax())
     others = np.delete(scores, first)
-    words, (address, company) = (_lead(rows, first, kinds) for kinds in (_WORDS_AT, _PLACES_AT))
+    leads = _leads(rows, first)
+    words, (address, company) = leads[: len(_WORDS)], leads[len(_WORDS) :]
     known = words[~np.isnan(words)]
     of_ranking = (
         min(_MAX_MARGIN, scores[first] - others.max()) if len(others) else _LONE_MARGIN,
@@ -216,15 +217,13 @@ def ranking_signals(rows: Matrix, scores: Matrix) -> Matrix:
     return found
 
 
-def _lead(rows: Matrix, first: int, kinds: Sequence[Sequence[int]]) -> Matrix:
+def _leads(rows: Matrix, first: int) -> Matrix:
     """How near the first candidate is to the best in each kind of evidence, 0 to 1; NaN where nothing is known."""
-    found = np.full(len(kinds), np.nan)
-    for at, columns in enumerate(kinds):
-        values = rows[:, columns]
-        telling = values.max(axis=0) > 0
-        if telling.any():
-            found[at] = values[first, telling].mean()
-    return found
+    values = rows[:, _LEADS_AT]
+    telling = values.max(axis=0) > 0
+    counts = np.add.reduceat(telling, _LEAD_STARTS, dtype=np.float64)
+    near = np.add.reduceat(np.where(telling, values[first], 0.0), _LEAD_STARTS)
+    return np.where(counts > 0, near / np.maximum(counts, 1), np.nan)
 
 
 def probability(log_odds: float) -> float:
@@ -242,24 +241,31 @@ def loads(data: bytes, where: str) -> RankModel:
         raise ModelMismatch(f"{where}: not a ranking model: {error}") from error
     if (saved.format, saved.version) != (FORMAT, VERSION):
         raise ModelMismatch(f"{where}: expected {FORMAT} {VERSION}, found {saved.format} {saved.version}")
-    if tuple(saved.features) != FEATURES:
-        unknown = sorted(set(saved.features) ^ set(FEATURES))[:3]
-        raise ModelMismatch(
-            f"{where}: trained with other features: {', '.join(unknown) or 'in another order'}"
-        )
+    columns = _columns(saved.features, where)
     if tuple(saved.signals) != SIGNALS:
         raise ModelMismatch(f"{where}: trained with other signals")
     if not (math.isfinite(saved.temperature) and saved.temperature > 0):
         raise ModelMismatch(f"{where}: temperature: {saved.temperature}")
     return RankModel(
-        identity=forest(saved.identity.trees, saved.identity.base, len(FEATURES)),
-        likeness=forest(saved.likeness.trees, saved.likeness.base, len(FEATURES)),
+        identity=forest(saved.identity.trees, saved.identity.base, len(columns)).of_columns(columns),
+        likeness=forest(saved.likeness.trees, saved.likeness.base, len(columns)).of_columns(columns),
         right=forest(saved.right.trees, saved.right.base, len(SIGNALS)),
         repairable=forest(saved.repairable.trees, saved.repairable.base, len(SIGNALS)),
         temperature=saved.temperature,
         offer_at=saved.offer_at,
         about=saved.about,
     )
+
+
+def _columns(names: Sequence[str], where: str) -> Numbers:
+    """Where our rows have the features of a model; those that are newer than the model are not used by it."""
+    places = {name: at for at, name in enumerate(FEATURES)}
+    unknown = [name for name in names if name not in places]
+    if unknown or len(set(names)) != len(names):
+        raise ModelMismatch(
+            f"{where}: trained with other features: {', '.join(unknown[:3]) or 'some of them twice'}"
+        )
+    return np.array([places[name] for name in names], np.intp)
 
 
 def load(path: Path) -> RankModel:

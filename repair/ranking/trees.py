@@ -6,7 +6,7 @@ same number of steps.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from repair.errors import ModelMismatch
 
 Matrix = npt.NDArray[np.floating[Any]]
-Numbers = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.intp]
 
 _MAX_NODES = 2_000_000
 _MAX_DEPTH = 64
@@ -23,13 +23,16 @@ _MAX_DEPTH = 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forest:
-    """Trees concatenated; `roots` are the positions of their first nodes."""
+    """Trees concatenated; `roots` are the positions of their first nodes.
+
+    `children` has two places for each node: where it goes on to the right, and to the left. Positions have the type
+    that numpy indexes by, which saves converting them at every step.
+    """
 
     roots: Numbers
     feature: Numbers
     threshold: Matrix
-    left: Numbers
-    right: Numbers
+    children: Numbers
     value: Matrix
     depth: int
     base: float = 0.0
@@ -38,13 +41,21 @@ class Forest:
         """The sum of the trees' values, for each row of features."""
         count, width = rows.shape
         flat = np.ascontiguousarray(rows, dtype=np.float32).ravel()
-        offsets = (np.arange(count, dtype=np.int32) * width)[:, None]
-        node = np.broadcast_to(self.roots, (count, len(self.roots)))
+        offsets = (np.arange(count, dtype=np.intp) * width)[:, None]
+        node = np.tile(self.roots, (count, 1))
         for _ in range(self.depth):
-            goes_left = flat[offsets + self.feature[node]] <= self.threshold[node]
-            node = np.where(goes_left, self.left[node], self.right[node])
-        summed: Matrix = self.value[node].sum(axis=1) + self.base
+            tested = self.feature.take(node)
+            tested += offsets
+            goes_left = flat.take(tested) <= self.threshold.take(node)
+            node *= 2
+            node += goes_left
+            node = self.children.take(node)
+        summed: Matrix = self.value.take(node).sum(axis=1) + self.base
         return summed
+
+    def of_columns(self, columns: Numbers) -> "Forest":
+        """The same trees for wider rows, which have the feature `n` of these in column `columns[n]`."""
+        return replace(self, feature=columns[self.feature])
 
 
 def forest(trees: Sequence[Mapping[str, Sequence[float]]], base: float, width: int) -> Forest:
@@ -71,13 +82,12 @@ def forest(trees: Sequence[Mapping[str, Sequence[float]]], base: float, width: i
             raise ModelMismatch("trees: a node points back, or out of its tree")
     if not np.all((joined["feature"] >= 0) & (joined["feature"] < width)):
         raise ModelMismatch(f"trees: feature index out of range (0 to {width - 1})")
-    roots = starts[:-1].astype(np.int32)
+    roots = starts[:-1].astype(np.intp)
     return Forest(
         roots=roots,
-        feature=joined["feature"].astype(np.int32),
+        feature=joined["feature"].astype(np.intp),
         threshold=joined["threshold"].astype(np.float32),
-        left=left.astype(np.int32),
-        right=right.astype(np.int32),
+        children=np.stack((right, left), axis=1).ravel().astype(np.intp),
         value=joined["value"].astype(np.float32),
         depth=_depth(roots, left.astype(np.int64), right.astype(np.int64)),
         base=base,

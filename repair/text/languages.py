@@ -28,16 +28,27 @@ _SAME = (
     | dict.fromkeys(("arz", "ary", "apc", "acm", "arb"), "ar")
     | {"nb": "no", "nn": "no", "ext": "es", "an": "es", "iw": "he", "in": "id", "ji": "yi", "fil": "tl"}
     | {"prs": "fa", "pes": "fa", "zsm": "ms", "bs": "hr", "sh": "hr"}
+    | dict.fromkeys(("zxx", "und", "mul", "mis"), "")  # none, unknown, several
 )
+# Countries that sites name in place of their language; none of them is the code of another language.
+_COUNTRIES = dict.fromkeys(("cn", "tw", "hk"), "zh") | {
+    "ua": "uk",
+    "jp": "ja",
+    "kr": "ko",
+    "cz": "cs",
+    "dk": "da",
+}
 _TAG = re.compile(r"([A-Za-z]{2,3})(?:[-_](?:[A-Za-z]{2}|[0-9]{3}|[A-Za-z]{4}))*\Z")
 _PARAMETER = re.compile(
     r"(?i)(?:\A|&)(?:lang|language|locale|hl|l|lng)=([A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{2,4})?)(?=&|\Z)"
 )
 _FILE_END = re.compile(r"(?i)(?<=[^/])[._-]([a-z]{2}(?:[-_][a-z]{2})?)(?:\.[xs]?html?|\.php|\.aspx?|\.md)?\Z")
 _SCRIPT_CHARACTERS = 80
+_VARIETY_CHARACTERS = 300
 _LEADING = 3  # directories in which a doubtful code is likely to be a language
 
 
+@lru_cache(maxsize=1_024)
 def same_language(code: str) -> str:
     """The language of a code without region and variety: `zh-Hant` and `yue` are both `zh`; "" for none.
 
@@ -66,7 +77,7 @@ def edition_of(url: str) -> str:
     return _named_language(url)[1]
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=65_536)
 def _named_language(url: str) -> tuple[str, str]:
     """The language, and the directory that names it."""
     try:
@@ -81,8 +92,10 @@ def _named_language(url: str) -> tuple[str, str]:
         if code := _language(unquote(piece), doubtful=at <= _LEADING and piece.islower()):
             return code, f"{root}{'/'.join(pieces[: at + 1])}/"
     labels = parts.host.split(".")
-    if len(labels) > 2 and (code := _language(labels[0], doubtful=True)):
+    if len(labels) > 2 and (code := _language(labels[0], doubtful=True) or _COUNTRIES.get(labels[0], "")):
         return code, f"{root}/"
+    if len(pieces) > 2 and (code := _COUNTRIES.get(pieces[1], "")):
+        return code, f"{root}/{pieces[1]}/"
     if found := _FILE_END.search(pieces[-1]):
         return _language(found[1], doubtful=False), ""
     return _language(unquote(pieces[-1]), doubtful=False) if len(pieces) == 2 else "", ""
@@ -135,6 +148,31 @@ def script_of(text: str) -> str:
     return max(counts, key=lambda name: (counts[name], name)) if counts else ""
 
 
+_SIMPLIFIED = re.compile(r"(?i)(?:\A|[/.=_-])(?:zh[-_](?:hans|cn|sg)|cn)(?=[/.&_-]|\Z)")
+_TRADITIONAL = re.compile(r"(?i)(?:\A|[/.=_-])(?:zh[-_](?:hant|tw|hk|mo)|tw)(?=[/.&_-]|\Z)")
+
+
+@lru_cache(maxsize=16_384)
+def chinese_variety(text: str) -> int:
+    """1 for simplified characters, -1 for traditional ones, 0 where a text has neither or as many of both.
+
+    The older national character sets tell: each has the characters of its own writing alone, and those of both.
+    """
+    text = text[:_VARIETY_CHARACTERS]
+    if text.isascii():
+        return 0
+    simplified = len(text.encode("gb2312", "ignore").decode("gb2312"))
+    traditional = len(text.encode("big5", "ignore").decode("big5"))
+    return (simplified > traditional) - (simplified < traditional)
+
+
+@lru_cache(maxsize=16_384)
+def address_variety(url: str) -> int:
+    """The same for what an address says (`/zh-TW/`, `cn.school.test`)."""
+    address = url.partition("://")[2][:500]
+    return (_SIMPLIFIED.search(address) is not None) - (_TRADITIONAL.search(address) is not None)
+
+
 _SCRIPT_OF = (
     dict.fromkeys(("ru", "uk", "be", "bg", "mk", "sr", "kk", "ky", "tg", "mn", "tt", "ba"), "cyrillic")
     | dict.fromkeys(("ar", "fa", "ur", "ps", "ug", "ckb", "sd"), "arabic")
@@ -144,13 +182,17 @@ _SCRIPT_OF = (
 )
 
 
-def script_agrees(text: str, language: str) -> float:
-    """1 where the script of a text is that of a language, -1 where it is another one, 0 where that says nothing.
+def is_latin(language: str) -> bool:
+    """Whether a language is usually written in Latin letters, as most are."""
+    return language not in _SCRIPT_OF
+
+
+def script_agrees(script: str, language: str) -> float:
+    """1 where a script is that of a language, -1 where it is another one, 0 where that says nothing.
 
     Latin letters say little where the usual script is another one: names of products and functions are written so.
     """
-    found = script_of(text)
     usual = _SCRIPT_OF.get(language, "latin")
-    if not found or not language or (found == "latin" and usual != "latin"):
+    if not script or not language or (script == "latin" and usual != "latin"):
         return 0.0
-    return 1.0 if found == usual or (found == "han" and usual == "kana") else -1.0
+    return 1.0 if script == usual or (script == "han" and usual == "kana") else -1.0

@@ -9,13 +9,11 @@ User names and passwords are dropped: they have no business in a store.
 import re
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urljoin
 
 import idna
-
-if TYPE_CHECKING:
-    import tldextract
+from publicsuffixlist import PublicSuffixList
 
 MAX_URL = 8_000
 """Longer URLs are not URLs of pages."""
@@ -251,7 +249,7 @@ def _named_host(host: str) -> str:
     """The meaningful labels of a host, without the public suffix; nothing for an IP address."""
     if host.startswith("[") or _is_ipv4(host):
         return ""
-    suffix = _suffix_list().extract_str(host).suffix if "." in host else ""
+    suffix = known_suffixes().publicsuffix(host) if "." in host else ""
     named = _WWW.sub("", host[: -len(suffix) - 1] if suffix and host != suffix else host)
     return " ".join(_unicode_label(label) for label in named.split("."))
 
@@ -270,10 +268,9 @@ def site_of_host(host: str) -> str:
     """The registrable domain of a host, as in `site`."""
     if host.startswith("[") or "." not in host or _is_ipv4(host):
         return host
-    found = _suffix_list().extract_str(host)
-    if found.suffix:
-        return f"{found.domain}.{found.suffix}" if found.domain else host
-    return ".".join(host.rstrip(".").split(".")[-2:])
+    if known_suffixes().is_public(host):
+        return host
+    return known_suffixes().privatesuffix(host) or ".".join(host.rstrip(".").split(".")[-2:])
 
 
 def _is_ipv4(host: str) -> bool:
@@ -285,8 +282,6 @@ def _is_ipv4(host: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _suffix_list() -> "tldextract.TLDExtract":
-    """The list of public suffixes that ships with tldextract: nothing is fetched, nothing written."""
-    import tldextract  # imports requests, a tenth of a second
-
-    return tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None, include_psl_private_domains=True)
+def known_suffixes() -> PublicSuffixList:
+    """The list of public suffixes that ships with the library, private ones (github.io) among them: 4 MB."""
+    return PublicSuffixList(accept_unknown=False)

@@ -30,14 +30,20 @@ _GENERIC_NAMES = re.compile(r"[\W_]+")
 
 
 class UrlStructure(NamedTuple):
-    """A URL taken apart for comparison. `slug` is the page's own name without suffix, separators and case."""
+    """A URL taken apart for comparison. `slug` is the page's own name without suffix, separators and case.
+
+    `path_back` and `parts_back` are path and parts from their ends. Each is made once and compared many times.
+    """
 
     site: str
     host: str
     path: str
+    path_back: str
     parts: tuple[str, ...]
+    parts_back: tuple[str, ...]
     name: str
     slug: str
+    is_drawn: bool
     parameters: frozenset[str]
     numbers: frozenset[str]
 
@@ -85,21 +91,26 @@ def structure_of(url: str) -> UrlStructure | None:
         host, path, query = plainly[1], plainly[2], plainly[3] or ""
     else:
         try:
-            parts = urls.parse(url)
+            parsed = urls.parse(url)
         except ValueError:
             return None
-        host, path, query = parts.host, unquote(parts.path)[:_MAX_COMPARED], parts.query
+        host, path, query = parsed.host, unquote(parsed.path)[:_MAX_COMPARED], parsed.query
     pieces = tuple(piece for piece in path.split("/") if piece)
     if pieces and _INDEX.match(pieces[-1]):
         pieces = pieces[:-1]
     name = pieces[-1] if pieces else ""
+    whole = "/".join(pieces).lower()
+    parts = tuple(map(normalise_part, pieces))
     return UrlStructure(
         site=_site(host),
         host=host,
-        path="/".join(pieces).lower(),
-        parts=tuple(normalise_part(piece) for piece in pieces),
+        path=whole,
+        path_back=whole[::-1],
+        parts=parts,
+        parts_back=parts[::-1],
         name=name,
-        slug=normalise_part(name),
+        slug=parts[-1] if parts else "",
+        is_drawn=bool(parts) and _DRAWN_NAME.fullmatch(parts[-1]) is not None,
         parameters=frozenset(pair for pair in query.split("&", 64)[:64] if "=" in pair) if query else _NONE,
         numbers=frozenset(_NUMBER.findall(_DRAWN_NAME.sub("", f"{path} {query[:_MAX_COMPARED]}"))),
     )
@@ -136,32 +147,27 @@ def likeness_of(lost: UrlStructure, found: UrlStructure) -> UrlLikeness:
     same_host = lost.host == found.host
     longer = max(len(lost.parts), len(found.parts))
     named = bool(lost.slug and found.slug)
+    same_slug = named and lost.slug == found.slug
     # Letters that a machine drew are like any others by chance; only the same ones mean anything.
-    readable = lost.slug == found.slug or not (_is_drawn(lost.slug) or _is_drawn(found.slug))
+    readable = same_slug or not (lost.is_drawn or found.is_drawn)
     pathed, spelt = bool(lost.path and found.path and readable), named and readable
     # In the order of the names above: by keyword it would take half as long again, for hundreds of candidates.
     return UrlLikeness(
-        float(bool(lost.site) and lost.site == found.site),
-        float(same_host),
-        float(same_host and longer > 0 and lost.parts[:-1] == found.parts[:-1]),
-        float(named and lost.name == found.name),
-        float(named and lost.slug == found.slug),
+        1.0 if lost.site and lost.site == found.site else 0.0,
+        1.0 if same_host else 0.0,
+        1.0 if same_host and longer > 0 and lost.parts_back[1:] == found.parts_back[1:] else 0.0,
+        1.0 if named and lost.name == found.name else 0.0,
+        1.0 if same_slug else 0.0,
         _share(lost.parameters, found.parameters) if lost.parameters else 0.0,
-        float(not lost.numbers.isdisjoint(found.numbers)),
+        0.0 if lost.numbers.isdisjoint(found.numbers) else 1.0,
         JaroWinkler.similarity(lost.path, found.path) if pathed else 0.0,
         JaroWinkler.similarity(lost.slug, found.slug) if spelt else 0.0,
-        JaroWinkler.similarity(lost.path[::-1], found.path[::-1]) if pathed else 0.0,
+        JaroWinkler.similarity(lost.path_back, found.path_back) if pathed else 0.0,
         common_prefix_length(lost.parts, found.parts) / longer if longer and same_host else 0.0,
-        common_prefix_length(lost.parts[::-1], found.parts[::-1]) / longer if named else 0.0,
+        common_prefix_length(lost.parts_back, found.parts_back) / longer if same_slug else 0.0,
         _within(lost.slug, found.slug) if spelt else 0.0,
         1.0 / (1 + abs(len(lost.parts) - len(found.parts))),
     )
-
-
-@lru_cache(maxsize=32_768)
-def _is_drawn(slug: str) -> bool:
-    """Whether a name is a hash or a random identifier: hexadecimal, with letters and digits."""
-    return _DRAWN_NAME.fullmatch(slug) is not None
 
 
 @lru_cache(maxsize=4_096)

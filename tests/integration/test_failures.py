@@ -12,7 +12,6 @@ from tests.integration.client import Client
 from tests.integration.origin import Origin, babble, certificate, close, cut, hang, reply
 from tests.integration.processes import free_port
 
-NOBODY = f"http://127.0.0.1:{free_port()}"
 QUICK = "[proxy]\nconnect_timeout_s = 1.0\nfirst_byte_timeout_s = 1.0\nidle_timeout_s = 1.0\n"
 
 BEHAVIOURS = {
@@ -151,13 +150,6 @@ def test_bad_certificate_behind_squid_becomes_a_page_about_it(secure_origin, sha
     running = shared_linkmend("--parent", squid.url)
     answer = Client(running.url, running.ca).open_page(secure_origin.url + "/page")
     assert answer.miss == "tls"
-
-
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_parent_that_is_down_becomes_a_page(scheme, shared_linkmend):
-    running = shared_linkmend("--parent", NOBODY)
-    answer = Client(running.url, running.ca).open_page(f"{scheme}://school.test/page")
-    assert answer.miss == "unreachable"
 
 
 def test_only_if_cached_request_for_an_unstored_page_is_offline(origin, shared_linkmend, shared_squid):

@@ -32,6 +32,7 @@ from tests.files import a_pdf
 from tests.integration.client import Client
 from tests.integration.origin import Origin, cut, hang, reply
 from tests.integration.processes import eventually, linkmend
+from tests.make import a_broken_link
 from tests.unit.proxy.rules.books import a_book
 
 QUICK = FetchSettings(
@@ -161,6 +162,23 @@ def test_a_file_is_saved_as_it_is_and_found_if_it_can_be_read(tmp_path, origin, 
     assert (entry.state, entry.error) == (FetchState.DONE, note)
     assert (held.title if held else None) == title
     assert response.body == body
+
+
+def test_a_sitemap_fetched_again_tells_which_pages_moved(tmp_path, origin):
+    async def fetched():
+        notes = []
+        async with Running(tmp_path) as running:
+            for place in ("old", "birds"):
+                listed = f"<urlset><url><loc>{origin.url}/{place}/grey-heron</loc></url></urlset>"
+                origin.pages["/sitemap.xml"] = reply(listed, kind="application/xml")
+                notes.append((await running.outcome(f"{origin.url}/sitemap.xml")).error)
+            origin.pages["/birds/grey-heron"] = a_page()
+            await running.outcome(f"{origin.url}/birds/grey-heron")
+            return notes, running.hints.known_targets(a_broken_link(f"{origin.url}/old/grey-heron"))
+
+    notes, targets = asyncio.run(fetched())
+    assert notes == [f"saved; a sitemap, which tells of {count} moved pages" for count in (0, 1)]
+    assert [target.url for target in targets] == [f"{origin.url}/birds/grey-heron"]
 
 
 def test_redirects_are_followed_and_saved_so_both_addresses_work_offline(tmp_path, origin):

@@ -46,11 +46,12 @@ def test_first_hour_of_an_admin(school, open_browser):
     a_class_misses(school, CITING, WATER)
     page.goto(f"{PORTAL}/admin/misses")
     eventually(
-        lambda: page.reload() and page.locator("ol.missed > li").count() == 2, "the misses are not listed"
+        lambda: page.reload() and page.locator("table.addresses tbody tr").count() == 2,
+        "the misses are not listed",
     )
     film.take(page, "what the class missed")
 
-    page.click(f"ol.missed .what a:has-text('{CITING.rpartition('/')[2]}')")
+    page.click(f"table.addresses tbody th a:has-text('{CITING.rpartition('/')[2]}')")
     film.take(page, "one missed page")
     page.fill("#target", SCIENCE)
     page.click("form:has(#target) button")

@@ -8,16 +8,21 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from proxy.pages import browsepages
 from proxy.pages import otherpages as pages
 from proxy.pages import startpage as portal
 from proxy.pages.copies import copy_page
 from proxy.pages.language import catalogue
 from proxy.pages.repairpage import render
 from proxy.portal import routes
+from proxy.portal.browsing import BrowseResults
 from proxy.reach.passthrough import passthrough_domains
 from proxy.settings import ProxySettings, Settings
+from repair.collection.pagesearch import SearchResults
+from repair.crawling.topicguide import TopicSection
 from repair.model import HeldCopy, HeldPage, MissKind
 from tests.offers import MISS_ID, SAVED_AT, a_context, an_alternative, found, the_library
+from tests.unit.proxy.pages.test_browsepages import A_PAGE, LISTS
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 axe = pytest.importorskip(
@@ -53,8 +58,9 @@ class Site:
         texts = catalogue(self.language)
         call = routes.route(method, f"http://{headers['Host']}{path}", headers.items())
         match call:
-            case routes.SearchRoute(query=query):
-                return pages.search_page(query, the_library(3), texts)
+            case routes.SearchRoute():
+                found_pages = SearchResults(found=the_library(3), total=3)
+                return browsepages.search_page(call, found_pages, LISTS, texts)
             case routes.CopyRoute(url=url):
                 copy = HeldCopy(url=url, content_type="text/html", body=HOSTILE_COPY, fetched_at=SAVED_AT)
                 return copy_page(copy, texts)
@@ -96,6 +102,7 @@ class Site:
                 texts,
                 TOLD,
                 held_pages=1_234,
+                lists=LISTS,
                 fingerprint="AB:" * 31 + "CD",
                 pac_url="http://10.0.0.5:8080/proxy.pac",
             ),
@@ -103,8 +110,22 @@ class Site:
             "/trusted": lambda: portal.trusted_page(texts),
             "/reading": lambda: pages.reading_page(held, texts),
             "/missing-copy": lambda: pages.missing_copy_page("http://a.test/", texts),
-            "/no-results": lambda: pages.search_page("xyz", (), texts),
-            "/empty-search": lambda: pages.search_page("", (), texts),
+            "/topic": lambda: browsepages.topic_page(
+                routes.TopicRoute(topic="Water"),
+                [TopicSection(subtopic=name, pages=(A_PAGE,), total=9) for name in ("", "Rivers")],
+                texts,
+            ),
+            "/list": lambda: browsepages.list_page(
+                routes.BrowseRoute(list=routes.BrowseList.NEWEST, page=2),
+                BrowseResults(pages=(A_PAGE,), has_more=True),
+                texts,
+            ),
+            "/no-results": lambda: browsepages.search_page(
+                routes.SearchRoute(query="xyz"), SearchResults(suggestion="xy"), LISTS, texts
+            ),
+            "/empty-search": lambda: browsepages.search_page(
+                routes.SearchRoute(query=""), SearchResults(), None, texts
+            ),
         }
         return made[path]() if path in made else None
 
@@ -189,6 +210,8 @@ EVERY_PAGE = (
     "/trusted",
     "/reading",
     "/missing-copy",
+    "/topic",
+    "/list",
     "/no-results",
     "/empty-search",
     "/.well-known/linkmend/search?q=plants",

@@ -157,7 +157,7 @@ def test_admin_pins_a_page_for_a_dead_link_and_users_see_it(running, open_browse
     page = open_browser(running)
     log_in(page)
     page.goto(f"{PORTAL}/admin/misses")
-    page.click("ol.missed .what a")
+    page.click("table.addresses tbody th a")
     page.fill("#target", SCIENCE)
     page.click("form:has(#target) button")
     page.wait_for_selector(".notice:has-text('Pinned')")
@@ -179,7 +179,7 @@ def test_hostile_address_runs_nothing_on_admin_pages(running, open_browser):
         page.goto(f"{PORTAL}/admin/misses{path}")
         assert "· linkmend desk" in page.title()
     page.goto(f"{PORTAL}/admin/misses")
-    page.click("ol.missed .what a")
+    page.click("table.addresses tbody th a")
     assert "script" in page.inner_text("main")
     assert page.title() == "Dead link · linkmend desk"
 

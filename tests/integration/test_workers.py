@@ -1,5 +1,6 @@
 """`linkmend serve --workers 2`: several processes that behave as one, and go on when one of them is killed."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -127,6 +128,19 @@ def test_what_one_worker_invalidates_the_other_fetches_again(origin, processes):
     with processes.only(2) as client:
         client.get(origin.url + "/page")
     assert origin.asked["/page"] == asked + 1
+
+
+def test_what_a_class_opens_at_once_is_fetched_once_for_all_workers(origin, processes):
+    async def slow(exchange):
+        await asyncio.sleep(1)
+        await exchange.send(reply("a" * MEGABYTE, Cache_Control="max-age=60"))
+
+    origin.pages["/lesson"] = slow
+    clients = [Client(processes.running.url, source=f"127.0.0.{number}") for number in range(2, 32)]
+    with ThreadPoolExecutor(len(clients)) as threads:
+        answers = list(threads.map(lambda client: client.get(f"{origin.url}/lesson"), clients))
+    assert {len(answer.body) for answer in answers} == {MEGABYTE}
+    assert origin.asked["/lesson"] == 1
 
 
 def test_a_worker_that_is_killed_is_replaced_and_no_connection_refused(origin, processes):

@@ -255,7 +255,7 @@ class MissApi:
         rows, more = await self._list_page(
             given,
             lambda lists, filters, limit: lists.addresses(
-                filters, limit, offset=query.offset, latest=query.order == "latest"
+                filters, limit, offset=query.offset, order=query.order
             ),
         )
         return AddressList(addresses=rows, more=more)

@@ -6,9 +6,10 @@ from aiohttp import web
 
 from proxy.admin.misses.actions import MissActions
 from proxy.admin.misses.views import LIST_PATH
-from proxy.admin.routing import AdminPage, ApiProblem, Route, form, see_other
+from proxy.admin.routing import AdminPage, ApiProblem, Route, form, form_fields, see_other
 
 _MAX_URL = 4_000
+_MAX_REASONS = 3
 FormAction = Callable[[dict[str, str]], Awaitable[str]]
 """Takes the fields of a form; returns the notice on the next page."""
 
@@ -42,6 +43,9 @@ def routes(actions: MissActions) -> list[Route]:
         if fields.get("when") == "now":
             await actions.fetch(_url(fields), "now")
             return "Fetching. See the fetch queue for progress."
+        if fields.get("when") == "night":
+            await actions.fetch(_url(fields), "night")
+            return "It will be fetched tonight."
         await actions.fetch(_url(fields), "line")
         return "It will be fetched when online."
 
@@ -58,6 +62,25 @@ def routes(actions: MissActions) -> list[Route]:
             raise ApiProblem(400, "tick the box to confirm")
         return f"Deleted. Log entries removed: {await actions.erase(_url(fields))}."
 
+    async def several(request: web.Request) -> web.StreamResponse:
+        """One action on all selected addresses, or on all that are listed."""
+        pairs = await form_fields(request)
+        fields = dict(pairs)
+        chosen = "listed" if fields.get("all") else "url"
+        act = {
+            "ignore": ignore,
+            "heed": heed,
+            "fetch": fetch,
+            "night": lambda each: fetch({**each, "when": "night"}),
+        }.get(fields.get("do", ""))
+        if act is None:
+            raise ApiProblem(400, "the form names no action")
+        done, failed = await _act_on(act, [value for name, value in pairs if name == chosen])
+        notice = f"Done for {done} addresses." if done != 1 else "Done for 1 address."
+        if failed:
+            notice += f" Not done for {len(failed)}: {'; '.join(failed[:_MAX_REASONS])}."
+        return see_other(request, fields.get("back", LIST_PATH), notice=notice)
+
     named = {
         "pin": pin,
         "unpin": unpin,
@@ -71,9 +94,26 @@ def routes(actions: MissActions) -> list[Route]:
         "erase": erase,
     }
     return [
-        AdminPage(path=f"/admin/misses/{name}", method="POST", handler=_handler_of(action))
-        for name, action in named.items()
+        AdminPage(path="/admin/misses/several", method="POST", handler=several),
+        *(
+            AdminPage(path=f"/admin/misses/{name}", method="POST", handler=_handler_of(action))
+            for name, action in named.items()
+        ),
     ]
+
+
+async def _act_on(action: FormAction, addresses: list[str]) -> tuple[int, list[str]]:
+    """How many addresses the action was done for, and why not for the others."""
+    if not addresses:
+        raise ApiProblem(400, "no address is selected")
+    done, failed = 0, []
+    for url in dict.fromkeys(addresses):
+        try:
+            await action({"url": url})
+            done += 1
+        except ApiProblem as problem:
+            failed.append(f"{url[:100]}: {problem.detail}")
+    return done, failed
 
 
 def _handler_of(action: FormAction) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

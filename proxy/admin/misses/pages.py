@@ -26,6 +26,7 @@ from proxy.admin.misses.views import (
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, render
 from proxy.misses.export import Form
 from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
+from proxy.misses.lists import AddressOrder
 from repair.model import JUDGED
 
 _PERIODS = ((1, "Today"), (7, "7 days"), (30, "30 days"), (90, "90 days"), (0, "All"))
@@ -35,6 +36,12 @@ _TABS = (
     ("site", "Sites"),
     ("choice", "Opened instead"),
     ("record", "Log entries"),
+)
+_COLUMNS: tuple[tuple[AddressOrder, str], ...] = (
+    ("times", "Times"),
+    ("nothing", "Without suggestions"),
+    ("sources", "Pages with it"),
+    ("latest", "Last"),
 )
 _OUTCOMES = {
     MissOutcome.OPENED: "Suggestion opened",
@@ -85,7 +92,7 @@ class MissPages:
         lists = self.actions.review.lists
         limit, offset = query.limit + 1, query.offset
         read: dict[str, Any] = {
-            "address": lambda: lists.addresses(filters, limit, offset=offset, latest=query.order == "latest"),
+            "address": lambda: lists.addresses(filters, limit, offset=offset, order=query.order),
             "source": lambda: lists.sources(filters, limit, offset=offset),
             "site": lambda: lists.sites(filters, limit, offset=offset),
             "choice": lambda: lists.choices(filters, limit, offset=offset),
@@ -191,9 +198,9 @@ def _choices(query: ListQuery) -> Mapping[str, Any]:
             )
             for days, name in _PERIODS
         ],
-        "orders": [
+        "columns": [
             (address_of(LIST_PATH, query, order=order, offset=0), name, order == query.order)
-            for order, name in (("times", "Most frequent"), ("latest", "Latest"))
+            for order, name in _COLUMNS
         ],
         "exports": [
             (address_of(f"{LIST_PATH}/export.{form}", query, by="address", offset=0), name)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
+from proxy.misses.lists import AddressOrder
 from repair.model import MissKind
 
 DAYS = 30
@@ -44,7 +45,7 @@ class ListQuery(PagedQuery, kw_only=True, frozen=True, omit_defaults=True):
     """The parameters of the admin page: the filters, what it groups by, and the order."""
 
     by: Literal["address", "source", "site", "choice", "record"] = "address"
-    order: Literal["times", "latest"] = "times"
+    order: AddressOrder = "times"
 
 
 def filter_of(query: MissQuery, now: datetime) -> MissFilter:

@@ -56,7 +56,10 @@ const trust = document.getElementById("trust");
 if (trust) {
   const tell = (answer) => trust.querySelectorAll("[data-when]").forEach((part) => (part.hidden = part.dataset.when !== answer));
   const picture = new Image();
-  picture.onload = () => tell("yes");
+  picture.onload = () => {
+    tell("yes");
+    document.getElementById("device").open = false;
+  };
   picture.onerror = () => tell("no");
   tell("asking");
   picture.src = trust.dataset.picture;

@@ -39,6 +39,7 @@ _MAX_TERMS = 64
 _MAX_ANCESTORS = 8
 _MAX_TERM_BYTES = 255
 _MAX_NAME = 60
+_LONG_TERM = 6
 _CACHED_FREQUENCIES = 100_000  # until the next commit; a page has a few hundred terms, most common
 _HEAP_BYTES = 256_000_000  # a commit takes only what it needs; a full heap would make one more segment
 
@@ -138,6 +139,24 @@ class FullTextIndex:
         return tuple(
             (int(page), score) for page, (score, _) in zip(pages, hits, strict=True) if page is not None
         )
+
+    def similar(self, term: str, *, limit: int) -> tuple[int, ...]:
+        """Numbers of pages that have a term like this one: one letter changed, two in long terms."""
+        distance = 1 if len(term) < _LONG_TERM else 2
+        clauses = [
+            (
+                tantivy.Occur.Should,
+                tantivy.Query.fuzzy_term_query(self._schema, name, term, distance, True, False),
+            )
+            for name in ("title", "headings", "anchors", "body")
+        ]
+        if not _is_valid(term):
+            return ()
+        with self._translate_errors():
+            searcher = self._index.searcher()
+            hits = searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
+            pages = searcher.fast_field_values("page", [address for _, address in hits])
+        return tuple(int(page) for page in pages if page is not None)
 
     def document_frequency(self, term: str, name: str) -> int:
         """How many pages have a term in a field."""

@@ -57,9 +57,10 @@ class TermStatistics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TermVectors:
-    """The vectors of some pages side by side: one entry per page, field and term, in no particular order.
+    """The vectors of some pages side by side: one entry per page, field and term, page by page, field by field.
 
-    `page` and `field` say where an entry belongs, `lengths` and `distinct` are pages by fields.
+    `segment` says where an entry belongs: it is the place of the page times the number of fields, plus that of the
+    field. `lengths` and `distinct` are pages by fields.
     """
 
     pages: tuple[int, ...]
@@ -68,6 +69,15 @@ class TermVectors:
     segment: npt.NDArray[np.int32]
     lengths: Counts
     distinct: Counts
+
+    def entries_of(self, field: int) -> npt.NDArray[np.int64]:
+        """The places of the entries of one field, without visiting the others."""
+        sizes = self.distinct.astype(np.int64)
+        counts = sizes[:, field]
+        starts = (np.cumsum(sizes.ravel()) - sizes.ravel()).reshape(sizes.shape)[:, field]
+        # Within a page the entries follow each other; from page to page they jump.
+        jumps: npt.NDArray[np.int64] = np.repeat(starts - (np.cumsum(counts) - counts), counts)
+        return jumps + np.arange(len(jumps))
 
 
 def term_hash(term: str) -> int:

@@ -71,6 +71,10 @@ class IndexWriter:
         found = self._query_index(lambda index: index.search(terms, limit=limit, weights=weights))
         return found if found is not None else ()
 
+    def similar(self, term: str, *, limit: int) -> tuple[int, ...]:
+        """Numbers of pages that have a term like this one; nothing while there is no index."""
+        return self._query_index(lambda index: index.similar(term, limit=limit)) or ()
+
     def document_frequency(self, term: str, name: str) -> int:
         """How many pages have a term in a field; 0 while there is no index."""
         return self._query_index(lambda index: index.document_frequency(term, name)) or 0

@@ -43,9 +43,12 @@ _ZIP_MARK = b"PK\x03\x04"
 def kind_of(page: Page) -> FileKind | None:
     """The format that headers and address claim; None for pages, pictures and other files."""
     media_type = (page.header("content-type") or "").partition(";")[0].partition(",")[0].strip().lower()
-    if media_type in _UNKNOWN_TYPES:
-        return kind_of_url(page.url)
-    return _BY_TYPE.get(media_type)
+    return kind_of_content(media_type, page.url)
+
+
+def kind_of_content(media_type: str, url: str) -> FileKind | None:
+    """The same by a media type in lower case, and by the address where that says nothing."""
+    return kind_of_url(url) if media_type in _UNKNOWN_TYPES else _BY_TYPE.get(media_type)
 
 
 def kind_of_url(url: str) -> FileKind | None:

@@ -1,6 +1,7 @@
 """Ranking features: the evidence for each candidate, as one matrix, candidates by FEATURES.
 
     termmatch        every query feature's words against every field: read this first
+    explained        how much of the candidate's title nothing else explains
     titles           the names of the lost page against the names of the candidate
     urls             URLs against URLs, and where known moves lead
     languages        the language of the candidate against that of the pages that link to the lost one
@@ -23,7 +24,7 @@ from repair.collection.index.idf import Weights
 from repair.collection.index.vectors import FIELDS, Hashes, TermStatistics, TermVectors, hashes
 from repair.collection.pages import PageSummary
 from repair.ranking.candidates import RetrievalTrace
-from repair.ranking.features import languages, numbers, termmatch, textsimilarity, titles, urls
+from repair.ranking.features import explained, languages, numbers, termmatch, textsimilarity, titles, urls
 from repair.ranking.features.frequencies import FrequencyQuery
 from repair.ranking.queryfeatures import QueryFeatures
 
@@ -46,6 +47,7 @@ RAW = (
     *textsimilarity.COLUMNS,
     *languages.COLUMNS,
     *numbers.COLUMNS,
+    *explained.COLUMNS,
 )
 _NORMALISED = (
     *termmatch.COLUMNS,
@@ -58,6 +60,7 @@ _NORMALISED = (
     *urls.COLUMNS,
     "move.directory",
     *textsimilarity.COLUMNS,
+    *explained.COLUMNS,
 )
 KNOWN = tuple(
     f"known.{name}" for name in ("inlinks", "anchor_terms", "slug_terms", "copy_terms", "urls", "anchors")
@@ -136,6 +139,7 @@ def features(
                 textsimilarity.editions(tf["edition"]),
             ),
             numbers.columns(query_features, pages),
+            explained.columns(query, tf, vectors, collection.rarities()),
         ),
         axis=1,
     )

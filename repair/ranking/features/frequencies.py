@@ -26,10 +26,12 @@ class FrequencyQuery:
         self.weights = _weights(query_features.terms, {term: at for at, term in enumerate(terms)})
         self.sizes = (self.weights > 0).sum(axis=1).astype(np.float32)
         self.hashes = hashes(terms)
+        self.source_title = hashes(dict.fromkeys(query_features.source_title))
         names = (query_features.anchor_name, query_features.slug_name, query_features.tail_name)
         edition = edition_of(query_features.link.url)
         self._groups = {
             "terms": self.hashes,
+            "source_title": self.source_title,
             "names": hashes(name or _NO_NAME for name in names),
             "lost": hashes((LINK, query_features.link.url, *ancestors(query_features.link.url))),
             "edition": hashes((edition, directory(edition[:-1])) if edition else (_NO_NAME, _NO_NAME)),

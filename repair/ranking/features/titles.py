@@ -4,7 +4,7 @@ Titles and anchor texts are compared letter by letter.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -41,30 +41,42 @@ def columns(query_features: QueryFeatures, pages: Sequence[PageSummary]) -> Tabl
     title_within  the text around the link has the whole title, the more telling the longer the title is
     """
     rows = np.zeros((len(pages), len(COLUMNS)), np.float32)
+    listed = [title_names(page.title) for page in pages]
+    titles = [title for names in listed for title in names]
+    if not titles:
+        return rows
+    counts = np.array([len(names) for names in listed])
+    titled = np.flatnonzero(counts)
+    starts = (np.cumsum(counts) - counts)[titled]
+    names = dict(query_features.names)
+    commonest = query_features.names[0][0] if query_features.names else ""
+    _fill_parts(rows, (query_features.anchor_name, query_features.slug_name, commonest), pages)
     lost_names = (
         query_features.anchor_name,
         query_features.slug_name,
         query_features.tail_name,
         query_features.copy_name,
+        commonest,
     )
-    names = dict(query_features.names)
-    commonest = query_features.names[0][0] if query_features.names else ""
-    _fill_parts(rows, (query_features.anchor_name, query_features.slug_name, commonest), pages)
+    known = [column for column, name in enumerate(lost_names) if name]
+    if known:
+        alike = process.cdist(
+            [lost_names[column] for column in known],
+            titles,
+            scorer=JaroWinkler.similarity,
+            dtype=np.float32,
+        )
+        best = np.maximum.reduceat(alike, starts, axis=1)
+        places = 2 * np.array(known)
+        rows[titled[:, None], places + 1] = best.T
+        # Only the same letters in the same order are wholly similar.
+        rows[titled[:, None], places] = best.T == 1
     link = query_features.link
     around = _letters(f"{link.before} {link.anchor} {link.after}")
-    for row, page in enumerate(pages):
-        titles = title_names(page.title)
-        if not titles:
-            continue
-        for column, name in enumerate(lost_names):
-            if name:
-                rows[row, 2 * column] = name in titles
-                rows[row, 2 * column + 1] = _alike(name, titles)
-        rows[row, _NAMES_AT] = max(names.get(title, 0.0) for title in titles)
-        if commonest:
-            rows[row, _NAMES_AT + 1] = _alike(commonest, titles)
-        within = [len(title) for title in titles if len(title) >= _LEAST_WITHIN and title in around]
-        rows[row, -1] = min(1.0, max(within, default=0) / _LONG_TITLE)
+    shares = [names.get(title, 0.0) for title in titles]
+    within = [len(title) if len(title) >= _LEAST_WITHIN and title in around else 0 for title in titles]
+    rows[titled, _NAMES_AT] = np.maximum.reduceat(shares, starts)
+    rows[titled, -1] = np.minimum(1.0, np.maximum.reduceat(within, starts) / _LONG_TITLE)
     return rows
 
 
@@ -99,7 +111,3 @@ def title_names(title: str) -> tuple[str, ...]:
     parts = _BETWEEN.split(title[:200])
     pieces = (title, " ".join(parts[:-1]), " ".join(parts[1:]))
     return tuple(dict.fromkeys(name for piece in pieces if piece and (name := normalise_name(piece))))
-
-
-def _alike(name: str, titles: Iterable[str]) -> float:
-    return max(JaroWinkler.similarity(name, title) for title in titles)

@@ -1,6 +1,7 @@
 """URLs against URLs: the structure of the lost one and of the candidates', and where known moves lead."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from rapidfuzz.distance import LCSseq
@@ -26,6 +27,7 @@ PRIORS = ("prior.url",)
 SIBLING = COLUMNS.index("address.same_directory")
 _MAX_PARTS = 16
 _PRIORS = {kind: float(np.log(url_prior(kind))) for kind in UrlType}
+_REMEMBERED = 65_536
 
 
 def columns(query_features: QueryFeatures, pages: Sequence[PageSummary]) -> Table:
@@ -77,8 +79,13 @@ def move_columns(query_features: QueryFeatures, pages: Sequence[PageSummary]) ->
 
 def prior_columns(query_features: QueryFeatures, pages: Sequence[PageSummary]) -> Table:
     """The prior probability of a page with such a URL (Westerveld table 9)."""
-    found = [_PRIORS[url_type(page.url)] if query_features.compare_addresses else 0.0 for page in pages]
+    found = [_prior(page.url) if query_features.compare_addresses else 0.0 for page in pages]
     return np.array(found, np.float32)[:, None]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _prior(url: str) -> float:
+    return _PRIORS[url_type(url)]
 
 
 def _shared_directories(page: UrlStructure, directory: UrlStructure) -> float:

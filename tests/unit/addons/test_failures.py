@@ -7,6 +7,7 @@ from addons.failures import Failures
 from addons.flowstate import state_of
 from addons.mitm import streams
 from proxy.errors import StartError
+from proxy.failures import PARENT_DOWN
 from repair.model import MissKind
 from tests.make import a_flow
 
@@ -103,3 +104,38 @@ def test_what_a_site_answers_to_a_form_is_left_alone():
     flow = a_flow(method="POST", headers=FORM, response=(500, [("Content-Type", "text/html")], b"no"))
     Failures().response(flow)
     assert flow.response.content == b"no"
+
+
+PARENT_REFUSES = "[Errno 111] Connect call failed ('127.0.0.1', 3128)"
+
+
+def failed_behind_a_parent(message, *, tunnel=False, **about):
+    flow = a_flow(**about)
+    state_of(flow).is_answerable = True
+    if tunnel:
+        flow.server_conn.via = ("http", ("127.0.0.1", 3128))
+    else:
+        state_of(flow).goes_by_parent = True
+    flow.error = Error(message)
+    Failures().error(flow)
+    return flow
+
+
+@pytest.mark.parametrize("tunnel", [True, False])
+def test_a_parent_that_cannot_be_reached_is_not_the_sites_fault(tunnel):
+    flow = failed_behind_a_parent(PARENT_REFUSES, tunnel=tunnel)
+    assert state_of(flow).failure.fault == PARENT_DOWN
+    assert b"the parent proxy cannot be reached" in flow.response.raw_content
+
+
+def test_a_tunnel_that_the_parent_refuses_is_the_sites_fault():
+    message = "Upstream proxy 127.0.0.1:3128 refused HTTP CONNECT request: 503 Service Unavailable"
+    assert state_of(failed_behind_a_parent(message, tunnel=True)).failure.fault == ""
+
+
+def test_a_form_that_the_parent_did_not_take_names_the_parent():
+    flow = failed_behind_a_parent(PARENT_REFUSES, method="POST", headers=FORM)
+    Failures().response(flow)
+    text = flow.response.raw_content.decode()
+    assert "par lequel ton école accède" in text
+    assert "n’a pas été envoyé" in text

@@ -2,6 +2,7 @@
 
 import plistlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from cryptography import x509
@@ -10,15 +11,21 @@ from addons.flowstate import AnsweredBy, state_of
 from addons.portal import Portal
 from proxy.archives.ownarchive import OwnArchive
 from proxy.misses.store import MissStore
+from proxy.monitoring.metrics import Metrics
 from proxy.pages.otherpages import redirect
 from proxy.pages.startpage import portal_info_of
+from proxy.portal.browsing import PortalBrowser
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.portalredirect import PortalRedirects
 from proxy.settings import MissesSettings, Settings
 from repair.collection.asynccollection import AsyncCollection
+from repair.collection.listing import PageListing
+from repair.collection.pagesearch import FilteredSearch
+from repair.crawling.topicdatabase import TopicDatabase
+from repair.crawling.topicguide import TopicGuide
+from repair.crawling.topics import Topic
+from repair.crawling.topicstore import TopicStore
 from repair.model import HeldCopy
-from repair.pipeline import Repairer
-from repair.settings import RepairSettings
 from tests.archiving import archives_of
 from tests.holdings import SITE, a_collection, a_document
 from tests.integration.origin import certificate
@@ -36,12 +43,15 @@ def helper(tmp_path):
     collection.add(a_document("/kept"), fetched_at=A_MOMENT, copy=copy)
     misses = MissStore(tmp_path / "misses", MissesSettings())
     reader = AsyncCollection(collection, threads)
+    listing = PageListing(collection.database)
+    guide = TopicGuide(tmp_path / "topics", collection, listing)
     yield Portal(
-        Repairer(collection, RepairSettings(), threads),
+        PortalBrowser(listing, guide, FilteredSearch(collection, listing, guide.urls_of), threads),
         reader,
         misses,
         own_archive=OwnArchive(reader, lambda: "local"),
         ca=pem,
+        metrics=Metrics(),
         portal_info=lambda: portal_info_of(Settings(), frozenset({".bank.test"})),
         deadline_s=5.0,
         portal=lambda: True,
@@ -88,6 +98,28 @@ async def test_a_search_that_takes_too_long_is_one_line_in_the_log_without_its_w
 async def test_a_search_at_the_portal_finds_held_pages(helper):
     flow = await ask(helper, "http://linkmend.internal/search?q=volcanoes")
     assert f"{SITE}/read" in flow.response.get_text()
+
+
+async def test_topics_are_browsed_and_counted(helper, tmp_path):
+    with closing(TopicDatabase(tmp_path / "topics")) as database:
+        TopicStore(database).put(Topic(name="Volcanoes"))
+    start = await ask(helper, "http://linkmend.internal/")
+    assert "/.well-known/linkmend/topic?name=Volcanoes" in start.response.text
+    topic = await ask(helper, "http://linkmend.internal/topic?name=Volcanoes")
+    assert f"{SITE}/read" in topic.response.text
+    assert (await ask(helper, "http://linkmend.internal/topic?name=Rivers")).response.status_code == 404
+    assert (await ask(helper, "http://linkmend.internal/browse?list=newest")).response.status_code == 200
+    assert helper._metrics.portal_pages == {"start": 1, "topic": 2, "list": 1}
+
+
+async def test_device_steps_are_folded_away_where_the_device_is_known_to_trust_us(helper):
+    unknown = await ask(helper, "http://linkmend.internal/")
+    secure = await ask(helper, "https://linkmend.internal/")
+    helper._metrics.trust.note_trust(helper._hasher.hash(unknown.client_conn.peername[0]))
+    known = await ask(helper, "http://linkmend.internal/")
+    assert ['<details id="device" open>' in flow.response.text for flow in (unknown, secure, known)] == [
+        *(True, False, False)
+    ]
 
 
 async def test_a_kept_copy_is_shown_and_a_page_without_one_is_read(helper):

@@ -7,11 +7,12 @@ from repair import harvest as harvest_module
 from repair.collection.collection import Collection
 from repair.collection.index.fulltext import IndexDamaged
 from repair.errors import FileTooCostly
+from repair.evidence.hints import Hints
 from repair.harvest import Harvester, addition_of, raw_digest
-from repair.settings import CollectionSettings
+from repair.settings import CollectionSettings, RepairSettings
 from tests.files import a_pdf
 from tests.holdings import SITE, a_collection, a_document, found
-from tests.make import A_MOMENT, a_page
+from tests.make import A_MOMENT, a_broken_link, a_page
 
 ROME = b"<title>Rome</title><p>The city on the <a href='/tiber'>river Tiber</a> was not built in a day.</p>"
 
@@ -36,6 +37,18 @@ def test_an_offered_page_is_parsed_saved_linked_and_found(tmp_path):
         assert collection.link_between(f"{SITE}/rome", f"{SITE}/tiber").anchor == "river Tiber"
         assert collection.copy(f"{SITE}/rome").body == ROME
         assert stats.read == 1
+
+
+def test_a_page_seen_again_with_other_links_tells_a_move(tmp_path):
+    later = ROME.replace(b"/tiber", b"/rivers/tiber")
+    with a_collection(tmp_path, a_document("/rivers/tiber", title="Tiber")) as collection:
+        hints = Hints(collection, RepairSettings())
+        harvester = Harvester(collection, CollectionSettings(), hints)
+        for body in (ROME, later):
+            assert harvester.offer(_html("/", body))
+        assert harvester.close(30.0)
+        targets = hints.known_targets(a_broken_link(f"{SITE}/tiber"))
+        assert [target.url for target in targets] == [f"{SITE}/rivers/tiber"]
 
 
 def _file(path, text, **known):

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from proxy.app.backendclient import BackendClient
 from proxy.app.rundir import RuntimeDirectory
 from proxy.repairservice import RepairRequest, bare_page
-from proxy.rpc.protocol import CollectionService, MonitoringService, RepairService, SearchService
+from proxy.rpc.protocol import CollectionService, MonitoringService, RepairService
 from proxy.rpc.server import RpcServer
 from repair.model import Click
 from tests.make import a_broken_link
@@ -33,7 +33,6 @@ async def a_worker(tmp_path, watched=None, **services):
     """A worker's view of a backend with these services."""
     run = RuntimeDirectory(tmp_path)
     known = {
-        "searcher": SearchService,
         "repair_service": RepairService,
         "async_collection": CollectionService,
     }

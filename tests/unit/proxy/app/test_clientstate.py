@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from proxy.app.clientstate import SharedClientState
+from proxy.app.clientstate import ClientState, SharedClientState
 from proxy.privacy.suppressed import SuppressedPage
 from repair.model import MissKind
 
@@ -13,9 +13,19 @@ URL = "http://school.test/page"
 @pytest.fixture
 def workers():
     """Two workers, of which each hears what the other broadcasts."""
-    first = SharedClientState(Later(lambda: second))
-    second = SharedClientState(Later(lambda: first))
+    first = SharedClientState(Later(lambda: second), Readers())
+    second = SharedClientState(Later(lambda: first), Readers())
     return first, second
+
+
+class Readers:
+    """Whoever counts readers."""
+
+    def __init__(self):
+        self.opened = []
+
+    def page_opened(self, client, url):
+        self.opened.append((client, url))
 
 
 class Later:
@@ -36,11 +46,24 @@ def test_the_pages_a_client_opened_are_known_to_both(workers):
 
 
 def test_a_page_opened_again_and_again_is_told_once():
-    told = []
-    state = SharedClientState(SimpleNamespace(client_opened=lambda *event: told.append(event)))
+    told, readers = [], Readers()
+    state = SharedClientState(SimpleNamespace(client_opened=lambda *event: told.append(event)), readers)
     for _ in range(3):
         state.recent_pages.note_page(CLIENT, URL)
-    assert told == [(CLIENT, URL)]
+    assert told == readers.opened == [(CLIENT, URL)]
+
+
+def test_only_the_worker_that_served_a_page_has_its_reader_counted(workers):
+    first, second = workers
+    first.recent_pages.note_page(CLIENT, URL)
+    assert first.recent_pages._readership.opened == [(CLIENT, URL)]
+    assert second.recent_pages._readership.opened == []
+
+
+def test_readers_are_counted_where_there_is_one_worker():
+    readers = Readers()
+    ClientState(readers).recent_pages.note_page(CLIENT, URL)
+    assert readers.opened == [(CLIENT, URL)]
 
 
 def test_a_withheld_page_can_be_shown_by_both_to_its_reader_alone(workers):

@@ -1,6 +1,7 @@
 import asyncio
 
 from proxy.cache.collapsing import RequestCollapser
+from proxy.cache.leases import LeaseTable, WorkerLeases
 
 
 async def all_waiting():
@@ -103,3 +104,32 @@ async def test_no_entry_is_left_after_many_requests():
 
     await asyncio.gather(*(request(str(number % 7)) for number in range(500)))
     assert len(collapser) == 0
+
+
+def two_workers():
+    table = LeaseTable()
+    return RequestCollapser(WorkerLeases(table, 1)), RequestCollapser(WorkerLeases(table, 2))
+
+
+async def test_a_request_waits_for_the_fetch_of_another_worker():
+    one, two = two_workers()
+    assert one.lead("a")
+    assert not two.lead("a")
+    waiting = asyncio.create_task(two.wait("a", 60))
+    await all_waiting()
+    assert not waiting.done()
+    one.finish("a")
+    assert await waiting
+    assert two.lead("a")
+
+
+async def test_a_fetch_of_another_worker_that_takes_too_long_is_taken_over_once():
+    one, two = two_workers()
+    one.lead("a")
+    assert not await two.wait("a", 0)
+    assert two.lead("a")
+    assert not two.lead("a")
+    one.finish("a")
+    assert not one.lead("a"), "the second worker still fetches"
+    two.finish("a")
+    assert one.lead("a")

@@ -76,6 +76,7 @@ class Crawling:
             topics=self.topics,
             fetch=FETCH,
             reading=CollectionSettings(),
+            responses=None,
         )
         crawler = TopicCrawler(
             a_topic_crawl("Farm", farm_texts(20), other_texts(40), **policy),

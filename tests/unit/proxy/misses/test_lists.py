@@ -65,7 +65,7 @@ def test_the_most_missed_address_comes_first_with_what_became_of_it(lists):
 
 
 def test_the_latest_may_come_first_and_lists_have_pages(lists):
-    assert urls(lists.addresses(MissFilter(), latest=True)) == [RAIN, RIVERS, WATER]
+    assert urls(lists.addresses(MissFilter(), order="latest")) == [RAIN, RIVERS, WATER]
     assert urls(lists.addresses(MissFilter(), 1, offset=1)) == [RIVERS]
 
 
@@ -194,3 +194,18 @@ def test_long_lists_are_read_by_their_indexes(store, query, by):
 
 def test_times_of_any_zone_may_be_given(lists):
     assert lists.totals(MissFilter(since=datetime(2000, 1, 1, tzinfo=UTC))).addresses == 3
+
+
+def test_costliest_addresses_are_those_that_most_users_missed_in_vain(store, lists, marks):
+    note(
+        store,
+        *(a_miss(100 + number, WATER, client="one") for number in range(9)),
+        *(a_miss(200 + number, RIVERS, client=f"user {number}") for number in range(3)),
+        *(a_miss(300 + number, RAIN, client=f"user {number}", chosen=RAIN) for number in range(9)),
+    )
+    assert [(row.url, row.users, row.times) for row in lists.costliest(MissFilter())] == [
+        (RIVERS, 4, 5),
+        (WATER, 2, 10),
+    ]
+    marks.put(RIVERS, "ignored", "admin", A_MOMENT)
+    assert [row.url for row in lists.costliest(MissFilter())] == [WATER]

@@ -65,6 +65,18 @@ async def test_the_page_says_when_a_site_last_replied(tmp_path, known):
         assert re.search(r"connected</span>.*last reply [5-9] s ago", await browser.text("/admin/health"))
 
 
+async def test_a_dead_parent_is_shown_first(tmp_path, known):
+    known["parent_fault"] = lambda: (
+        "the parent proxy http://10.0.0.2:3128 does not answer (connection refused)"
+    )
+    assert "10.0.0.2:3128" in (await told(tmp_path / "a", known))["parent_fault"]
+    async with a_desk(tmp_path / "b", health=HealthSources(**known)) as desk, an_admin(desk) as browser:
+        text = await browser.text("/admin/health")
+    assert re.search(
+        r'role="alert">No page comes in from outside: the parent proxy http://10.0.0.2:3128', text
+    )
+
+
 async def test_failed_archive_is_paused(tmp_path, known):
     async with a_desk(tmp_path, health=HealthSources(**known)) as desk, an_admin(desk) as browser:
         for _ in range(3):

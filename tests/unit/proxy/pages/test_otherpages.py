@@ -4,7 +4,7 @@ from selectolax.lexbor import LexborHTMLParser
 from proxy.pages import otherpages as pages
 from proxy.pages.language import LANGUAGES, catalogue
 from repair.model import HeldPage, MissKind
-from tests.offers import SAVED_AT, an_alternative, the_library
+from tests.offers import SAVED_AT
 
 ENGLISH = catalogue("en")
 
@@ -29,31 +29,6 @@ def a_held_page(
         pinned=False,
         has_copy=False,
     )
-
-
-def test_a_search_lists_what_was_found_with_its_copy():
-    page = pages.search_page("plants", the_library(2), ENGLISH)
-    first = parsed(page).css_first("ol#alternatives > li")
-    links = [link.attributes["href"] for link in first.css("a")]
-    assert links[0] == "http://library.school.test/plants/photosynthesis.html"
-    assert links[1].startswith("/.well-known/linkmend/copy?url=")
-    assert parsed(page).css_first("input[name=q]").attributes["value"] == "plants"
-
-
-def test_a_search_without_results_says_so():
-    assert "No saved page contains these words" in parsed(pages.search_page("xyz", (), ENGLISH)).body.text()
-
-
-def test_an_empty_search_shows_the_form():
-    page = pages.search_page("", (), ENGLISH)
-    assert parsed(page).css_first("form") is not None
-    assert "Type a few words" in parsed(page).body.text()
-
-
-def test_a_search_is_escaped():
-    page = pages.search_page('"><script>alert(1)</script>', [an_alternative(title="<img src=x>")], ENGLISH)
-    assert not parsed(page).css("img")
-    assert len(parsed(page).css("script")) == 1
 
 
 def test_a_page_without_a_copy_can_be_read():
@@ -81,7 +56,6 @@ def test_a_missing_copy_is_a_404_that_offers_a_search():
 def test_every_page_is_in_every_language(language):
     texts = catalogue(language)
     made = (
-        pages.search_page("a", the_library(1), texts),
         pages.reading_page(a_held_page(), texts),
         pages.missing_copy_page("http://a.test/", texts),
         pages.refused_page(403, texts),

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
+from proxy.failures import PARENT_DOWN
 from proxy.pages.language import LANGUAGES, catalogue
 from proxy.pages.repairpage import MAX_BYTES, number_offers, render
 from repair.model import MissKind, Span
@@ -343,6 +344,15 @@ def test_the_fault_of_a_certificate_is_named_in_every_language(code, fault):
     texts = catalogue(code)
     lead = parsed(render(found(), a_context(language=code, fault=fault))).css_first("p.lead").text()
     assert str(texts(f"fault.{fault}")) in lead
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_a_parent_that_is_down_is_named_instead_of_the_site_in_every_language(code):
+    texts = catalogue(code)
+    page = parsed(render(found(), a_context(language=code, fault=PARENT_DOWN)))
+    assert page.css_first("h1").text() == str(texts("parent.heading"))
+    assert page.css_first("title").text().startswith(page.css_first("h1").text())
+    assert str(texts("parent.advice")) in page.css_first("p.lead").text()
 
 
 def test_a_fault_that_has_no_words_is_left_out():

@@ -9,6 +9,7 @@ from proxy.pages import startpage as portal
 from proxy.pages.language import LANGUAGES, catalogue
 from proxy.portal.devices import PLATFORMS, CertificateForm
 from proxy.settings import Settings
+from tests.unit.proxy.pages.test_browsepages import LISTS
 
 ENGLISH = catalogue("en")
 TOLD = portal.portal_info_of(Settings(), frozenset({".bank.test", "login.test"}))
@@ -69,22 +70,43 @@ def test_the_fingerprint_and_the_proxy_settings_are_shown():
     assert tree.css_first("#pac").text() == "http://10.0.0.5:8080/proxy.pac"
 
 
+def test_the_start_page_lists_what_there_is_to_read():
+    tree = parsed(the_portal(lists=LISTS))
+    links = {link.attributes["href"] for link in tree.css("a")}
+    assert "/.well-known/linkmend/topic?name=Fire+%26+ice" in links
+    assert "/.well-known/linkmend/browse?list=site&of=a.test" in links
+    assert "/.well-known/linkmend/browse?list=language&of=sw" in links
+    assert "http://a.test/lava" in links
+    assert [each.attributes["id"] for each in tree.css("section h2")] == [
+        *("topics", "newest", "sites", "languages", "certificate", "privacy")
+    ]
+
+
+def test_the_certificate_is_folded_away_on_a_device_that_trusts_it():
+    assert "open" in parsed(the_portal()).css_first("#device").attributes
+    folded = parsed(the_portal(trusts=True)).css_first("#device")
+    assert "open" not in folded.attributes
+    assert folded.css_first("a[download]") is not None
+
+
 def test_privacy_page_follows_the_settings():
     tree = parsed(portal.privacy_page(ENGLISH, replace(TOLD, retention_days=30, contact="Ms <b>Achieng</b>")))
     text = tree.body.text()
     assert "deleted after 30 days" in text
     assert "Ask Ms <b>Achieng</b> if" in text
     assert "asks web archives" in text
+    assert "counts how many devices" in text
     assert "saves public pages" in text
     assert [site.text() for site in tree.css("#sites li")] == ["bank.test", "login.test"]
     assert "The list has 2 entries" in text
 
 
 def test_privacy_page_shows_disabled_features():
-    off = replace(TOLD, harvest=False, archives=False, passed_through=())
+    off = replace(TOLD, harvest=False, archives=False, readers=False, passed_through=())
     text = parsed(portal.privacy_page(ENGLISH, off)).body.text()
     assert "does not contact web archives" in text
     assert "saves public pages" not in text
+    assert "counts how many devices" not in text
     assert "decrypts all secure connections" in text
     assert "or a teacher" in text
 

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 from proxy.portal.devices import CertificateForm
 from proxy.portal.routes import (
     ArchivedRoute,
+    BrowseList,
+    BrowseRoute,
     CertificateRoute,
     ChoiceRoute,
     CopyRoute,
@@ -16,6 +18,7 @@ from proxy.portal.routes import (
     SearchRoute,
     ShowAnywayRoute,
     StaticRoute,
+    TopicRoute,
     ToPortalRoute,
     TrustedRoute,
     anyway_path,
@@ -58,6 +61,22 @@ def test_addresses_of_others_are_not_ours(url):
     ("url", "call"),
     [
         (SITE + "/.well-known/linkmend/search?q=water+cycle", SearchRoute(query="water cycle")),
+        (
+            PORTAL + "/search?q=lava&topic=Fire+%26+ice&lang=sw&type=pdf&page=3",
+            SearchRoute(query="lava", topic="Fire & ice", language="sw", kind="pdf", page=3),
+        ),
+        (PORTAL + "/search?q=a&lang=x%20y&type=exe&page=-1", SearchRoute(query="a")),
+        (PORTAL + "/search?q=a&page=9999", SearchRoute(query="a", page=50)),
+        (PORTAL + "/topic?name=Fire", TopicRoute(topic="Fire")),
+        (PORTAL + "/topic?name=Fire&sub=", TopicRoute(topic="Fire", subtopic="")),
+        (PORTAL + "/topic?name=Fire&sub=Lava&page=2", TopicRoute(topic="Fire", subtopic="Lava", page=2)),
+        (PORTAL + "/topic", RefusedRoute(status=400)),
+        (PORTAL + "/browse?list=newest", BrowseRoute(list=BrowseList.NEWEST)),
+        (PORTAL + "/browse?list=site&of=a.test:81", BrowseRoute(list=BrowseList.SITE, of="a.test:81")),
+        (PORTAL + "/browse?list=site&of=a/b", RefusedRoute(status=404)),
+        (PORTAL + "/browse?list=language&of=en", BrowseRoute(list=BrowseList.LANGUAGE, of="en")),
+        (PORTAL + "/browse?list=language", RefusedRoute(status=404)),
+        (PORTAL + "/browse?list=everything", RefusedRoute(status=404)),
         (SITE + "/.well-known/linkmend/search", SearchRoute(query="")),
         (
             SITE + "/.well-known/linkmend/copy?url=http%3A%2F%2Fa.test%2F%3Fb%26c",

@@ -13,12 +13,12 @@ from proxy.rpc import server as server_module
 from proxy.rpc.client import BackendUnavailable, RpcClient
 from proxy.rpc.protocol import (
     ArchiveService,
+    BrowseService,
     ClientEvents,
     CollectionService,
     HarvestService,
     MissLogService,
     RepairService,
-    SearchService,
 )
 from proxy.rpc.server import RpcServer
 from proxy.rpc.wire import Broadcast, Call
@@ -47,7 +47,7 @@ class FakeBackend:
     def services(self):
         kinds = (
             RepairService,
-            SearchService,
+            BrowseService,
             CollectionService,
             ArchiveService,
             MissLogService,
@@ -63,7 +63,7 @@ class FakeBackend:
             raise
         return bare_page(miss)
 
-    async def search(self, text, limit):
+    async def start_page(self):
         raise ValueError("no such words")
 
     async def page(self, url):
@@ -174,8 +174,8 @@ async def test_many_requests_at_once_get_their_own_answers(tmp_path):
 async def test_a_request_that_fails_returns_what_its_declaration_names(tmp_path, caplog):
     async with machine(tmp_path) as made:
         client = await made.client()
-        assert await client.stub(SearchService).search("a") == ()
-        assert "SearchService.search: ValueError no such words" in caplog.text
+        assert await client.stub(BrowseService).start_page() is None
+        assert "BrowseService.start_page: ValueError no such words" in caplog.text
         assert await client.stub(CollectionService).count() == 7
 
 

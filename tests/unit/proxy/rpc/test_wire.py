@@ -11,12 +11,13 @@ from proxy.rpc import wire
 from proxy.rpc.methods import methods_of
 from proxy.rpc.protocol import (
     ArchiveService,
+    BrowseService,
     ClientEvents,
     CollectionService,
     HarvestService,
     MissLogService,
-    SearchService,
 )
+from repair.collection.pagesearch import SearchResults
 from repair.model import Alternative, MissKind, Span
 from tests.make import A_MOMENT, a_broken_link, a_page
 
@@ -59,8 +60,8 @@ def test_results_arrive_with_numbers_of_numpy():
     found = Alternative(
         url="http://a.test/", title="A", snippet=(Span(text="a", marked=True),), score=np.float64(0.5)
     )
-    message = wire.TO_WORKER.decode(wire.encode(wire.Reply(1, (found,))))
-    assert method(SearchService, "search").read_result(message.value) == (found,)
+    message = wire.TO_WORKER.decode(wire.encode(wire.Reply(1, SearchResults(found=(found,)))))
+    assert method(BrowseService, "find").read_result(message.value) == SearchResults(found=(found,))
 
 
 def test_a_result_of_nothing_arrives():

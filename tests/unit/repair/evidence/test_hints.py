@@ -152,3 +152,31 @@ def test_a_page_that_a_user_came_back_from_counts_less(hints):
     chosen(hints, GONE, f"{SITE}/new/hail", "one", "two", "three")
     chosen(hints, GONE, f"{SITE}/other/snow", "one", "two", "three", unfit=f"{SITE}/new/hail")
     assert [each.url for each in hints.favourites(GONE)] == [f"{SITE}/other/snow"]
+
+
+def test_a_page_that_replaced_its_links_tells_moves(hints):
+    hints.note_new_links(
+        f"{SITE}/old/weather",
+        [a_link("/old/rain", "more about rain"), a_link("/old/snow", "snow in spring")],
+        [a_link("/new/rain", "more about rain"), a_link("/new/snow", "snow in spring")],
+    )
+    assert known_targets(hints) == [("/new/rain", TargetKind.MOVE)]
+    assert known_targets(hints, f"{SITE}/old/hail") == [("/new/hail", TargetKind.MOVE)]
+
+
+def test_one_strange_page_tells_no_move_and_two_that_disagree_end_it(hints):
+    before, after = [a_link("/old/rain", "rain and snow")], [a_link("/new/rain", "rain and snow")]
+    hints.note_new_links("http://other.test/links", before, after)
+    assert known_targets(hints) == []
+    hints.note_new_links("http://another.test/links", before, after)
+    assert known_targets(hints) == [("/new/rain", TargetKind.MOVE)]
+    hints.note_new_links(f"{SITE}/old/", before, [a_link("/newer/rain", "rain and snow")])
+    assert known_targets(hints) == []
+
+
+def test_a_site_s_own_redirect_outweighs_what_pages_tell(hints):
+    hints.note_redirect(GONE, f"{SITE}/new/hail")
+    hints.note_new_links(
+        f"{SITE}/old/", [a_link("/old/rain", "more rain")], [a_link("/new/rain", "more rain")]
+    )
+    assert known_targets(hints) == [("/new/hail", TargetKind.MOVE)]

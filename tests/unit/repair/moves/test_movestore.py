@@ -5,6 +5,7 @@ import pytest
 from repair.collection.database import Database
 from repair.collection.pages import PageStore
 from repair.moves import movestore
+from repair.moves.linkswaps import LINKED
 from repair.moves.movestore import REPAIR, MoveFinder, MoveStore
 from repair.moves.rules import Move
 from tests.holdings import SITE, a_document
@@ -169,3 +170,25 @@ def test_where_many_moves_are_known_news_are_learnt_behind_the_answer(database, 
     assert finder.catch_up()
     assert not finder.catch_up()
     assert [guess.url for guess in finder.guesses(f"{SITE}/old/snow")] == [f"{SITE}/new/snow"]
+
+
+def test_told_moves_teach_only_where_the_name_was_kept(database):
+    store = MoveStore(database)
+    renamed = Move(old=f"{SITE}/old/rain", new=f"{SITE}/new/rainfall", origin=LINKED)
+    kept = Move(old=f"{SITE}/old/snow", new=f"{SITE}/new/snow.html", origin=LINKED)
+    assert store.note_told(renamed)
+    assert store.note_told(kept)
+    assert store.moves("school.test") == (kept,)
+    assert store.moved_to(renamed.old) == renamed.new
+
+
+def test_told_moves_yield_to_the_site_and_can_be_taken_back(database):
+    store = MoveStore(database)
+    store.note(a_move("rain"))
+    told = Move(old=f"{SITE}/old/rain", new=f"{SITE}/other/rain", origin=LINKED)
+    assert not store.note_told(told)
+    store.forget_told(told.old)
+    assert store.moved_to(told.old) == f"{SITE}/new/rain"
+    store.note_told(Move(old=f"{SITE}/old/snow", new=f"{SITE}/new/snow", origin=LINKED))
+    store.forget_told(f"{SITE}/old/snow")
+    assert store.moved_to(f"{SITE}/old/snow") is None

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -68,6 +69,43 @@ def test_an_unknown_feature_or_version_is_refused():
         rankmodel.loads(a_good_model().replace(b'"any.slug=title"', b'"any.of_old"'), "m.json")
     with pytest.raises(ModelMismatch, match="not a ranking model"):
         rankmodel.loads(b"[]", "m.json")
+
+
+def test_a_model_that_is_older_than_some_features_ranks_by_those_it_knows():
+    saved = json.loads(a_good_model())
+    rows = np.random.default_rng(0).random((30, len(FEATURES)), np.float32)
+    kept = [name for name in saved["features"] if name not in ("anchor.title", "known.anchors")]
+    older = json.loads(a_good_model()) | {"features": kept}
+    for forest in ("identity", "likeness"):
+        trees = [_splits(tree, saved["features"]) for tree in saved[forest]["trees"]]
+        usable = [at for at, names in enumerate(trees) if set(names.values()) <= set(kept)]
+        saved[forest]["trees"] = [saved[forest]["trees"][at] for at in usable]
+        older[forest]["trees"] = [
+            tree
+            | {
+                "feature": [
+                    kept.index(names[node]) if node in names else 0 for node in range(len(tree["left"]))
+                ]
+            }
+            for tree, names in ((older[forest]["trees"][at], trees[at]) for at in usable)
+        ]
+    expected, found = (
+        rankmodel.loads(json.dumps(each).encode(), "m.json").judge(rows) for each in (saved, older)
+    )
+    assert found.values.tolist() == expected.values.tolist()
+    assert found.likeness.tolist() == expected.likeness.tolist()
+
+
+def _splits(tree, features):
+    """The feature of each node that is no leaf."""
+    return {
+        node: features[int(tree["feature"][node])] for node, left in enumerate(tree["left"]) if left != node
+    }
+
+
+def test_a_feature_named_twice_is_refused():
+    with pytest.raises(ModelMismatch, match="twice"):
+        rankmodel.loads(a_good_model().replace(b'"anchor.title"', b'"anchor.body"'), "m.json")
 
 
 def test_a_missing_file_is_reported(tmp_path):

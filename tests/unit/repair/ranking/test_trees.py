@@ -19,6 +19,11 @@ def test_trees_add_up():
     assert found.tolist() == [-1.25, 2.75]
 
 
+def test_trees_read_the_columns_that_wider_rows_have_their_features_in():
+    wider = forest([STUMP], 0.0, 2).of_columns(np.array([2, 0]))
+    assert wider.scores(np.array([[0.5, 9.0, 9.0], [0.6, 9.0, 9.0]])).tolist() == [-1.0, 1.0]
+
+
 def test_an_empty_forest_returns_the_base():
     assert forest([], 0.5, 2).scores(np.zeros((3, 2))).tolist() == [0.5, 0.5, 0.5]
 

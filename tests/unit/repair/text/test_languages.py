@@ -1,6 +1,15 @@
 import pytest
 
-from repair.text.languages import address_language, edition_of, same_language, script_agrees, script_of
+from repair.text.languages import (
+    address_language,
+    address_variety,
+    chinese_variety,
+    edition_of,
+    is_latin,
+    same_language,
+    script_agrees,
+    script_of,
+)
 
 
 @pytest.mark.parametrize(
@@ -17,6 +26,8 @@ from repair.text.languages import address_language, edition_of, same_language, s
         ("https://school.test/rules-ru", "ru"),
         ("https://school.test/it/rules", "it"),
         ("https://school.test/ko", "ko"),
+        ("https://ua.school.test/start", "uk"),  # by the country
+        ("https://school.test/jp/start", "ja"),
     ],
 )
 def test_an_address_names_its_language(url, language):
@@ -30,6 +41,7 @@ def test_an_address_names_its_language(url, language):
         "https://school.test/this-is",  # a word, not Icelandic
         "https://school.test/a/b/c/it/rules",  # the department
         "https://school.test/xx/start",
+        "https://school.test/parts/jp/start",
         "https://de/start",
         "https://school.test/history/en-garde-and-more/start",
         "not an address",
@@ -42,7 +54,7 @@ def test_an_address_without_a_language_names_none(url):
 
 def test_region_and_variety_do_not_make_another_language():
     assert {same_language(code) for code in ("zh", "zh-Hant", "zh_TW", "yue")} == {"zh"}
-    assert same_language("") == ""
+    assert same_language("") == same_language("zxx") == same_language("und") == ""
 
 
 @pytest.mark.parametrize(
@@ -76,7 +88,7 @@ def test_the_script_is_that_of_most_letters(text, script):
     ],
 )
 def test_a_script_agrees_with_a_language_or_contradicts_it(text, language, value):
-    assert script_agrees(text, language) == value
+    assert script_agrees(script_of(text), language) == value
 
 
 @pytest.mark.parametrize(
@@ -91,3 +103,30 @@ def test_a_script_agrees_with_a_language_or_contradicts_it(text, language, value
 )
 def test_the_edition_is_the_directory_of_a_language(url, edition):
     assert edition_of(url) == edition
+
+
+@pytest.mark.parametrize(
+    ("text", "variety"), [("版本发布", 1), ("版本發布", -1), ("中文", 0), ("Git", 0), ("", 0), ("发發", 0)]
+)
+def test_characters_tell_simplified_from_traditional_chinese(text, variety):
+    assert chinese_variety(text) == variety
+
+
+@pytest.mark.parametrize(
+    ("url", "variety"),
+    [
+        ("https://school.test/zh-CN/start", 1),
+        ("https://school.test/zh_tw/start", -1),
+        ("https://school.test/start?lang=zh-Hant", -1),
+        ("https://cn.school.test/start", 1),
+        ("https://school.test/zh/start", 0),
+        ("https://school.test/twins/start", 0),
+    ],
+)
+def test_addresses_tell_simplified_from_traditional_chinese(url, variety):
+    assert address_variety(url) == variety
+
+
+def test_most_languages_are_written_in_latin_letters():
+    assert is_latin("sw")
+    assert not is_latin("hi")

@@ -82,7 +82,9 @@ async def page(browser, path):
 
 
 def listed(found):
-    return [item.css_first(".address").text() for item in found.css("ol.missed > li")]
+    return [
+        item.css_first(".address").text() for item in found.css("ol.missed > li, table.addresses tbody tr")
+    ]
 
 
 async def test_the_list_shows_what_was_missed_most_first(browser):
@@ -117,6 +119,7 @@ async def test_source_page_shows_its_dead_links(browser):
         ("days=0&limit=1", ["school.test/old/water"]),
         ("days=0&limit=1&offset=1", ["school.test/old/rivers"]),
         ("days=0&order=latest", ["school.test/old/rivers", "school.test/old/water"]),
+        ("days=0&order=nothing", ["school.test/old/rivers", "school.test/old/water"]),
         ("days=0&by=site", ["school.test"]),
         ("days=0&by=choice", ["b.test"]),
     ],
@@ -291,3 +294,29 @@ async def test_an_address_that_nobody_missed_can_still_be_pinned(browser):
 async def test_without_a_miss_log_there_are_no_miss_pages(tmp_path):
     async with a_desk(tmp_path) as bare, an_admin(bare) as browser:
         assert (await browser.get("/admin/misses")).status == 404
+
+
+async def test_several_addresses_are_ignored_and_heeded_at_once(browser):
+    both = [("url", WATER), ("url", RIVERS), ("do", "ignore")]
+    await browser.post("/admin/misses/several", both)
+    assert listed(await page(browser, "/admin/misses?days=0")) == []
+    assert len(listed(await page(browser, "/admin/misses?days=0&shown=ignored"))) == 2
+    await browser.post("/admin/misses/several", [("listed", WATER), ("all", "yes"), ("do", "heed")])
+    assert listed(await page(browser, "/admin/misses?days=0")) == ["school.test/old/water"]
+
+
+async def test_several_addresses_are_fetched_and_those_that_cannot_be_are_named(browser, desk):
+    await browser.post(
+        "/admin/misses/several", [("url", WATER), ("url", "javascript:alert(1)"), ("do", "night")]
+    )
+    assert [entry.url for entry in desk.fetches.list()] == [WATER]
+    notice = (await page(browser, "/admin/misses")).css_first(".notice").text()
+    assert "Done for 1 address." in notice
+    assert "Not done for 1: javascript:alert(1)" in notice
+
+
+@pytest.mark.parametrize("fields", [[("do", "ignore")], [("url", WATER)], [("url", WATER), ("do", "erase")]])
+async def test_bulk_form_without_address_or_known_action_changes_nothing(browser, fields):
+    answer = await browser.post("/admin/misses/several", fields)
+    assert answer.status == 400
+    assert len(listed(await page(browser, "/admin/misses?days=0"))) == 2

@@ -27,6 +27,16 @@ def test_frequencies_and_lengths_are_exact(tmp_path):
     assert store.get((1, 2)).distinct[:, BODY].tolist() == [3, 1]
 
 
+def test_the_entries_of_one_field_are_found_without_the_others(tmp_path):
+    vectors = a_store(tmp_path, "a b a c", "", "b").get((1, 2, 7, 3))
+    for field in range(len(FIELDS)):
+        expected = [
+            at for at, segment in enumerate(vectors.segment.tolist()) if segment % len(FIELDS) == field
+        ]
+        assert vectors.entries_of(field).tolist() == expected
+    assert len(vectors.entries_of(BODY)) == 4
+
+
 def test_statistics_count_pages_and_occurrences(tmp_path):
     found = a_store(tmp_path, "a b a c", "b").statistics(hashes(("a", "b", "never")))
     assert found.pages == 2

@@ -70,3 +70,43 @@ def test_a_half_translated_page_is_known_by_its_title_and_links():
     )
     assert half["language.expected"] == other["language.expected"] == -1
     assert half["language.all"] > other["language.all"] == -1
+
+
+def test_a_page_is_surely_foreign_only_if_no_sign_of_it_is_the_expected_language():
+    lost = "http://site.test/hi/jal.html"
+    pages = [
+        a_summary(title="Water", language="hi"),
+        a_summary(title="जल", language="en"),
+        a_summary(title="Water", language="en"),
+        a_summary(title="Water", language="en"),
+        a_summary(title="Water", language=""),
+    ]
+    found = values(pages, url=lost, editions=[0, 0, 1, 0, 0])
+    assert [each["language.sure"] for each in found] == [1, 1, 1, -1, 0]
+    assert [each["language.signs"] for each in found] == [1, 0, 0, -1, 0]
+    assert [each["language.edition"] for each in found] == [0, 0, 1, 0, 0]
+
+
+def test_the_address_of_a_candidate_is_a_sign_of_its_edition():
+    same, other = values(
+        [a_summary("http://site.test/new/es/agua"), a_summary("http://site.test/new/pt/agua")]
+    )
+    assert (same["language.edition"], other["language.edition"]) == (1, -1)
+    assert (same["language.sure"], other["language.sure"]) == (1, -1)
+
+
+def test_text_that_contradicts_address_and_source_is_marked():
+    spanish, english, french = values(
+        [a_summary(language="es"), a_summary(language="en"), a_summary(language="fr")], language="en"
+    )
+    assert (spanish["language.both"], english["language.both"], french["language.both"]) == (0, 0, -1)
+
+
+def test_simplified_and_traditional_chinese_are_told_apart():
+    pages = [a_summary(title="版本发布"), a_summary(title="版本發布"), a_summary(title="Git")]
+    found = values(pages, url="http://site.test/zh-TW/news", language="zh")
+    assert [each["language.variety"] for each in found] == [-1, 1, 0]
+    found = values(pages, url="http://site.test/zh/news", anchor="请看发布说明")
+    assert [each["language.variety"] for each in found] == [1, -1, 0]
+    found = values(pages, url="http://site.test/ja/news", anchor="發布")
+    assert [each["language.variety"] for each in found] == [0, 0, 0]

@@ -1,0 +1,1 @@
+"""What `linkmend setup` puts on a machine: settings, password, certificate, service. Read `installation.py` first."""
