@@ -1,8 +1,8 @@
 """The roles of people, and what each may do (pure).
 
 An admin may do everything. A reviewer looks after dead links and the fetch queue. A teacher has the pages below
-/teach and nothing else: no log, no figure and no list in which a pupil's reading shows. A new address of the desk is
-for admins until it is listed here.
+/teach and nothing else: no log, no figure and no list in which a pupil's reading shows. What changes something is for
+admins until it is listed here.
 """
 
 from enum import StrEnum
@@ -26,13 +26,13 @@ ADMIN = "admin"
 TEACH = "/teach"
 _LOGOUT = "/admin/logout"
 _ADMIN_ONLY = ("/admin/access", "/admin/users", "/admin/audit", "/admin/requests")
-_ADMIN_CHANGES = (
-    "/admin/misses/redirect",
-    "/admin/misses/erase",
-    "/admin/api/misses/redirects",
-    "/admin/api/misses/erase",
+_REVIEWS = ("pin", "unpin", "ignore", "heed", "wrong", "right", "fetch", "forget-choice", "several")
+_REVIEW_CHANGES = (
+    *(f"/admin/misses/{name}" for name in _REVIEWS),
+    *(f"/admin/api/misses/{name}" for name in ("pins", "choices", "marks")),
+    "/admin/fetch",
+    "/admin/api/fetches",
 )
-_REVIEW_CHANGES = ("/admin/misses", "/admin/fetch", "/admin/api/misses", "/admin/api/fetches")
 
 
 def may(role: Role, method: str, path: str) -> bool:
@@ -43,7 +43,7 @@ def may(role: Role, method: str, path: str) -> bool:
         return False
     if method in ("GET", "HEAD"):
         return True
-    return _is_below(path, *_REVIEW_CHANGES) and not path.startswith(_ADMIN_CHANGES)
+    return _is_below(path, *_REVIEW_CHANGES)
 
 
 def home_of(role: Role) -> str:

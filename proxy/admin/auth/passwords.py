@@ -34,6 +34,7 @@ _MAX_MEMORY = 128 * 1024**2
 _MAX_TOKENS = 50
 _TOKEN_PREFIX = "lm_"  # noqa: S105
 MAX_ACCOUNTS = 1_000
+_CODE_LENGTH = 12
 CODE_DAYS = 300
 """How long a class code is valid unless the admin says otherwise: about a school year."""
 MAX_CODE_DAYS = 3_650
@@ -95,6 +96,13 @@ class StoredCredentials:
     def account(self, name: str) -> Account | None:
         """The account of a name, however its letters are written."""
         return next((each for each in self.accounts if each.name.casefold() == name.casefold()), None)
+
+    def account_of_code(self, text: str) -> Account | None:
+        """The account that a class code says it belongs to, by its first group; the rest is not looked at."""
+        code = _plain_code(text)
+        return next(
+            (each for each in self.accounts if len(code) == _CODE_LENGTH and each.code == code[:4]), None
+        )
 
     def generation_of(self, name: str, now: datetime) -> str | None:
         """The generation of the admin's password ("" as the name) or of an account; None when there is none now."""
@@ -174,14 +182,12 @@ class Passwords:
 
         Slow on purpose, as slow for names that nobody has: call it in a thread.
         """
-        code = _plain_code(password) if not name else ""
         kept = self.load()
-        found = kept.account(name) if name else None
-        if len(code) == 12:
-            found = next((each for each in kept.accounts if each.code == code[:4]), None)
-        elif found is not None and found.code:
+        found = kept.account(name) if name else kept.account_of_code(password)
+        if found is not None and name and found.code:
             found = None  # a class code has no password
-        is_right = matches(code or password, found.password if found else self._nobodys())
+        secret = password if name else _plain_code(password)
+        is_right = matches(secret, found.password if found else self._nobodys())
         return found if is_right and found is not None and not found.is_over(now) else None
 
     def set_account(self, name: str, role: Role, password: str) -> None:
