@@ -34,6 +34,7 @@ from proxy.headers.navigation import (
 )
 from proxy.messages import Headers
 from proxy.misses.record import MissRecord, new_miss_id
+from proxy.networknames import NetworkNames
 from proxy.pages.copies import copy_page
 from proxy.pages.language import Catalogue, choose
 from proxy.pages.otherpages import redirect
@@ -86,11 +87,13 @@ class Repair:
         marker: LinkMarker,
         ask_archives: bool = True,
         search_template: str = "",
+        network_names: NetworkNames | None = None,
     ) -> None:
         """`sends_round` tells whether those who may be scripts are to go by way of the portal, `ask_archives` whether
         archives are queried where no rule says otherwise."""
         self.ask_archives = ask_archives
         self.search_template = search_template
+        self.network_names = network_names or NetworkNames()
         self._workers = workers
         self._marker = marker
         self.deadline_s = deadline_s
@@ -149,7 +152,7 @@ class Repair:
         started = time.perf_counter()
         miss = self._miss(flow, kind, verdict, texts)
         response = await self._request_page(miss, verdict)
-        record = self._record(miss, response.found, started, rule=verdict.rule)
+        record = self._record(flow, miss, response.found, started, rule=verdict.rule)
         self._withhold(flow, record.id)
         if not await self._auto_redirect(flow, response.found, verdict):
             self._write(flow, response)
@@ -227,7 +230,7 @@ class Repair:
             link=link, click=click, client=client, ask=missed.ask, context=context, device=self._device(flow)
         )
         response = await self._request_page(miss, NO_RULE)
-        self._misses.record(self._record(miss, response.found, started))
+        self._misses.record(self._record(flow, miss, response.found, started))
         status: Headers = (("Proxy-Status", proxy_status(failure)),) if failure is not None else ()
         return replace(response.page, headers=(*response.page.headers, *status))
 
@@ -336,7 +339,13 @@ class Repair:
             return bare_page(miss)
 
     def _record(
-        self, miss: RepairRequest, found: RankedAlternatives, started: float, *, rule: str = ""
+        self,
+        flow: http.HTTPFlow,
+        miss: RepairRequest,
+        found: RankedAlternatives,
+        started: float,
+        *,
+        rule: str = "",
     ) -> MissRecord:
         return MissRecord(
             id=miss.context.miss_id,
@@ -353,6 +362,7 @@ class Repair:
             query="" if has_secret(found.link.url) else found.query,
             language=miss.context.language,
             copy=found.copy_at is not None,
+            network=self.network_names.name_of(flow.client_conn.peername[0]),
         )
 
     def _write(self, flow: http.HTTPFlow, response: RepairResponse) -> None:

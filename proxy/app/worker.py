@@ -41,6 +41,7 @@ from proxy.app.sharedstate import SharedState
 from proxy.archives.ownarchive import OwnArchive
 from proxy.cache.collapsing import RequestCollapser
 from proxy.cache.leases import FetchLeases
+from proxy.networknames import parse_network_names
 from proxy.pages.startpage import portal_info_of
 from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.clients import ClientHasher
@@ -162,6 +163,7 @@ class WorkerContainer:
             marker=marker,
             ask_archives=settings.archives.enabled,
             search_template=settings.repair.search_template,
+            network_names=parse_network_names("misses.networks", settings.misses.networks),
         )
         self._portal = Portal(
             backend.browser,
@@ -255,6 +257,7 @@ class WorkerContainer:
         self._repair.deadline_s = self._portal.deadline_s = settings.repair.deadline_s
         self._repair.ask_archives = settings.archives.enabled
         self._repair.search_template = settings.repair.search_template
+        self._repair.network_names = parse_network_names("misses.networks", settings.misses.networks)
 
     async def start(self) -> None:
         self._guard.install(asyncio.get_running_loop())

@@ -13,6 +13,7 @@ from addons.repair import Repair, miss_of
 from addons.rules import Rules
 from proxy.failures import failure_of
 from proxy.misses.store import MissStore
+from proxy.networknames import parse_network_names
 from proxy.portal.linkjudging import LinkMark
 from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.clients import ClientHasher
@@ -123,6 +124,14 @@ async def test_the_miss_is_noted_with_the_page_it_came_from_and_what_was_offered
     assert record.offered[0] == f"{SITE}/earth/volcanoes"
     assert record.status == 404
     assert "127.0.0.1" not in record.client
+
+
+async def test_the_miss_is_noted_with_the_name_of_the_network_not_its_address(school):
+    school.addon.network_names = parse_network_names("misses.networks", ["Room 12 = 127.0.0.0/8"])
+    await school.addon.response(a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE))
+    (record,) = school.noted()
+    assert record.network == "Room 12"
+    assert "127.0.0" not in repr(record)
 
 
 async def test_when_what_archives_said_cannot_be_read_the_repair_page_goes_out_without_it(
