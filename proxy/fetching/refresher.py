@@ -22,13 +22,13 @@ from proxy.fetching.pageparts import fetch_parts
 from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.pagejudge import BELONGS, document_terms
 from repair.crawling.revisits import Revisit, RevisitOutcome, RevisitStore
-from repair.crawling.sitelists import MAX_BYTES, SiteList, SiteListEntry, feeds_of, read_site_list
 from repair.crawling.topiccrawl import TopicCrawl
 from repair.errors import FileTooCostly
 from repair.fetch import FetchLimits
 from repair.harvest import addition_of
 from repair.model import Document, Link, Page
 from repair.parse import decode
+from repair.parse.sitelists import MAX_BYTES, SiteList, SiteListEntry, feeds_of, read_site_list
 from repair.secrets.addresses import has_secret
 from repair.text import urls
 

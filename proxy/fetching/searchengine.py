@@ -7,7 +7,6 @@ public web addresses are taken. An engine that fails, or asks us to wait, is not
 import asyncio
 import logging
 import re
-from collections.abc import Mapping
 from urllib.parse import quote
 
 import msgspec
@@ -18,8 +17,7 @@ from proxy.settings import SEARCH_TERMS
 from repair.fetch import FetchError, FetchLimits, PageFetcher
 from repair.model import Page
 from repair.parse import decode
-from repair.parse.formats.extraction import Unreadable
-from repair.parse.formats.xmlevents import read_xml
+from repair.parse.sitelists import read_site_list
 from repair.secrets.publicaddresses import is_shareable
 from repair.text import urls
 
@@ -30,6 +28,7 @@ _MAX_UNPACKED = 8_000_000
 _MAX_RESULTS = 30
 _MAX_WORDS = 200
 _ACCEPT = "application/json, application/rss+xml, application/atom+xml;q=0.9, application/xml;q=0.8"
+_FEEDS = ("rss", "RDF", "feed")
 _OTHER_FIELDS = re.compile(r"\{[\w:]+\??\}")
 
 
@@ -91,7 +90,7 @@ def read_results(page: Page) -> tuple[str, ...]:
     body = decode.identity_body(page, _MAX_UNPACKED)
     if body is None:
         raise FetchError("the answer cannot be decompressed, or is too large")
-    found = _from_json(body) if body.lstrip()[:1] == b"{" else _from_xml(body)
+    found = _from_json(body) if body.lstrip()[:1] == b"{" else _from_xml(body, page.url)
     return tuple(dict.fromkeys(filter(None, map(_public_page, found))))[:_MAX_RESULTS]
 
 
@@ -102,44 +101,11 @@ def _from_json(body: bytes) -> list[str]:
         raise FetchError(f"the answer is not SearXNG's JSON: {error}") from error
 
 
-def _from_xml(body: bytes) -> list[str]:
-    listener = _FeedLinks()
-    try:
-        if not read_xml(body, listener) and not listener.found:
-            raise FetchError("the answer is neither JSON nor RSS nor Atom")
-    except Unreadable as error:
-        raise FetchError(str(error)) from error
-    return listener.found
-
-
-class _FeedLinks:
-    """The links of the items of RSS, and of the entries of Atom."""
-
-    def __init__(self) -> None:
-        self.found: list[str] = []
-        self._within = 0
-        self._text: list[str] | None = None
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if tag in ("item", "entry"):
-            self._within += 1
-        elif tag == "link" and self._within and len(self.found) < 10 * _MAX_RESULTS:
-            if "href" in attributes:
-                if attributes.get("rel", "alternate") == "alternate":
-                    self.found.append(attributes["href"])
-            else:
-                self._text = []
-
-    def end(self, tag: str) -> None:
-        if tag in ("item", "entry"):
-            self._within -= 1
-        elif tag == "link" and self._text is not None:
-            self.found.append("".join(self._text))
-            self._text = None
-
-    def text(self, text: str) -> None:
-        if self._text is not None and len(self._text) < 100:
-            self._text.append(text)
+def _from_xml(body: bytes, url: str) -> list[str]:
+    found = read_site_list(body, url, elsewhere=True)
+    if found.root not in _FEEDS:
+        raise FetchError("the answer is neither JSON nor RSS nor Atom")
+    return [entry.url for entry in found.pages]
 
 
 def _public_page(url: str) -> str:

@@ -47,18 +47,22 @@ class SiteListEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteList:
-    """`pages` of the same host as the list; `lists` are further sitemaps there."""
+    """The pages of a list, and the further sitemaps that it names; `root` is its outermost element, "" for none."""
 
+    root: str = ""
     pages: tuple[SiteListEntry, ...] = ()
     lists: tuple[SiteListEntry, ...] = ()
 
 
-def read_site_list(data: bytes, url: str) -> SiteList:
-    """The pages of a sitemap or feed that was fetched from `url`; empty when it is neither."""
-    reader = _ListReader(url)
+def read_site_list(data: bytes, url: str, *, elsewhere: bool = False) -> SiteList:
+    """The pages of a sitemap or feed that was fetched from `url`; empty when it is neither.
+
+    They are at the same host, since a site speaks only for itself; `elsewhere`, at any: results of a search engine.
+    """
+    reader = _ListReader(url, elsewhere=elsewhere)
     with suppress(Unreadable, _Enough):
         read_xml(_unpacked(data), reader)
-    return SiteList(pages=tuple(reader.pages.values()), lists=tuple(reader.lists.values()))
+    return SiteList(root=reader.root, pages=tuple(reader.pages.values()), lists=tuple(reader.lists.values()))
 
 
 def feeds_of(html: str, url: str) -> tuple[str, ...]:
@@ -80,15 +84,17 @@ class _Enough(Exception):
 class _ListReader:
     """Collects entries from the events."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, elsewhere: bool) -> None:
+        self.root = ""
         self.pages: dict[str, SiteListEntry] = {}
         self.lists: dict[str, SiteListEntry] = {}
-        self._base, self._host = url, urls.parse(url).authority
+        self._base, self._host = url, None if elsewhere else urls.parse(url).authority
         self._entry: dict[str, str] | None = None
         self._field = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._field = ""
+        self.root = self.root or tag
         if tag in _ENTRIES:
             self._entry = {}
         elif self._entry is not None and tag in _FIELDS:
@@ -111,7 +117,7 @@ class _ListReader:
             return
         entry, self._entry = self._entry, None
         url = urls.resolve(self._base, entry.get("url", "").strip())
-        if url is None or urls.parse(url).authority != self._host:
+        if url is None or self._host not in (None, urls.parse(url).authority):
             return
         page = SiteListEntry(
             url=url,

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from repair.crawling import sitelists
-from repair.crawling.sitelists import SiteListEntry, feeds_of, read_site_list
+from repair.parse import sitelists
+from repair.parse.sitelists import SiteListEntry, feeds_of, read_site_list
 
 URL = "https://a.test/list.xml"
 SITEMAP = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
@@ -62,7 +62,8 @@ def test_malformed_list_gives_what_came_before():
     ],
 )
 def test_what_is_no_list_or_a_trap_gives_nothing(data):
-    assert read_site_list(data, URL) == sitelists.SiteList()
+    found = read_site_list(data, URL)
+    assert (found.pages, found.lists) == ((), ())
 
 
 def test_entries_and_unpacked_bytes_are_bounded(monkeypatch):
@@ -81,3 +82,10 @@ def test_page_names_its_feeds():
     <link rel="alternate" type="application/atom+xml" href="https://other.test/feed">
     <link rel="alternate" hreflang="fr" href="/fr"><link rel="stylesheet" type="application/rss+xml" href="/x">"""
     assert feeds_of(html, "https://a.test/page") == ("https://a.test/feed",)
+
+
+def test_results_of_a_search_engine_may_be_anywhere():
+    body = b"<rss><channel><item><link>https://elsewhere.test/clay</link></item></channel></rss>"
+    assert read_site_list(body, URL).pages == ()
+    found = read_site_list(body, URL, elsewhere=True)
+    assert (found.root, [page.url for page in found.pages]) == ("rss", ["https://elsewhere.test/clay"])
