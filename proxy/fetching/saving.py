@@ -114,7 +114,7 @@ class FetchedPageSaver:
         if response is not None and not await self._responses.put(urls.normal(page.url), response):
             raise TemporaryFetchError("cannot write to the cache: is the disk full?")
 
-    async def _collect_in_queue(self, fetched: FetchedPage, addition: PageAddition | None) -> str:
+    async def _collect_in_queue(self, fetched: FetchedPage, addition: PageAddition | None = None) -> str:
         """Read a page into the collection in the harvester's queue, and wait until it is there."""
         done: Future[str] = Future()
         if not self._harvester.later(partial(self._collect, fetched, addition, done)):
