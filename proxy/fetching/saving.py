@@ -22,6 +22,7 @@ from repair.evidence.hints import Hints
 from repair.harvest import Harvester, addition_of
 from repair.model import Page
 from repair.parse import decode
+from repair.parse.sitelists import SiteList, read_site_list
 from repair.settings import CollectionSettings
 from repair.soft404.detector import Soft404Detector
 from repair.soft404.judge import PageKind
@@ -154,5 +155,14 @@ class FetchedPageSaver:
     def _read_sitemap(self, page: Page) -> str:
         """Learn from a sitemap; "" when the page is none."""
         body = decode.identity_body(page, self._max_bytes()) or b""
-        moves = self._hints.note_sitemap(urls.normal(page.url), body)
+        moves = self.note_site_list(page.url, read_site_list(body, page.url))
         return "" if moves is None else f"saved; a sitemap, which tells of {moves} moved pages"
+
+    def note_site_list(self, url: str, found: SiteList) -> int | None:
+        """Learn from a sitemap which pages moved since it was last seen, and return how many; None for other lists.
+
+        Feeds list only the latest pages: what they no longer list has not gone. Blocks.
+        """
+        if found.root != "urlset":
+            return None
+        return self._hints.note_sitemap(urls.normal(url), [page.url for page in found.pages])
