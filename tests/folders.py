@@ -79,13 +79,16 @@ def words_at(link, words):
     return next(at for at in range(len(words)) if url_of(at) == link["target_url"])
 
 
-def a_random_folder(folder, count, broken):
-    """Pages of random words, random links between them, and links to some of them, by lot, as train and as test."""
+def a_random_folder(folder, count, broken, *, ending=""):
+    """Pages of random words, random links between them, and links to some of them, by lot, as train and as test.
+
+    All texts end with `ending`: random words alone are taken for a different language on every page.
+    """
     folder.mkdir(parents=True)
     lots = random.Random(7)
     titles = [" ".join(lots.sample(_MADE_UP, 3)) for _ in range(count)]
     urls = [f"{HOST}/part{at % 7}/{title.replace(' ', '_')}_{at}.html" for at, title in enumerate(titles)]
-    texts = [" ".join(lots.choices(_MADE_UP, k=lots.randint(20, 60))) for _ in urls]
+    texts = [" ".join(lots.choices(_MADE_UP, k=lots.randint(20, 60))) + ending for _ in urls]
     pages = zip(urls, titles, texts, strict=True)
     lines(folder, "pages", [{"url": url, "title": title, "text": text} for url, title, text in pages])
     links = [

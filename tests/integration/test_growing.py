@@ -19,7 +19,7 @@ from repair.collection.collection import Collection
 from repair.model import Document, Link, MissKind
 from repair.settings import CollectionSettings
 from tests.integration.origin import Origin, hang, reply
-from tests.integration.processes import ROOT, surroundings
+from tests.integration.processes import ROOT, START_S, eventually, serving, surroundings
 from tests.integration.test_crawling import School, a_page
 from tests.unit.repair.crawling.pages import FARM, OTHER, a_text
 
@@ -27,6 +27,7 @@ NOW = datetime.now(UTC)
 SOURCE = "http://school.test/unit"
 BACK, ARCHIVED, GONE = (f"http://farm.test/{name}" for name in ("back", "archived", "gone"))
 RELATED, ALONE, PRIVATE = "http://farm.test/soil", "http://farm.test/alone", "http://10.1.2.3/marks"
+LED_ASTRAY = "http://farm.test/led-astray"
 MEMENTO = "http://archive.test/20200102030405/" + ARCHIVED
 SETTINGS = """
 [proxy]
@@ -90,6 +91,7 @@ def web():
     with Origin() as parent:
         for url in (BACK, RELATED, ALONE, PRIVATE):
             parent.pages[url] = a_page(FARM, url, [])
+        parent.pages[LED_ASTRAY] = reply(status="302 Found", Location=PRIVATE)
         timemap = (
             f'<{ARCHIVED}>; rel="original",\n'
             f'<{MEMENTO}>; rel="memento"; datetime="Thu, 02 Jan 2020 03:04:05 GMT"'
@@ -98,7 +100,8 @@ def web():
             timemap, kind="application/link-format"
         )
         raw = MEMENTO.replace("20200102030405/", "20200102030405id_/")
-        parent.pages[raw] = a_page(FARM, "archived", [])
+        moment = "Thu, 02 Jan 2020 03:04:05 GMT"
+        parent.pages[raw] = a_page(FARM, "archived", [], Memento_Datetime=moment)
         yield parent
 
 
@@ -121,7 +124,7 @@ def held(school):
 
 @pytest.mark.slow
 def test_night_brings_pages_that_are_back_archived_copies_and_related_pages(school, web):
-    note_misses(school, BACK, ARCHIVED, GONE, PRIVATE)
+    note_misses(school, BACK, ARCHIVED, GONE, PRIVATE, LED_ASTRAY)
     note_misses(school, ALONE, readers=1)
     planned = school.run("grow", "--dry-run")
     assert planned.returncode == 0, planned.stderr
@@ -140,9 +143,10 @@ def test_night_brings_pages_that_are_back_archived_copies_and_related_pages(scho
     assert report["bytes"] > 1_000
     found = held(school)
     assert set(found) == {BACK, ARCHIVED, RELATED}
-    assert found[ARCHIVED].fetched_at == datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert found[ARCHIVED].fetched_at == datetime(2020, 1, 2, tzinfo=UTC), "the day of the archive"
     assert not web.asked[ALONE], "one reader alone changes nothing"
-    assert not web.asked[PRIVATE]
+    assert web.asked[LED_ASTRAY]
+    assert not web.asked[PRIVATE], "neither by its address nor by a redirect"
 
     web.asked.clear()
     again = school.run("grow", "--json")
@@ -193,3 +197,14 @@ def test_topic_without_seeds_begins_with_what_the_search_engine_finds(school, we
         assert engine.asked["/?q=Farm%20soil"] == 1
     assert web.asked[BACK] == 1
     assert not web.asked[PRIVATE]
+
+
+@pytest.mark.slow
+def test_running_proxy_grows_by_itself_at_night(school, web):
+    note_misses(school, BACK)
+    text = SETTINGS.format(parent=web.url, engine="")
+    text = text.replace("[fetch]\n", '[fetch]\nnight = "00:00-00:00"\n')  # always
+    with serving(school.data, settings=text.replace("[grow]\n", "[grow]\nenabled = true\n")):
+        eventually(lambda: web.asked[BACK], "the missed page was not asked for", timeout_s=3 * START_S)
+        eventually(lambda: BACK in held(school), "the missed page was not saved", timeout_s=3 * START_S)
+    assert web.asked[BACK] == 1

@@ -10,11 +10,15 @@ from tests.folders import a_random_folder
 from tests.make import a_broken_link
 
 ASKED = 40
+IN_ENGLISH = (
+    ". This is what there was to say about it, and that is all that we know of them. If you would like to read more"
+    " than this, then go back to where you were before and look for what other pages have to say about the same."
+)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    return a_random_folder(tmp_path_factory.mktemp("readdressed") / "site", 150, ASKED)
+    return a_random_folder(tmp_path_factory.mktemp("readdressed") / "site", 150, ASKED, ending=IN_ENGLISH)
 
 
 @pytest.fixture(scope="module")
