@@ -3,7 +3,7 @@
 A model from the school's links alone forgets what many sites taught, and adding two whole models gained less
 (docs/evaluation.md). So boosting goes on from the scores of the default model: what it ranks right needs no trees.
 How sure a ranking is, and when to offer a list, stays as the default learnt it on sites that it had not seen; it
-depends on how far scores are apart, so all scores are scaled until wrong pages are as far apart as before.
+depends on how far scores are apart, so all scores are scaled down until wrong pages are no further apart than before.
 Training always starts from the default, never from an earlier model of the school, so nothing piles up.
 """
 
@@ -38,7 +38,8 @@ def learn_on_top(sets: Sequence[ExampleSets], about: dict[str, Any]) -> SavedMod
     before = default.identity.scores(rows)
     own = boosting.fit_ranking(rows, answers, sizes, trees=_TREES, start=before)
     after = before + forest(own.trees, own.base, len(FEATURES)).scores(rows)
-    scale = _wrong_margin(before, answers, sizes) / max(_LEAST, _wrong_margin(after, answers, sizes))
+    wrong_before, wrong_after = (_wrong_margin(scores, answers, sizes) for scores in (before, after))
+    scale = min(1.0, wrong_before / max(_LEAST, wrong_after))
     saved = _saved_default()
     trees = [_scaled(tree, scale) for tree in (*saved.identity.trees, *own.trees)]
     identity = SavedForest(base=scale * saved.identity.base, trees=trees)
