@@ -41,9 +41,14 @@ def learn_on_top(sets: Sequence[ExampleSets], about: dict[str, Any]) -> SavedMod
     wrong_before, wrong_after = (_wrong_margin(scores, answers, sizes) for scores in (before, after))
     scale = min(1.0, wrong_before / max(_LEAST, wrong_after))
     saved = _saved_default()
-    trees = [_scaled(tree, scale) for tree in (*saved.identity.trees, *own.trees)]
-    identity = SavedForest(base=scale * saved.identity.base, trees=trees)
-    return msgspec.structs.replace(saved, identity=identity, about=about | {"on top of": saved.about})
+    # The default may be older than some of our features: these come after those that its trees know by number.
+    names = [*saved.features, *(name for name in FEATURES if name not in saved.features)]
+    places = [names.index(name) for name in FEATURES]
+    trees = [*saved.identity.trees, *(_renumbered(tree, places) for tree in own.trees)]
+    identity = SavedForest(base=scale * saved.identity.base, trees=[_scaled(tree, scale) for tree in trees])
+    return msgspec.structs.replace(
+        saved, features=names, identity=identity, about=about | {"on top of": saved.about}
+    )
 
 
 def _forms(found: Examples) -> Iterator[Examples]:
@@ -65,6 +70,10 @@ def _wrong_margin(scores: Matrix, answers: Flags, sizes: Sequence[int]) -> float
         if len(wrong) > 1:
             margins.append(wrong[-1] - wrong[-2])
     return float(np.mean(margins)) if margins else 1.0
+
+
+def _renumbered(tree: dict[str, list[float]], places: Sequence[int]) -> dict[str, list[float]]:
+    return tree | {"feature": [places[int(feature)] for feature in tree["feature"]]}
 
 
 def _scaled(tree: dict[str, list[float]], scale: float) -> dict[str, list[float]]:
