@@ -12,6 +12,7 @@ from addons.flows import header_list, url_of, write_page
 from addons.flowstate import AnsweredBy
 from proxy.archives.ownarchive import OwnArchive
 from proxy.headers.navigation import is_navigation
+from proxy.misses.searches import unanswered_words
 from proxy.monitoring.metrics import Metrics
 from proxy.pages import browsepages
 from proxy.pages import otherpages as pages
@@ -23,6 +24,7 @@ from proxy.pages.startpage import PortalInfo
 from proxy.portal.browsing import StartPageLists
 from proxy.portal.certificate import certificate, fingerprint
 from proxy.portal.devices import CertificateForm
+from proxy.portal.linkmarking import LinkMarker
 from proxy.portal.routes import (
     PAC_PATHS,
     PORTAL_HOST,
@@ -66,6 +68,7 @@ class Portal:
     def __init__(
         self,
         browser: BrowseService,
+        marker: LinkMarker,
         collection: CollectionService,
         misses: MissLogService,
         *,
@@ -84,6 +87,7 @@ class Portal:
         """`show_missed` makes the repair page for a miss at the portal."""
         self._show_missed = show_missed
         self._browser = browser
+        self._marker = marker
         self._metrics = metrics
         self._collection = collection
         self._misses = misses
@@ -174,7 +178,7 @@ class Portal:
     async def _answer(self, call: HelperCall, texts: Catalogue, client: str) -> RenderedPage:
         match call:
             case SearchRoute():
-                return await self._search(call, texts)
+                return await self._search(call, texts, client)
             case TopicRoute():
                 sections = await self._browse(self._browser.topic(call), "topic")
                 if not sections:
@@ -231,13 +235,15 @@ class Portal:
         network = self._hasher.hash(network_of(flow.client_conn.peername[0]))
         self._misses.record_choice(call.miss_id, call.number, client=client, network=network)
 
-    async def _search(self, call: SearchRoute, texts: Catalogue) -> RenderedPage:
+    async def _search(self, call: SearchRoute, texts: Catalogue, client: str) -> RenderedPage:
         asked = SearchRequest(
             text=call.query, topic=call.topic, language=call.language, kind=call.kind, page=call.page
         )
         lists = await self._browse(self._browser.start_page(), "search")
         async with asyncio.timeout(self.deadline_s):
             results = await self._browser.find(asked) if call.query.strip() else SearchResults()
+        if call.page == 1 and (words := unanswered_words(call.query, results.found)) is not None:
+            self._misses.record_search(words, client=client)
         return browsepages.search_page(call, results, lists, texts, portal=self._portal())
 
     async def _browse(self, asked: Awaitable[T], kind: str) -> T:
@@ -255,7 +261,8 @@ class Portal:
     async def _copy(self, url: str, texts: Catalogue) -> RenderedPage:
         copy = await self._collection.copy(url)
         if copy is not None:
-            return copy_page(copy, texts)
+            marks = await self._marker.marks(url)
+            return await asyncio.to_thread(copy_page, copy, texts, marks)
         page = await self._collection.page(url)
         if page is not None:
             return pages.reading_page(page, texts, portal=self._portal())

@@ -5,6 +5,7 @@ defaults below. A wrong or unknown key is an error that names the file, the key 
 """
 
 import ipaddress
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -15,11 +16,14 @@ from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from proxy.errors import SettingsError
+from proxy.networknames import parse_network_names
 from proxy.nighthours import NightHours
 from proxy.ports import parse_ports
 from repair.memento.archive import parse_archives
 from repair.settings import ArchivesSettings, CollectionSettings, RepairSettings, Soft404Settings
 
+SEARCH_TERMS = "{searchTerms}"
+"""What an OpenSearch template has in place of the words."""
 LOCAL_NETWORKS = (
     "127.0.0.0/8",
     "10.0.0.0/8",
@@ -149,6 +153,9 @@ class MissesSettings:
 
     retention_days: int = 90
     """How long entries are kept."""
+    networks: tuple[str, ...] = ()
+    """Names for networks, such as "Room 12 = 10.0.12.0/24"; reports then count by them. The log gets the name, not
+    the address."""
     log_bytes: int = 50 * 1024**2
     """Size at which misses.jsonl is rotated; one older file is kept."""
 
@@ -227,6 +234,25 @@ class CrawlSettings:
     """The part of a topic's pages that may come from one host, unless all its seeds are there."""
     explore: float = 0.05
     """The share of links drawn at random, to find what no known page praises."""
+    search: str = ""
+    """Search engine to begin at, such as https://searx.example/search?q={searchTerms}&format=json: an OpenSearch
+    template that answers with RSS or Atom, or SearXNG with JSON. It gets the words of topics. Empty for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrowSettings:
+    """How the collection grows from its misses at night: `[grow]`. Politeness and hours are those of `[fetch]`."""
+
+    enabled: bool = False
+    """Grow every night, from the running proxy; needs linkmend[learn]. `linkmend grow` works without it."""
+    pages: int = 100
+    """Maximum number of pages fetched in a night."""
+    bytes: int = 50_000_000
+    """Maximum number of bytes fetched in a night."""
+    weeks: int = 3
+    """How far back misses count."""
+    readers: int = 2
+    """How many readers must have missed a page, or searched for words, before it counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,6 +263,35 @@ class LogSettings:
     """debug, info, warning or error."""
     format: str = "text"
     """text or json, one event per line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSettings:
+    """What `linkmend report` says: `[report]`."""
+
+    own_sites: tuple[str, ...] = ()
+    """Domains of the school's own sites, subdomains included; their pages with dead links are reported. Empty: all
+    pages."""
+    few: int = 3
+    """What fewer users than this missed is counted, but not named."""
+    to: tuple[str, ...] = ()
+    """Mail addresses that get the report with `linkmend report --mail`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailSettings:
+    """The school's mail server, for reports: `[mail]`."""
+
+    server: str = ""
+    """HOST:PORT of the mail server (SMTP); empty for no mail."""
+    security: str = "starttls"
+    """starttls (port 587), tls (port 465), or none, for a server on this machine or network."""
+    user: str = ""
+    """User name at the mail server; empty for none."""
+    password_file: str = ""
+    """File with the password in its first line, readable by linkmend's user only."""
+    sender: str = ""
+    """Address that mails come from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,9 +310,12 @@ class Settings:
     rules: RulesSettings = field(default_factory=RulesSettings)
     fetch: FetchSettings = field(default_factory=FetchSettings)
     crawl: CrawlSettings = field(default_factory=CrawlSettings)
+    grow: GrowSettings = field(default_factory=GrowSettings)
     desk: AdminSettings = field(default_factory=AdminSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     log: LogSettings = field(default_factory=LogSettings)
+    report: ReportSettings = field(default_factory=ReportSettings)
+    mail: MailSettings = field(default_factory=MailSettings)
 
 
 def load(
@@ -379,6 +437,7 @@ def _check(settings: Settings) -> None:
     _networks("proxy.clients", proxy.clients)
     _networks("desk.clients", settings.desk.clients)
     _networks("proxy.reach", proxy.reach)
+    parse_network_names("misses.networks", settings.misses.networks)
     parse_ports("proxy.ports", proxy.ports)
     parse_ports("proxy.connect_ports", proxy.connect_ports)
     if proxy.public:
@@ -395,6 +454,9 @@ def _check(settings: Settings) -> None:
     _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned", "decision"))
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
     _one_of("log.format", settings.log.format, ("text", "json"))
+    _one_of("mail.security", settings.mail.security, ("starttls", "tls", "none"))
+    if settings.mail.server:
+        split_address(settings.mail.server, key="mail.server")
     try:
         NightHours.parse(settings.fetch.night)
     except ValueError as error:
@@ -402,12 +464,37 @@ def _check(settings: Settings) -> None:
     for name, share in (("host_share", settings.crawl.host_share), ("explore", settings.crawl.explore)):
         if share > 1:
             raise SettingsError(f"crawl.{name}: expected 0 to 1, got {share!r}")
+    if settings.crawl.search:
+        _check_search(settings.crawl.search)
     for section in fields(settings):
         part = getattr(settings, section.name)
         for key in fields(part):
             value = getattr(part, key.name)
             if isinstance(value, int | float) and value < 0:
                 raise SettingsError(f"{section.name}.{key.name}: expected 0 or more, got {value!r}")
+
+
+def _check_search(template: str) -> None:
+    """Raises SettingsError for a template that names no search engine."""
+    try:
+        parts = urlsplit(template)
+        named = parts.scheme in ("http", "https") and bool(parts.hostname) and "{" not in parts.netloc
+    except ValueError:
+        named = False
+    if not named or SEARCH_TERMS not in template:
+        raise SettingsError(
+            f"crawl.search: expected an http(s) address with {SEARCH_TERMS}, got {template!r}"
+        )
+
+
+def as_environment(settings: Settings) -> dict[str, str]:
+    """The settings as environment variables, with which another process of linkmend reads the same."""
+    return {
+        f"LINKMEND_{section.name}_{key.name}".upper(): json.dumps(getattr(part, key.name), ensure_ascii=False)
+        for section in fields(settings)
+        for part in (getattr(settings, section.name),)
+        for key in fields(part)
+    }
 
 
 def _networks(key: str, networks: tuple[str, ...]) -> None:

@@ -12,6 +12,8 @@ command -v certutil >/dev/null 2>&1 || missing="$missing libnss3-tools"
 command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
 command -v curl >/dev/null 2>&1 || missing="$missing curl"
 command -v wget >/dev/null 2>&1 || missing="$missing wget"
+command -v lintian >/dev/null 2>&1 || missing="$missing lintian"
+/usr/bin/python3 -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
 ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || missing="$missing libfaketime"
 if [ -n "$missing" ]; then
     say "installing Debian packages:$missing"

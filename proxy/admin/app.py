@@ -15,6 +15,8 @@ from proxy.admin.collection import api as collection_api
 from proxy.admin.collection import pages as collection_pages
 from proxy.admin.fetches import api as fetches_api
 from proxy.admin.fetches import pages as fetches_pages
+from proxy.admin.growth import api as growth_api
+from proxy.admin.growth import pages as growth_pages
 from proxy.admin.home import pages as home_pages
 from proxy.admin.misses import api as misses_api
 from proxy.admin.misses import live
@@ -24,6 +26,8 @@ from proxy.admin.routing import MENU, AdminContext, AdminPage, ApiCall, ApiReque
 from proxy.admin.rules import api as rules_api
 from proxy.admin.rules import pages as rules_pages
 from proxy.admin.sessions import Sessions
+from proxy.admin.topics import api as topics_api
+from proxy.admin.topics import pages as topics_pages
 from proxy.settings import AdminSettings
 from proxy.version import version
 
@@ -36,6 +40,10 @@ FEATURES: tuple[Routes, ...] = (
     fetches_api.routes,
     collection_pages.routes,
     collection_api.routes,
+    topics_pages.routes,
+    topics_api.routes,
+    growth_pages.routes,
+    growth_api.routes,
     rules_pages.routes,
     rules_api.routes,
     live.routes,

@@ -5,10 +5,13 @@ It is part of the backend, where the stores are.
 
 import logging
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxy.admin.routing import AdminContext
 from proxy.admin.server import AdminServer, HttpListener
+from proxy.app.nights import NightlyGrowth
 from proxy.app.sharedstate import SharedState
 from proxy.fetching.entries import FetchState
 from proxy.fetching.rulecheck import FetchRuleCheck
@@ -24,6 +27,10 @@ from proxy.rules.history import RuleEdits
 from proxy.settings import Settings, split_address
 from proxy.tls.certificates import origin_context
 from repair.collection.pins import Pins
+from repair.crawling.topicdatabase import FOLDER, TopicDatabase, TopicDatabaseError
+from repair.growing.growthstore import GrowthStore
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from proxy.app.backend import Backend
@@ -46,7 +53,9 @@ class AdminServices:
             reach=lambda: shared.reach,
             tls=origin_context(shared.settings.proxy),
         )
+        self._topics = _open_topics(shared.data / FOLDER)
         self._parent = ParentWatch(lambda: shared.settings.proxy.parent)
+        self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
         self._removals = RemovalOrders(shared.data / "removals")
         self._server = AdminServer(self._context(), backend.admin_socket)
@@ -74,6 +83,7 @@ class AdminServices:
         self._listen_to_log()
         await self._parent.start()
         await self._fetching.start()
+        await self._nights.start()
         await self._removals.start(self._remover)
         await self._server.start()
         metrics = self._shared.settings.metrics
@@ -89,6 +99,9 @@ class AdminServices:
         await self._server.stop()
         await self._probes.stop()
         await self._removals.close()
+        await self._nights.close()
+        if self._topics is not None:
+            self._topics.close()
         await self._fetching.close()
         logging.getLogger().removeHandler(self._watching.problems)
 
@@ -96,6 +109,10 @@ class AdminServices:
         """Where admins find what, for the terminal: a line each."""
         places = (("desk", self.address), ("metrics", self.metrics_address))
         return "".join(f"linkmend {name} on http://{place}\n" for name, place in places if place)
+
+    def _last_night(self) -> datetime | None:
+        nights = GrowthStore(self._topics).nights(1) if self._topics is not None else ()
+        return datetime.fromtimestamp(nights[0].started_at, UTC) if nights else None
 
     def _listen_to_log(self) -> None:
         logging.getLogger().addHandler(self._watching.problems)
@@ -158,6 +175,7 @@ class AdminServices:
                 traffic=watching.traffic,
             ),
             missing_now=watching.missing_now,
+            topics=self._topics,
         )
 
     def _watch(self) -> None:
@@ -172,3 +190,12 @@ class AdminServices:
             parent_down=lambda: int(bool(self._parent.fault)),
             collapsed_repairs=lambda: self._backend.repair_service.collapsed,
         )
+
+
+def _open_topics(folder: Path) -> TopicDatabase | None:
+    """The topics; None when the file is damaged: that must not keep the proxy from starting."""
+    try:
+        return TopicDatabase(folder)
+    except TopicDatabaseError as error:
+        log.error("%s", error)
+        return None

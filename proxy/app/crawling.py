@@ -21,12 +21,15 @@ from proxy.fetching.fetcher import Fetcher
 from proxy.fetching.hostturns import HostTurns
 from proxy.fetching.politeness import Bandwidth, HostSlots
 from proxy.fetching.queue import queueable_url
+from proxy.fetching.refresher import RefreshLimits, RefreshReport, TopicRefresher
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.fetching.saving import FetchedPageSaver
+from proxy.fetching.searchengine import SearchEngine
 from proxy.fetching.service import PURPOSE, parent_of
 from proxy.http.client import HttpClient
 from proxy.http.guard import ConnectGuard
 from proxy.nighthours import NightHours
+from proxy.reach.policy import ReachPolicy
 from proxy.settings import Settings
 from proxy.tls.certificates import origin_context
 from repair.collection.collection import Collection
@@ -35,6 +38,7 @@ from repair.crawling.crawlstore import CrawlCounts, CrawlStore
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.heldpages import find_held_examples, held_terms
 from repair.crawling.pagejudge import PageJudge
+from repair.crawling.revisits import RevisitStore
 from repair.crawling.topiccrawl import CrawlPolicy, TopicCrawl
 from repair.crawling.topicdatabase import FOLDER, TopicDatabase
 from repair.crawling.topics import Topic
@@ -44,6 +48,7 @@ from repair.harvest import Harvester
 from repair.locks import lock_alone
 
 _SHOWN_LINKS = 10
+_QUERIES = 6  # to the search engine, for a topic of a run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,27 +80,64 @@ class _PreparedCrawl:
 class CrawlProcess:
     """Crawls of a data folder. Made by `open_crawls`."""
 
-    def __init__(self, database: TopicDatabase, tools: CrawlTools, settings: Settings) -> None:
-        self._database, self._tools, self._settings = database, tools, settings
+    def __init__(
+        self,
+        database: TopicDatabase,
+        tools: CrawlTools,
+        settings: Settings,
+        engine: SearchEngine | None = None,
+    ) -> None:
+        self.database, self.tools, self._settings = database, tools, settings
+        self._engine = engine
 
     async def run(
-        self, topics: Sequence[Topic], budget: CrawlBudget, on_page: Callable[[str, int], None]
+        self,
+        topics: Sequence[Topic],
+        budget: CrawlBudget,
+        on_page: Callable[[str, int], None],
+        *,
+        start: Sequence[str] = (),
     ) -> tuple[CrawlReport, ...]:
-        """Crawl topics one after the other; each page is judged for all of them."""
-        prepared = [await asyncio.to_thread(self._prepare, topic, budget) for topic in topics]
+        """Crawl topics one after the other; each page is judged for all of them. `start` are further addresses to
+        begin with."""
+        prepared = []
+        for topic in topics:
+            found = (*start, *(await self._ask_engine(topic)))
+            prepared.append(await asyncio.to_thread(self._prepare, topic, budget, found))
         reports = []
         for each in prepared:
             name = each.crawl.topic.name
             crawler = TopicCrawler(
                 each.crawl,
                 each.store,
-                self._tools,
+                self.tools,
                 start=each.start,
                 others=[other.crawl for other in prepared if other is not each],
                 reason_to_stop=lambda topic=each.crawl.topic: _closed(topic),  # type: ignore[misc]
                 on_page=lambda fetched, name=name: on_page(name, fetched),  # type: ignore[misc]
             )
             reports.append(self._report(each, await crawler.run()))
+        return tuple(reports)
+
+    async def refresh(
+        self, topics: Sequence[Topic], budget: CrawlBudget, on_page: Callable[[str, int], None]
+    ) -> tuple[RefreshReport, ...]:
+        """Ask again for the pages of topics that are due, one topic after the other."""
+        reports = []
+        for topic in topics:
+            each = await asyncio.to_thread(self._prepare, topic, budget)
+            refresher = TopicRefresher(
+                each.crawl,
+                each.store,
+                self.tools,
+                RevisitStore(self.database),
+                limits=RefreshLimits(
+                    pages=budget.pages or topic.max_pages, bytes=budget.bytes or topic.max_bytes
+                ),
+                reason_to_stop=lambda topic=topic: _closed(topic),  # type: ignore[misc]
+                on_page=lambda asked, name=topic.name: on_page(name, asked),  # type: ignore[misc]
+            )
+            reports.append(await refresher.run())
         return tuple(reports)
 
     def preview(self, topics: Sequence[Topic], budget: CrawlBudget) -> tuple[CrawlReport, ...]:
@@ -110,16 +152,25 @@ class CrawlProcess:
             reports.append(replace(self._report(each, reason), next_links=tuple(links)))
         return tuple(reports)
 
-    def _prepare(self, topic: Topic, budget: CrawlBudget) -> _PreparedCrawl:
+    async def _ask_engine(self, topic: Topic) -> tuple[str, ...]:
+        """What the search engine finds for a topic; nothing without an engine."""
+        if self._engine is None:
+            return ()
+        found: dict[str, None] = {}
+        for query in topic.queries[:_QUERIES]:
+            found |= dict.fromkeys(await self._engine.find(query))
+        return tuple(found)
+
+    def _prepare(self, topic: Topic, budget: CrawlBudget, further: Sequence[str] = ()) -> _PreparedCrawl:
         """A crawl with its examples. Raises LinkmendError when there is nothing to begin with."""
-        held = find_held_examples(self._tools.collection, topic)
+        held = find_held_examples(self.tools.collection, topic)
         judge = PageJudge(topic, learn_topic, positives=held.best.values(), background=held.background)
-        verdicts = self._tools.topics.verdicts(topic.name)
+        verdicts = self.tools.topics.verdicts(topic.name)
         for url, belongs in verdicts.items():
-            if (page := self._tools.collection.get(url)) is not None:
+            if (page := self.tools.collection.get(url)) is not None:
                 judge.note_verdict(url, held_terms(page), belongs)
         judge.learn()
-        store = CrawlStore(self._database, topic.name)
+        store = CrawlStore(self.database, topic.name)
         counts = store.counts()
         policy = CrawlPolicy(
             max_pages=topic.max_pages if budget.pages is None else counts.fetched + budget.pages,
@@ -127,10 +178,11 @@ class CrawlProcess:
             host_share=self._settings.crawl.host_share,
             explore=self._settings.crawl.explore,
         )
-        start = tuple(filter(_is_queueable, (*topic.seeds, *held.best)))
+        start = tuple(filter(_is_queueable, (*topic.seeds, *further, *held.best)))
         if not start and not sum(counts.states.values()):
             raise LinkmendError(
-                f"{topic.name}: nothing to begin with: give the topic seeds, or save pages that match its words"
+                f"{topic.name}: nothing to begin with: give the topic seeds, save pages that match its words, or set"
+                " crawl.search"
             )
         crawl = TopicCrawl(topic, judge, policy, verdicts=verdicts)
         return _PreparedCrawl(crawl=crawl, store=store, start=start)
@@ -138,13 +190,18 @@ class CrawlProcess:
     def _report(self, each: _PreparedCrawl, stopped: str) -> CrawlReport:
         name = each.crawl.topic.name
         return CrawlReport(
-            topic=name, counts=each.store.counts(), pages=self._tools.topics.page_count(name), stopped=stopped
+            topic=name, counts=each.store.counts(), pages=self.tools.topics.page_count(name), stopped=stopped
         )
 
 
 @asynccontextmanager
-async def open_crawls(settings: Settings, data: Path) -> AsyncIterator[CrawlProcess]:
-    """The stores and the fetcher of a crawl. Raises LinkmendError: also while another crawl runs."""
+async def open_crawls(
+    settings: Settings, data: Path, *, public_only: bool = False
+) -> AsyncIterator[CrawlProcess]:
+    """The stores and the fetcher of a crawl; with `public_only`, nothing in a private network is reached.
+
+    Raises LinkmendError: also while another crawl runs.
+    """
     if settings.proxy.offline:
         raise LinkmendError("proxy.offline is set: nothing is fetched")
     settings = replace(settings, soft404=replace(settings.soft404, probe="off"))
@@ -160,13 +217,14 @@ async def open_crawls(settings: Settings, data: Path) -> AsyncIterator[CrawlProc
         hints = Hints(collection, settings.repair)
         harvester = Harvester(collection, settings.collection, hints)
         client = HttpClient(
-            ConnectGuard(lambda: shared.reach),
+            ConnectGuard(lambda: shared.reach, public_only=public_only),
             purpose=PURPOSE,
             parent=lambda: parent_of(settings),
             tls=origin_context(settings.proxy),
             keep_alive=False,
             pause_after=Bandwidth(lambda: settings.fetch.bytes_per_s).take,
         )
+        engine = _open_engine(settings, lambda: shared.reach)
         try:
             host_slots = HostSlots(turns=HostTurns(data / "fetch" / "hosts"))
             rulings = FetchRuleCheck(lambda: shared.rules.ruleset)
@@ -194,17 +252,35 @@ async def open_crawls(settings: Settings, data: Path) -> AsyncIterator[CrawlProc
                 topics=TopicStore(database),
                 fetch=settings.fetch,
                 reading=settings.collection,
+                responses=shared.responses,
             )
             await shared.start()
-            yield CrawlProcess(database, tools, settings)
+            yield CrawlProcess(database, tools, settings, engine)
         finally:
             await client.close()
+            if engine is not None:
+                await engine.close()
             await asyncio.to_thread(harvester.close)
             await asyncio.to_thread(collection.close)
             await shared.close()
             database.close()
     finally:
         os.close(lock)
+
+
+def _open_engine(settings: Settings, reach: Callable[[], ReachPolicy]) -> SearchEngine | None:
+    """The search engine of the settings; it is asked where the admin put it, and nowhere else."""
+    template = settings.crawl.search
+    if not template:
+        return None
+    guard = ConnectGuard(reach, chosen=(SearchEngine.place(template),), public_only=True)
+    client = HttpClient(
+        guard,
+        purpose="looks for pages about what a school teaches",
+        tls=origin_context(settings.proxy),
+        keep_alive=False,
+    )
+    return SearchEngine(template, client)
 
 
 def _closed(topic: Topic) -> str | None:

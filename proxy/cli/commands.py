@@ -23,6 +23,11 @@ COMMANDS = {
         "import_:import_",
         "Import pages into the collection and keep them permanently; safe while the proxy runs.",
     ),
+    "export": (
+        "export:export",
+        "Export saved pages with their pictures, topics and links as one file; private pages are left out.",
+    ),
+    "packs": ("packs:packs", "List the packs that were imported: who sent them, and under which terms."),
     "mend": ("mend:mend", "List the saved pages that can replace a dead link."),
     "mementos": ("mementos:mementos", "List the archived versions (mementos) of an address in all archives."),
     "soft404": ("soft404:soft404", "Detect error pages that were sent with status 200 (soft 404)."),
@@ -38,11 +43,19 @@ COMMANDS = {
         "crawl:crawl",
         "Gather pages for topics, politely; safe while the proxy runs, and after `kill -9`.",
     ),
+    "grow": (
+        "grow:grow",
+        "Fetch what users missed: the pages themselves, archived copies, related pages; safe while the proxy runs.",
+    ),
     "remove": (
         "remove:remove",
         "Remove pages from the cache, the collection and all records about them. Backups still contain them.",
     ),
     "misses": ("misses:misses", "Review the log of dead links."),
+    "report": (
+        "report:report",
+        "Report on a week or a month: what was missed, repaired, fetched and saved, and what is lacking.",
+    ),
     "repairs": ("repairs:repairs", "Share which pages users chose for dead links with other schools."),
     "rules": ("rules:rules", "Check and test the rules."),
     "tag": ("tag:tag", "Tag a missing page with its subject, to improve its repair page."),

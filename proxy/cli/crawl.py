@@ -16,9 +16,11 @@ from proxy.settings import Settings
 
 if TYPE_CHECKING:
     from proxy.app.crawling import CrawlBudget, CrawlReport
+    from proxy.fetching.refresher import RefreshReport
     from repair.crawling.topics import Topic
 
-_LOW_PRIORITY = 10
+LOW_PRIORITY = 10
+"""How much nicer than others a process is that gathers pages."""
 
 
 def crawl(
@@ -33,12 +35,18 @@ def crawl(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Show what would be fetched first; fetch nothing.")
     ] = False,
+    refresh: Annotated[
+        bool,
+        typer.Option(
+            "--refresh", help="Ask again for saved pages that may have changed; gather no new ones."
+        ),
+    ] = False,
     config: Config = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
     """Gather pages for topics, politely; safe while the proxy runs, and after `kill -9`."""
-    _check_libraries()
+    check_libraries()
     from proxy.app.crawling import CrawlBudget
     from proxy.cli.topics import find_topic, open_topics
 
@@ -47,7 +55,14 @@ def crawl(
     with open_topics(config, data) as (_, store):
         chosen = list({topic.name: topic for topic in (find_topic(store, name) for name in topics)}.values())
     budget = CrawlBudget(pages=pages, bytes=bytes_)
-    os.nice(_LOW_PRIORITY)
+    os.nice(LOW_PRIORITY)
+    if refresh:
+        for refreshed in asyncio.run(_refresh(settings, data_from(data), chosen, budget)):
+            if as_json:
+                print_json(_refresh_as_json(refreshed))
+            else:
+                _print_refresh(refreshed)
+        return
     for report in asyncio.run(_crawl(settings, data_from(data), chosen, budget, dry_run)):
         if as_json:
             print_json(_as_json(report))
@@ -65,6 +80,34 @@ async def _crawl(
             return await asyncio.to_thread(process.preview, chosen, budget)
         with progress(f"crawling {', '.join(topic.name for topic in chosen)}"[:80], None) as tell:
             return await process.run(chosen, budget, _total(tell))
+
+
+async def _refresh(
+    settings: Settings, data: Path, chosen: "Sequence[Topic]", budget: "CrawlBudget"
+) -> "tuple[RefreshReport, ...]":
+    from proxy.app.crawling import open_crawls
+
+    async with open_crawls(settings, data) as process:
+        with progress(f"refreshing {', '.join(topic.name for topic in chosen)}"[:80], None) as tell:
+            return await process.refresh(chosen, budget, _total(tell))
+
+
+def _refresh_as_json(report: "RefreshReport") -> dict[str, Any]:
+    return {
+        "topic": report.topic,
+        **{outcome.value: count for outcome, count in report.outcomes.items()},
+        "new_links": report.new_links,
+        "bytes": report.received,
+        "stopped": report.stopped,
+    }
+
+
+def _print_refresh(report: "RefreshReport") -> None:
+    outcomes = ", ".join(f"{count} {outcome}" for outcome, count in report.outcomes.items() if count)
+    print_line(
+        f"{report.topic}: {outcomes or 'nothing due'}; {report.new_links} new links;"
+        f" {report.received / 1e6:.1f} MB; {report.stopped}"
+    )
 
 
 def _total(tell: Callable[[int], None]) -> Callable[[str, int], None]:
@@ -98,7 +141,7 @@ def _print(report: "CrawlReport") -> None:
         print_line(f"  {min(link.worth, 1.0):.2f}  {link.url}")
 
 
-def _check_libraries() -> None:
+def check_libraries() -> None:
     """Fail before anything is opened. Also sets the number of threads, which works only before the first import."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # the proxy needs the other cores
     try:

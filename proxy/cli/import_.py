@@ -2,6 +2,8 @@
 
 import asyncio
 import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +20,10 @@ from repair.model import Page
 from repair.text import urls
 
 if TYPE_CHECKING:
+    from proxy.messages import StoredResponse
+    from proxy.packs.arrival import PackArrival
     from proxy.store.responses import ResponseStore
+    from repair.collection.collection import Collection
 
 _SHOWN_PROBLEMS = 10
 _TELL_EVERY = 100
@@ -28,14 +33,20 @@ _TELL_EVERY = 100
 class ImportSummary:
     """The result of an import: pages that can be found, files kept for offline use, records skipped.
 
-    `damage` says where a file is damaged or ends early; what came before was imported.
+    `unchanged` pages were saved before, and of `older` ones a newer version is saved. `damage` says where a file is
+    damaged or ends early; what came before was imported. A pack tells its `sender` and a note on its `licence`.
     """
 
     path: str
     pages: int = 0
     files: int = 0
     problems: int = 0
+    unchanged: int = 0
+    older: int = 0
+    topics: int = 0
     damage: str = ""
+    sender: str = ""
+    licence: str = ""
 
 
 def import_(
@@ -62,12 +73,23 @@ def import_(
         if as_json:
             print_json(asdict(imported))
         else:
-            print_line(
-                f"{path}: {imported.pages} pages, {imported.files} files kept, {imported.problems} skipped"
-            )
+            print_line(_describe(imported))
         damage += [imported.damage] if imported.damage else []
     if damage:
         raise ImportFailed(f"{damage[0]} (the rest was imported)")
+
+
+def _describe(imported: ImportSummary) -> str:
+    words = [f"{imported.pages} pages", f"{imported.files} files kept", f"{imported.problems} skipped"]
+    for count, what in (
+        (imported.unchanged, "unchanged"),
+        (imported.older, "older than ours"),
+        (imported.topics, "new topics"),
+    ):
+        words += [f"{count} {what}"] if count else []
+    sender = f"\n  from {imported.sender}" if imported.sender else ""
+    licence = f"; licence: {imported.licence}" if imported.licence else ""
+    return f"{imported.path}: {', '.join(words)}{sender}{licence}"
 
 
 async def _import(
@@ -75,35 +97,71 @@ async def _import(
 ) -> ImportSummary:
     from proxy.store.responses import ResponseStore
     from repair.collection.collection import Collection
-    from repair.importer import CollectionImporter
+    from repair.importer import CollectionImporter, Taken
+    from repair.packs.packreader import load_pack
     from repair.parse import decode
     from repair.parse.load import load
 
     responses = ResponseStore.open(data / "cache", settings.cache)
     try:
-        with Collection.open(data / "collection", settings.collection) as collection:
-            intake = CollectionImporter(collection, settings.collection)
+        with (
+            Collection.open(data / "collection", settings.collection) as collection,
+            _pack(path, data, collection) as pack,
+        ):
+            intake = CollectionImporter(collection, settings.collection, keep_newer=pack is not None)
             imported = ImportSummary(path=str(path))
             # A few compressed bytes may expand to fill the memory: the unpacked size has the same limit as the
             # file.
             limit = min(settings.cache.max_body_bytes, decode.MAX_IMPORTED_BYTES)
-            items = load(path, base_url=base_url)
+            items = load(path, base_url=base_url) if pack is None else load_pack(path, pack.manifest)
             # Reading and indexing block, which is fine here: no user waits for a command.
             for number, item in enumerate(items, start=1):
-                intake.add(item)
-                if isinstance(item, Page):
+                taken = intake.add(item)
+                if isinstance(item, Page) and taken is not Taken.OLDER:
                     imported.files += await _pin(responses, item, limit)
+                if pack is not None:
+                    pack.note_page(urls.normal(item.url), is_ours=taken is Taken.OLDER)
                 if number % _TELL_EVERY == 0:
                     tell(items.share, f"{intake.pages} pages, {imported.files} files")
             intake.flush()
+            if pack is not None:
+                pack.finish()
+                imported.topics = pack.new_topics
+                origin = pack.manifest.origins[0]
+                imported.sender, imported.licence = origin.sender, origin.licence
             collection.commit()
             imported.pages, imported.problems = intake.count.pages, items.problem_count
+            imported.unchanged, imported.older = intake.count.unchanged, intake.count.older
             imported.damage = items.damage
             for problem in items.problems[:_SHOWN_PROBLEMS]:
                 sys.stderr.write(f"skipped: {problem}\n")
             return imported
     finally:
         await responses.close()
+
+
+@contextmanager
+def _pack(path: Path, data: Path, collection: "Collection") -> "Iterator[PackArrival | None]":
+    """What the file says of itself if it is a pack; None if not, or if that is unreadable."""
+    from proxy.packs.arrival import PackArrival
+    from repair.crawling.topicdatabase import FOLDER, TopicDatabase
+    from repair.crawling.topicstore import TopicStore
+    from repair.packs.packreader import pack_manifest
+
+    try:
+        manifest = pack_manifest(path)
+    except ValueError as error:
+        sys.stderr.write(f"{path.name}: imported as an ordinary file: {error}\n")
+        manifest = None
+    if manifest is None:
+        yield None
+        return
+    (data / FOLDER).mkdir(parents=True, exist_ok=True)
+    with closing(TopicDatabase(data / FOLDER)) as database:
+        arrival = PackArrival(manifest=manifest, collection=collection, topics=TopicStore(database))
+        for problem in arrival.add_topics():
+            sys.stderr.write(f"{path.name}: {problem}\n")
+        yield arrival
 
 
 async def _pin(responses: "ResponseStore", page: Page, limit: int) -> bool:
@@ -113,5 +171,13 @@ async def _pin(responses: "ResponseStore", page: Page, limit: int) -> bool:
     response = pinned_response(page, body) if body is not None else None
     if response is None:
         return False
-    await responses.put(urls.normal(page.url), response)
+    key = urls.normal(page.url)
+    if any(_is_same(response, stored) for stored in await responses.lookup(key)):
+        return False
+    await responses.put(key, response)
     return True
+
+
+def _is_same(response: "StoredResponse", stored: "StoredResponse") -> bool:
+    """Whether a pinned response is stored already."""
+    return stored.pinned and (stored.status, stored.body) == (response.status, response.body)

@@ -20,6 +20,7 @@ from proxy.errors import LinkmendError, SettingsError
 from proxy.http.parentprobe import ParentState, probe_parent
 from proxy.settings import Settings, default_data, load, split_address
 from proxy.setup import installation
+from proxy.setup.profiles import PROFILES
 from proxy.setup.shipped import DEMO, shipped_file
 
 _SYSTEM_SETTINGS = Path("/etc/linkmend/linkmend.toml")
@@ -58,6 +59,10 @@ def setup(
             metavar="WHAT", help="Pages to begin with: demo, none, or what `import` takes; repeatable."
         ),
     ] = None,
+    profile: Annotated[
+        Literal["sd-card"] | None,
+        typer.Option(help="Settings for a kind of machine: sd-card writes less often (Raspberry Pi)."),
+    ] = None,
     service: Annotated[
         bool | None, typer.Option("--service/--no-service", help="Install a systemd service; needs root.")
     ] = None,
@@ -68,6 +73,7 @@ def setup(
     ask = _Questions(is_silent=yes or not sys.stdin.isatty())
     path, folder = _places(config, data, for_service=service)
     chosen = _existing(path, ask, force=force)
+    chosen |= PROFILES[profile] if profile is not None else {}
     chosen |= _network(ask, chosen, listen, clients)
     chosen |= _parent(ask, chosen, parent, parent_https)
     who = ask.text("Who answers questions about the proxy (such as: Ms Achieng, room 12)", contact, "")
@@ -262,6 +268,8 @@ def _wants_service(ask: _Questions, given: bool | None) -> bool:
         return False
     if given is not None:
         return given
+    if installation.has_packaged_service():
+        return True
     has_systemd = installation.UNITS.is_dir() and not ask.is_silent
     return has_systemd and ask.yes_or_no("Install a systemd service?", default=True)
 
@@ -269,6 +277,8 @@ def _wants_service(ask: _Questions, given: bool | None) -> bool:
 def _install_service(ask: _Questions, config: Path, data: Path) -> None:
     installation.make_user()
     installation.give_to_user(data, config.with_name("rules.d"))
+    if installation.has_packaged_service() and (config, data) == (_SYSTEM_SETTINGS, _SYSTEM_DATA):
+        return
     unit = installation.UNITS / "linkmend.service"
     text = installation.service_text(installation.this_program(), config, data)
     is_other = unit.exists() and unit.read_text(encoding="utf-8") != text
@@ -284,7 +294,7 @@ def _next_steps(settings: Settings, config: Path, data: Path, *, with_service: b
     if host in ("", "0.0.0.0", "::"):  # noqa: S104
         host = _own_address() or "ADDRESS-OF-THIS-MACHINE"
     start = (
-        "systemctl daemon-reload && systemctl enable --now linkmend"
+        "systemctl daemon-reload && systemctl enable linkmend && systemctl restart linkmend"
         if with_service
         else f"linkmend serve --config {config} --data {data}"
     )

@@ -68,6 +68,10 @@ class PermanentFetchError(FetchFailure):
     """The site says that the page does not exist, or what it sends is useless."""
 
 
+class PageGone(PermanentFetchError):
+    """The site says that it has no such page: status 404 or 410, or an error page in its place."""
+
+
 class TemporaryFetchError(FetchFailure):
     """It may work later; `after_s` is how long the site asks us to wait."""
 

@@ -1,15 +1,17 @@
 """One page fetched politely: robots.txt, a turn at each host, redirects one by one, and what a status means."""
 
 import email.utils
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from proxy.fetching.entries import (
     FetchFailure,
     FetchRefused,
     NoConnectivity,
+    PageGone,
     PermanentFetchError,
     TemporaryFetchError,
 )
@@ -33,6 +35,9 @@ from repair.text import urls
 
 MAX_REDIRECTS = 5
 _GOOD = frozenset((200, 203))
+_NOT_MODIFIED = 304
+_GONE = frozenset((404, 410))
+_NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 _LATER = frozenset((408, 425, 429))
 _LONGEST_WAIT_S = 86_400.0
 _DOCUMENT = "text/html,application/xhtml+xml,*/*;q=0.8"
@@ -71,20 +76,39 @@ class Fetcher:
         self._behind_parent = behind_parent
         self._robots = RobotsRules(self._robots_page)
 
-    async def fetch(self, url: str, *, limits: FetchLimits, on_bytes: OnBytes = ignore_bytes) -> FetchedPage:
-        """A page, redirects followed. Raises FetchFailure: also for every status that is no success."""
+    async def fetch(
+        self,
+        url: str,
+        *,
+        limits: FetchLimits,
+        on_bytes: OnBytes = ignore_bytes,
+        validators: Mapping[str, str] = _NO_FIELDS,
+    ) -> FetchedPage:
+        """A page, redirects followed. Raises FetchFailure: also for every status that is no success.
+
+        With `validators` (If-None-Match, If-Modified-Since) it may be a 304 without a body.
+        """
 
         async def get(address: str) -> Page:
             if has_secret(address):
                 raise FetchRefused("redirects to a personal address (contains a name, a session or a token)")
             self._check(address)
             pause_s = max(await self._robots.check(address), self._pause_s())
-            return await self._once(address, limits, pause_s=pause_s, accept=_DOCUMENT, on_bytes=on_bytes)
+            asked = validators if address == url else _NO_FIELDS
+            return await self._once(
+                address, limits, pause_s=pause_s, accept=_DOCUMENT, on_bytes=on_bytes, validators=asked
+            )
 
         with _troubles():
             page, redirects = await follow_redirects(get, url, limit=MAX_REDIRECTS)
-        self._judge(page)
+        if not (validators and not redirects and page.status == _NOT_MODIFIED):
+            self._judge(page)
         return FetchedPage(page=page, redirects=redirects)
+
+    async def sitemaps(self, site: str) -> tuple[str, ...]:
+        """The sitemaps that the robots.txt of a site (`https://host`) names. Raises FetchFailure."""
+        with _troubles():
+            return await self._robots.sitemaps(site)
 
     async def fetch_part(self, url: str, *, limits: FetchLimits) -> Page:
         """A picture or the like that belongs to a page; no redirects, and no pause: a browser would make none."""
@@ -111,8 +135,9 @@ class Fetcher:
         accept: str,
         pause_s: float = 0.0,
         on_bytes: OnBytes = ignore_bytes,
+        validators: Mapping[str, str] = _NO_FIELDS,
     ) -> Page:
-        headers = {"Accept": accept, "Accept-Encoding": _CODINGS}
+        headers = {"Accept": accept, "Accept-Encoding": _CODINGS, **validators}
         async with self._host_slots.at(urls.parse(url).authority, pause_s=pause_s):
             page = await self._client.get(url, limits=limits, headers=headers, on_bytes=on_bytes)
         fault = page.header("x-squid-error") if self._behind_parent() else None
@@ -126,7 +151,7 @@ class Fetcher:
         reason = f"the site answered with status {page.status}"
         if page.status in _LATER or page.status >= 500:
             raise TemporaryFetchError(reason, after_s=_asked_to_wait_s(page))
-        raise PermanentFetchError(reason)
+        raise (PageGone if page.status in _GONE else PermanentFetchError)(reason)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from itertools import islice
 
 from protego import Protego
 
@@ -31,6 +32,7 @@ _KEPT_SITES = 500
 _KEPT_CHARACTERS = 2_000_000  # rules take many times the memory of their text
 _AGAIN_S = 600.0
 _LONGEST_PAUSE_S = 30.0
+_MAX_SITEMAPS = 10
 
 GetRobots = Callable[[str, int], Awaitable[Page]]
 """Fetches one URL of so many bytes at most, redirects followed; raises FetchError."""
@@ -60,14 +62,19 @@ class RobotsRules:
             parts = urls.parse(url)
         except ValueError:
             raise InvalidTarget("not a web address") from None
-        site = f"{parts.scheme}://{parts.authority}"
-        known = self._known.get(site)
-        if known is None or known.until <= self._clock():
-            known = await self._read(site)
+        known = await self._rules(f"{parts.scheme}://{parts.authority}")
         # In a thread: rules and address are the site's to choose, and thousands of them take a while.
         if not await asyncio.to_thread(known.rules.can_fetch, url, AGENT):
             raise RobotsDisallowed("robots.txt disallows it")
         return min(known.rules.crawl_delay(AGENT) or 0.0, _LONGEST_PAUSE_S)
+
+    async def sitemaps(self, site: str) -> tuple[str, ...]:
+        """The sitemaps that a site (`https://host`) names; raises as `check` does."""
+        return tuple(islice((await self._rules(site)).rules.sitemaps, _MAX_SITEMAPS))
+
+    async def _rules(self, site: str) -> _Known:
+        known = self._known.get(site)
+        return await self._read(site) if known is None or known.until <= self._clock() else known
 
     async def _read(self, site: str) -> _Known:
         text = await self._text(f"{site}/robots.txt")

@@ -44,6 +44,7 @@ def erase(database: sqlite3.Connection, *, client: str | None, url: str | None) 
         f"DELETE FROM misses WHERE client = ? OR url IN ({slots}) RETURNING id",  # noqa: S608
         (client, *addresses),
     ).fetchall()
+    database.execute("DELETE FROM searches WHERE client = ?", (client,))
     for column in ("source_url", "chosen"):
         database.execute(f"UPDATE misses SET {column} = NULL WHERE {column} IN ({slots})", (*addresses,))  # noqa: S608
     if addresses:

@@ -5,7 +5,6 @@ it; nothing about the users, and no hour. Personal addresses, addresses with som
 that exist only within a school are neither exported nor imported.
 """
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
@@ -15,18 +14,13 @@ import msgspec
 
 from proxy.errors import SettingsError
 from repair.evidence.choices import Choice
-from repair.secrets.addresses import has_secret
+from repair.secrets.publicaddresses import is_shareable
 from repair.text import urls
-from repair.text.publichosts import is_public_host
 
 VERSION = 1
 _MAX_SCHOOL = 80
-_MAX_URL = 2_000
 _MAX_LINES = 200_000  # of one file
 _MOST_TIMES = 100  # that one school's report counts for, however often it says a page was chosen
-_SEARCHED = re.compile(
-    r"(?i)(?:^|[&;])(?:q|s|kw|wd|text|find|terms?|\w{0,20}query|\w{0,20}search\w{0,20}|\w{0,20}keywords?)="
-)
 
 Times = Annotated[int, msgspec.Meta(ge=0, le=1_000_000)]
 
@@ -88,17 +82,6 @@ def import_repairs(
         else:
             tally.schools.add(parsed.school)
             yield _choice(parsed, today)
-
-
-def is_shareable(url: str) -> bool:
-    """Whether an address may be sent to other schools: public, not personal, no search that somebody typed."""
-    if len(url) > _MAX_URL or has_secret(url):
-        return False
-    try:
-        parts = urls.parse(url)
-    except ValueError:
-        return False
-    return is_public_host(parts.host) and not _SEARCHED.search(parts.query)
 
 
 def school_name(school: str, otherwise: str) -> str:

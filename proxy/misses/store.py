@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection as Container
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
@@ -45,6 +46,9 @@ CREATE TABLE IF NOT EXISTS misses (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS misses_at ON misses (at);
 CREATE INDEX IF NOT EXISTS misses_site ON misses (site, at);
+CREATE TABLE IF NOT EXISTS searches (at REAL NOT NULL, words TEXT NOT NULL, client TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS searches_words ON searches (words, at);
+CREATE INDEX IF NOT EXISTS searches_at ON searches (at);
 """
 _TOP_COLUMNS = {"url": "url", "site": "site", "kind": "kind", "source": "source_url"}
 _BATCH = 500
@@ -53,6 +57,7 @@ _BETWEEN_STEPS_S = 0.02  # lets readers in
 _TELL_EVERY = 50_000
 _PURGE_EVERY = timedelta(days=1)
 _MAX_CHOICES = 20_000
+_MAX_SEARCH = 200
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 _LOOK_EVERY = 10_000  # steps of SQLite's machine, about a millisecond
 
@@ -62,6 +67,10 @@ _DAILY_SHARES = (
 _LEAST_BYTES = 500  # what even a short line costs in the database
 _DATABASE_BYTES = 20  # times `misses.log_bytes`; records take up to ten times what their lines take
 _DROPPED_AT_ONCE = 50  # the part of all records that goes when they are too many
+
+_DEAD = (MissKind.NOT_FOUND, MissKind.GONE, MissKind.SOFT_404, MissKind.PARKED)
+_DEAD_FOR = timedelta(days=30)
+_MAX_ASKED = 900  # bound variables in one statement
 
 _READING_TIME = timedelta(seconds=10)  # a user who chooses again sooner opens several at once
 _COMES_BACK = timedelta(minutes=30)
@@ -176,6 +185,16 @@ class MissStore:
 
         self._enqueue(choose)
 
+    def record_search(self, words: str, *, client: str) -> None:
+        """Note words that were searched for and not found. `client` is a hash."""
+        at = self._clock().timestamp()
+
+        def insert(database: sqlite3.Connection) -> None:
+            if self._has_share(client, {"words": words}):
+                database.execute("INSERT INTO searches VALUES (?, ?, ?)", (at, words[:_MAX_SEARCH], client))
+
+        self._enqueue(insert)
+
     def _insert(self, database: sqlite3.Connection, record: MissRecord) -> Line | None:
         event = event_of(record)
         line = {"event": "miss", **event}
@@ -229,6 +248,16 @@ class MissStore:
             (since.timestamp() if since else 0.0, limit),
         )
         return tuple((str(row["what"]), int(row["times"])) for row in rows)
+
+    def known_dead(self, urls: Container[str]) -> frozenset[str]:
+        """Which of some addresses had no page when they were last requested, lately; not those out of order."""
+        since, asked = (self._clock() - _DEAD_FOR).timestamp(), list(urls)[:_MAX_ASKED]
+        marks = ",".join("?" * len(asked))
+        rows = self.read(
+            f"SELECT DISTINCT url FROM misses WHERE url IN ({marks}) AND at >= ? AND kind IN (?, ?, ?, ?)",  # noqa: S608
+            (*asked, since, *_DEAD),
+        )
+        return frozenset(row["url"] for row in rows)
 
     def count(self) -> int:
         return int(self.read("SELECT COUNT(*) AS times FROM misses", ())[0]["times"])
@@ -365,6 +394,7 @@ class MissStore:
             dropped = self._database.execute(
                 "DELETE FROM misses WHERE at < ?", (oldest.timestamp(),)
             ).rowcount
+            self._database.execute("DELETE FROM searches WHERE at < ?", (oldest.timestamp(),))
             self._database.execute(
                 "DELETE FROM marks WHERE at < ? AND url NOT IN (SELECT url FROM addresses)",
                 (oldest.timestamp(),),
@@ -377,6 +407,11 @@ class MissStore:
             self._database.execute(
                 "DELETE FROM misses WHERE id IN (SELECT id FROM misses ORDER BY at"
                 " LIMIT 1 + (SELECT count(*) FROM misses) / ?)",
+                (_DROPPED_AT_ONCE,),
+            )
+            self._database.execute(
+                "DELETE FROM searches WHERE rowid IN (SELECT rowid FROM searches ORDER BY at"
+                " LIMIT 1 + (SELECT count(*) FROM searches) / ?)",
                 (_DROPPED_AT_ONCE,),
             )
         self._limit_log.warning("the miss log is full: its oldest records go")

@@ -20,6 +20,7 @@ from proxy.tls.authority import BASENAME, ensure_authority
 
 USER = "linkmend"
 UNITS = Path("/etc/systemd/system")
+_PACKAGED_UNIT = Path("/lib/systemd/system/linkmend.service")
 _PROGRAM = "/opt/linkmend/bin/linkmend"
 
 
@@ -94,6 +95,11 @@ def this_program() -> Path:
     """The `linkmend` that is running now, for the service to start."""
     beside = Path(sys.executable).with_name("linkmend")
     return beside if beside.is_file() else Path(shutil.which("linkmend") or _PROGRAM)
+
+
+def has_packaged_service() -> bool:
+    """Whether the Debian package has installed user and service."""
+    return _PACKAGED_UNIT.is_file()
 
 
 def make_user() -> None:

@@ -176,10 +176,23 @@ class Collection:
         normal = _normal(url)
         return normal is not None and self._pages.number(normal) is not None
 
+    def held_among(self, addresses: Sequence[str]) -> frozenset[str]:
+        """Which of some normal URLs are saved."""
+        return self._pages.held_among(addresses)
+
     def seen_again(self, url: str, raw_digest: bytes, *, seen_at: datetime) -> bool:
         """Record that a page was seen; True when it is saved with the same bytes, so that nothing is left to do."""
         normal = _normal(url)
         return normal is not None and self._pages.touch(normal, raw_digest, seen_at=seen_at)
+
+    def is_pinned_with(self, url: str, raw_digest: bytes) -> bool:
+        """Whether a page is pinned with the same bytes, so that importing it changes nothing."""
+        normal = _normal(url)
+        return normal is not None and self._pages.is_pinned_with(normal, raw_digest)
+
+    def saved_urls(self, beginning: str, limit: int) -> tuple[str, ...]:
+        """The URLs of saved pages with a prefix, in order."""
+        return self._pages.saved_urls(beginning, limit)
 
     def remove(self, url: str) -> bool:
         """Delete a page: text, copies, links and index entry; False when it was not saved.

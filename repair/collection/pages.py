@@ -163,6 +163,17 @@ class PageStore:
             ).fetchone()
         return int(row[0]) if row else None
 
+    def held_among(self, urls: Sequence[str]) -> frozenset[str]:
+        """Which of some URLs are saved."""
+        found: list[str] = []
+        with self._database.read() as connection:
+            for start in range(0, len(urls), _CHUNK):
+                chunk = urls[start : start + _CHUNK]
+                marks = ",".join("?" * len(chunk))
+                query = f"SELECT url FROM urls JOIN pages USING (id) WHERE url IN ({marks})"  # noqa: S608
+                found += (url for (url,) in connection.execute(query, chunk))
+        return frozenset(found)
+
     def same(self, page: int) -> tuple[str, ...]:
         """The URLs of all pages with the same content as a page."""
         with self._database.read() as connection:
@@ -212,6 +223,24 @@ class PageStore:
             with self._database.write() as connection:
                 connection.execute("UPDATE pages SET seen_at = ? WHERE id = ?", (seen_at.timestamp(), number))
         return True
+
+    def is_pinned_with(self, url: str, raw_digest: bytes) -> bool:
+        """Whether a page is pinned with these bytes."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT 1 FROM urls JOIN pages USING (id) WHERE url = ? AND raw_digest = ? AND pinned",
+                (url, raw_digest),
+            ).fetchone()
+        return row is not None
+
+    def saved_urls(self, beginning: str, limit: int) -> tuple[str, ...]:
+        """The URLs of saved pages with a prefix, in order."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT url FROM urls JOIN pages USING (id) WHERE url >= ? AND url < ? ORDER BY url LIMIT ?",
+                (beginning, beginning[:-1] + chr(ord(beginning[-1]) + 1), limit),
+            ).fetchall()
+        return tuple(url for (url,) in rows)
 
     def remove(self, page: int) -> None:
         """Delete a page and all its versions; the caller removes its links from the graph first."""

@@ -29,7 +29,8 @@ SEED_WORTH = 2.0
 _SAME_BITS = 3  # fingerprints this near are the same page under another address
 _LINKS_OF_A_PAGE = 300
 _MAX_DEPTH = 20
-_WEIGH_ALL_EVERY = 10
+_WEIGH_ALL_EVERY = 10  # pages, at first; weighing takes time, and the more is known, the less a page changes
+_WEIGH_ALL_SHARE = 50
 _PATIENCE = 40  # pages over which the yield is looked at, at least
 _LEAST_YIELD = 0.05
 _OTHER_LANGUAGE = 0.3
@@ -79,6 +80,7 @@ class TopicCrawl:
         self._verdicts = {**dict.fromkeys(topic.seeds, True), **(verdicts or {})}
         self.judge = judge
         self.frontier = Frontier()
+        self._since_weighing = 0
         self.fetched = self.received = self.belonging = 0
         """Pages and bytes fetched so far, and how many of the pages belong to the topic."""
         self._policy = policy
@@ -162,9 +164,18 @@ class TopicCrawl:
                 self.judge.note_page(final_url, page.terms, page.probability)
             else:
                 self.judge.note_verdict(final_url, page.terms, told)
-            if link.depth < _MAX_DEPTH:
-                changed = self._add_links(link, page, links)
+            changed = self._add_links(
+                links, depth=link.depth, probability=page.probability, belongs=page.belongs
+            )
         self._learn(changed)
+        return changed
+
+    def add_links(
+        self, links: Sequence[Link], *, probability: float, belongs: bool, depth: int = 0
+    ) -> tuple[FrontierLink, ...]:
+        """Take in links of a page that this crawl did not choose; returns the links that are new or better known."""
+        changed = self._add_links(links, depth=depth, probability=probability, belongs=belongs)
+        self._worth.weigh(changed)
         return changed
 
     def note_failure(self, link: FrontierLink, *, received: int = 0) -> None:
@@ -248,25 +259,28 @@ class TopicCrawl:
         self._shapes.note(link.url, good=belongs)
 
     def _add_links(
-        self, link: FrontierLink, page: JudgedPage, links: Sequence[Link]
+        self, links: Sequence[Link], *, depth: int, probability: float, belongs: bool
     ) -> tuple[FrontierLink, ...]:
         changed: dict[str, FrontierLink] = {}
-        for found in links[:_LINKS_OF_A_PAGE]:
+        for found in links[:_LINKS_OF_A_PAGE] if depth < _MAX_DEPTH else ():
             url = found.target_url
             if url in self._known or url in changed or trap_in(url):
                 continue
             entry = self.frontier.get(url)
             if entry is None:
-                entry = FrontierLink(url=url, host=urls.parse(url).authority, depth=link.depth + 1)
+                entry = FrontierLink(url=url, host=urls.parse(url).authority, depth=depth + 1)
                 self.frontier.put(entry)
-            entry.note_parent(found, page.probability, belongs=page.belongs)
+            entry.note_parent(found, probability, belongs=belongs)
             if entry.worth < SEED_WORTH:
                 changed[url] = entry
         return tuple(changed.values())
 
     def _learn(self, changed: Sequence[FrontierLink], *, now: bool = False) -> None:
         """Weigh links anew: all of them when something was learnt, else the changed ones."""
-        if self.judge.learn() or now or self.fetched % _WEIGH_ALL_EVERY == 0:
+        self._since_weighing += 1
+        is_due = self._since_weighing >= max(_WEIGH_ALL_EVERY, self.fetched // _WEIGH_ALL_SHARE)
+        if self.judge.learn() or now or is_due:
+            self._since_weighing = 0
             self._worth.learn()
             self._worth.weigh([link for link in self.frontier if link.worth < SEED_WORTH])
         else:

@@ -1,4 +1,4 @@
-"""The SQLite file of topics, of the pages that belong to them and of the frontier of each.
+"""The SQLite file of topics, of the pages that belong to them, of the frontier of each, and of what nights brought.
 
 What is committed survives `kill -9`. It can be opened by several processes; only one crawls.
 """
@@ -39,6 +39,21 @@ CREATE TABLE IF NOT EXISTS frontier (
     PRIMARY KEY (topic, url)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS frontier_state ON frontier (topic, state);
+CREATE TABLE IF NOT EXISTS wanted (
+    url TEXT PRIMARY KEY, topic TEXT NOT NULL, state TEXT NOT NULL, tries INTEGER NOT NULL, next_try REAL NOT NULL,
+    note TEXT NOT NULL, changed_at REAL NOT NULL, grown_at REAL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS nights (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, started_at REAL NOT NULL, ended_at REAL, stopped TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS brought (
+    night INTEGER NOT NULL, url TEXT NOT NULL, how TEXT NOT NULL, topic TEXT NOT NULL, wanted TEXT NOT NULL,
+    pages INTEGER NOT NULL, received INTEGER NOT NULL, PRIMARY KEY (night, url, how)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS revisits (
+    url TEXT PRIMARY KEY, checked_at REAL NOT NULL, interval_s REAL NOT NULL, due_at REAL NOT NULL,
+    gone INTEGER NOT NULL, changes INTEGER NOT NULL, checks INTEGER NOT NULL
+) WITHOUT ROWID;
 """
 
 
@@ -76,9 +91,10 @@ class TopicDatabase:
     def forget(self, url: str) -> None:
         """Delete an address for good, with what was recorded of it."""
         with self.write() as connection:
-            for table in ("page_topics", "verdicts", "frontier"):
+            for table in ("page_topics", "verdicts", "frontier", "wanted", "brought", "revisits"):
                 connection.execute(f"DELETE FROM {table} WHERE url = ?", (url,))  # noqa: S608  (constants)
             connection.execute("DELETE FROM frontier WHERE final_url = ?", (url,))
+            connection.execute("UPDATE brought SET wanted = '' WHERE wanted = ?", (url,))
         with self.read() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # or it would linger in the write-ahead log
 

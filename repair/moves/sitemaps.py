@@ -5,8 +5,7 @@ one appeared, and no other page of the list has it. As the protocol (sitemaps.or
 its own host and directory, so that on a shared host no author lists the pages of another.
 """
 
-import html
-import re
+import itertools
 import zlib
 from collections import defaultdict
 from collections.abc import Collection as AnyCollection
@@ -19,11 +18,9 @@ from repair.text import urls
 
 LISTED = "sitemap"
 """The origin of a move that two versions of a sitemap tell."""
-_LIST = re.compile(rb"<urlset[\s>]")
-_ADDRESS = re.compile(rb"<loc>\s{0,99}([^<>\s]{1,1000})\s{0,99}</loc>")
-_BEGINNING = 4_096  # bytes in which a sitemap says that it is one
 _LEAST_NAME = 8  # letters; of shorter names a site has many
 _MAX_ADDRESSES = 10_000
+_MAX_ADDRESS = 1_000  # characters
 _MAX_MOVES = 2_000  # from one comparison; as many as are kept of a host
 _MAX_SITEMAPS = 500  # kept, the latest
 _SCHEMA = (
@@ -32,19 +29,11 @@ _SCHEMA = (
 )
 
 
-def listed_addresses(url: str, body: bytes) -> frozenset[str]:
-    """The addresses in a sitemap that it may speak for; none when it is no sitemap, or an index of sitemaps."""
-    if not _LIST.search(body[:_BEGINNING]):
-        return frozenset()
+def addresses_within(url: str, listed: Iterable[str]) -> frozenset[str]:
+    """Those addresses of a sitemap, in normal form, that it may speak for."""
     place = urls.directory(url)
-    found: set[str] = set()
-    for match in _ADDRESS.finditer(body):
-        if len(found) == _MAX_ADDRESSES:
-            break
-        address = html.unescape(match[1].decode("utf-8", "replace"))
-        if urls.is_web_url(address) and (normal := urls.normal(address)).startswith(place):
-            found.add(normal)
-    return frozenset(found)
+    within = (address for address in listed if len(address) <= _MAX_ADDRESS and address.startswith(place))
+    return frozenset(itertools.islice(within, _MAX_ADDRESSES))
 
 
 def renamed_addresses(before: AnyCollection[str], after: AnyCollection[str]) -> tuple[Move, ...]:

@@ -13,13 +13,15 @@ import pytest
 
 from repair.collection.collection import Collection
 from repair.locks import lock_alone
+from repair.moves.movestore import MoveStore
 from repair.settings import CollectionSettings
 from tests.integration.origin import Origin, cut, reply
 from tests.integration.processes import ROOT, START_S, Running, surroundings
 from tests.unit.repair.crawling.pages import FARM, OTHER, a_text
 
 PAUSE_S = 0.3
-KILLS = 4
+KILLS = int(os.environ.get("CRAWL_KILLS", "4"))
+"""Each costs a start of the program; docs/growing.md tells what twenty showed."""
 SETTINGS = f"""
 [fetch]
 pause_s = {PAUSE_S}
@@ -104,7 +106,7 @@ class School:
             text=True,
             timeout=400,
             cwd=ROOT,
-            env={**os.environ, **surroundings()},
+            env={**os.environ, **surroundings(self.config.read_text())},
         )
 
     def rows(self, sql):
@@ -207,3 +209,55 @@ def test_dry_run_fetches_nothing_and_two_crawls_do_not_run_at_once(school):
         assert done.returncode == 0, done.stderr
         assert "budget of pages reached" in done.stdout
         assert origin.asked["/other"] == 0
+
+
+@pytest.mark.slow
+def test_refresh_asks_conditionally_keeps_what_is_gone_and_learns_moves(school):
+    with CountedOrigin() as origin:
+        names = ("same", "changed", "gone", "moved")
+        links = [(f"/farm/{name}", "soil crop") for name in names]
+        for name in names:
+            origin.serve(f"/farm/{name}", a_page(FARM, name, links, ETag=f'"{name}"'))
+        school.run("topics", "add", "Farm", "--word", "soil", "--seed", f"{origin.url}/farm/same")
+        crawled = school.run("crawl", "Farm")
+        assert crawled.returncode == 0, crawled.stderr
+        early = json.loads(school.run("crawl", "Farm", "--refresh", "--json").stdout)
+        assert (early["unchanged"], early["stopped"]) == (0, "nothing more is due")
+
+        conditions = []
+
+        async def not_modified(exchange):
+            conditions.append(exchange.headers.get("if-none-match"))
+            await exchange.send(b"HTTP/1.1 304 Not Modified\r\nContent-Length: 0\r\n\r\n")
+
+        origin.serve("/farm/same", not_modified)
+        origin.serve("/farm/changed", a_page(FARM, "changed since", [("/farm/new", "soil")]))
+        origin.serve("/farm/gone", reply("no such page", status="404 Not Found"))
+        origin.serve("/farm/moved", reply(status="301 Moved Permanently", Location="/farm/here"))
+        origin.serve("/farm/here", a_page(FARM, "moved", links))
+        origin.serve(
+            "/sitemap.xml", reply("<urlset><url><loc>/farm/listed</loc></url></urlset>", kind="text/xml")
+        )
+        with contextlib.closing(sqlite3.connect(school.data / "topics" / "topics.sqlite")) as database:
+            database.execute("UPDATE page_topics SET judged_at = judged_at - 700000")
+            database.commit()
+        refreshed = school.run("crawl", "Farm", "--refresh", "--json")
+        told = json.loads(refreshed.stdout)
+        assert {name: told[name] for name in ("unchanged", "changed", "gone", "moved", "failed")} == {
+            "unchanged": 1,
+            "changed": 1,
+            "gone": 1,
+            "moved": 1,
+            "failed": 0,
+        }, refreshed.stderr
+        assert told["new_links"] == 2
+        assert conditions == ['"same"']
+        assert origin.most_at_once == 1
+        assert origin.least_pause_s() >= PAUSE_S * 0.95
+    waiting = {url for (url,) in school.rows("SELECT url FROM frontier WHERE state = 'waiting'")}
+    assert waiting == {f"{origin.url}/farm/new", f"{origin.url}/farm/listed"}
+    with Collection.open(school.data / "collection", CollectionSettings()) as collection:
+        assert all(collection.holds(f"{origin.url}/farm/{name}") for name in (*names, "here"))
+        assert collection.get(f"{origin.url}/farm/changed").title == "Farm changed since"
+        moved = MoveStore(collection.database).moved_to(f"{origin.url}/farm/moved")
+        assert moved == f"{origin.url}/farm/here"

@@ -5,6 +5,7 @@ import getpass
 import json
 import re
 import subprocess
+import sys
 import tomllib
 from dataclasses import fields
 from pathlib import Path
@@ -123,6 +124,14 @@ def test_the_compose_file_names_only_settings_that_there_are(tmp_path):
         for name, value in told["services"]["linkmend"]["environment"].items()
     }
     assert load(environment=environment).proxy.parent == "http://127.0.0.1:3128"
+
+
+@pytest.mark.parametrize("file", ["Dockerfile", "squid.Dockerfile", "pywb.Dockerfile"])
+def test_hadolint_finds_no_fault(file):
+    hadolint = Path(sys.executable).with_name("hadolint")
+    if not hadolint.exists():
+        pytest.skip("hadolint is not installed")
+    assert output_of(hadolint, "--no-color", DEPLOY / file) == ""
 
 
 @pytest.mark.parametrize("file", ["compose.yml", "Dockerfile", "squid.Dockerfile", "pywb.Dockerfile"])

@@ -12,6 +12,8 @@ from repair.collection.collection import CollectionStats
 from repair.collection.statistics import CollectionStatistics, PageFacts
 from repair.collection.versions import HeldVersions
 from repair.model import HeldPage, InLink, Link
+from repair.packs.packmodel import PackOrigin
+from repair.packs.packstore import PackStore
 from repair.text import urls
 
 GROWTH_DAYS = 90
@@ -42,6 +44,7 @@ class PageDetails:
     same: tuple[str, ...]
     versions: HeldVersions | None
     responses: int
+    pack: PackOrigin | None
 
 
 class AdminCollection:
@@ -52,6 +55,7 @@ class AdminCollection:
         self._responses = admin.responses
         self._folder = admin.data / "collection"
         self.census = CollectionStatistics(admin.collection.database)
+        self._packs = PackStore(admin.collection.database)
 
     async def all(self, now: datetime) -> CollectionOverview:
         """`now` is in local time. Raises StoreError or RepairError when a disk fails."""
@@ -97,6 +101,7 @@ class AdminCollection:
             same=tuple(other for other in same if other != url)[:_LINKS],
             versions=self._collection.versions(url),
             responses=responses,
+            pack=self._packs.of(url),
         )
 
 

@@ -52,7 +52,7 @@ class Web:
         if b"private" in fetched.page.body:
             raise FetchRefused("may not be saved: private")
 
-    async def save(self, fetched):
+    async def save(self, fetched, addition=None):
         self.saved.append(fetched.page.url)
         return ""
 
@@ -76,6 +76,7 @@ class Crawling:
             topics=self.topics,
             fetch=FETCH,
             reading=CollectionSettings(),
+            responses=None,
         )
         crawler = TopicCrawler(
             a_topic_crawl("Farm", farm_texts(20), other_texts(40), **policy),

@@ -12,10 +12,10 @@ from proxy.misses.schoolsharing import (
     SharedRepairsReport,
     export_repairs,
     import_repairs,
-    is_shareable,
     school_name,
 )
 from repair.evidence.choices import Choice
+from repair.secrets.publicaddresses import is_shareable
 from tests.holdings import SITE
 from tests.make import A_MOMENT
 

@@ -514,7 +514,7 @@ def test_a_damaged_zim_gives_what_can_be_read_and_says_so(tmp_path, monkeypatch,
 def test_a_zim_without_libzim_says_what_is_needed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "libzim.reader", None)
     (tmp_path / "x.zim").write_bytes(b"")
-    with pytest.raises(ImportFailed, match="needs the package libzim"):
+    with pytest.raises(ImportFailed, match=r"pip install 'linkmend\[zim\]'"):
         _loaded(tmp_path / "x.zim")
 
 
