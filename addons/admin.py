@@ -1,4 +1,5 @@
-"""Forwards requests for http://linkmend.internal/admin to the admin UI, with the address of the client.
+"""Forwards requests for the admin UI, the teachers' pages and lessons at http://linkmend.internal/ to the admin
+server, with the address of the client.
 
 The admin UI runs in the backend. We send these requests over a unix socket ourselves, without mitmproxy, so that
 they never pass the cache, the harvest or the parent proxy. A response is buffered in memory on its way, which is why
@@ -18,14 +19,16 @@ from yarl import URL
 from addons.flows import header_list, url_of, write_page
 from addons.flowstate import AnsweredBy
 from proxy.admin.app import MAX_BODY_BYTES
-from proxy.admin.gateway import HEADERS, gateway_headers
+from proxy.admin.gateway import HEADERS, UPLOAD_BYTES, UPLOAD_PATH, gateway_headers
 from proxy.pages.render import RenderedPage, text_page
 from proxy.portal.routes import PORTAL_HOST
 
 log = logging.getLogger(__name__)
 
-_ADDRESSES = (f"http://{PORTAL_HOST}/admin", f"https://{PORTAL_HOST}/admin")
+_PATHS = ("/admin", "/teach", "/l")
+_ADDRESSES = tuple(f"{scheme}://{PORTAL_HOST}{path}" for scheme in ("http", "https") for path in _PATHS)
 _BELOW = tuple(f"{address}/" for address in _ADDRESSES)
+_MAX_UPLOADS = 4  # of a worker at a time: each is held in memory
 _MAX_ANSWER_BYTES = 64 * 1024**2
 _AT_ONCE = 6  # of one client; a browser opens as many connections
 _TIMEOUT = aiohttp.ClientTimeout(total=60, sock_connect=5)
@@ -58,13 +61,18 @@ class AdminGateway:
         self._portal = portal
         self._asking: Counter[str] = Counter()
         self._session: aiohttp.ClientSession | None = None
+        self._uploads = set[str]()
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         if not self._is_asked(flow):
             return
         length = flow.request.headers.get("content-length", "0")
-        too_large = not length.isdecimal() or int(length[:20]) > MAX_BODY_BYTES
-        if too_large or "transfer-encoding" in flow.request.headers:
+        size = int(length[:20]) if length.isdecimal() else UPLOAD_BYTES + 1
+        most = UPLOAD_BYTES if self._is_upload(flow) else MAX_BODY_BYTES
+        if MAX_BODY_BYTES < size <= most:
+            flow.request.stream = False
+            self._uploads.add(flow.id)
+        if size > most or "transfer-encoding" in flow.request.headers:
             flow.request.stream = False
             write_page(flow, _words(413, "the request is too large for the desk"), by=AnsweredBy.ADMIN)
             _end_connection(flow)
@@ -78,6 +86,7 @@ class AdminGateway:
             return
         client = flow.client_conn.peername[0].removeprefix("::ffff:")
         if self._asking[client] >= _AT_ONCE:
+            self._uploads.discard(flow.id)
             write_page(flow, _words(429, "too many requests to the desk at once"), by=AnsweredBy.ADMIN)
             return
         self._asking[client] += 1
@@ -90,6 +99,7 @@ class AdminGateway:
                 log.warning("desk: no answer: %s", error)
                 page = _words(503, "the desk does not answer; see linkmend's log")
         finally:
+            self._uploads.discard(flow.id)
             self._asking[client] -= 1
             if not self._asking[client]:
                 del self._asking[client]
@@ -99,8 +109,17 @@ class AdminGateway:
         if self._session is not None:
             await self._session.close()
 
+    def error(self, flow: http.HTTPFlow) -> None:
+        """A client that gave up no longer takes the place of others."""
+        self._uploads.discard(flow.id)
+
+    def _is_upload(self, flow: http.HTTPFlow) -> bool:
+        """Whether a worksheet may come: from somebody who seems to be logged in, a few at a time."""
+        is_worksheet = flow.request.method == "POST" and flow.request.path.partition("?")[0] == UPLOAD_PATH
+        return is_worksheet and "cookie" in flow.request.headers and len(self._uploads) < _MAX_UPLOADS
+
     def _is_asked(self, flow: http.HTTPFlow) -> bool:
-        if not flow.request.path.startswith("/admin"):
+        if not flow.request.path.startswith(_PATHS):
             return False  # nearly always
         base = url_of(flow).partition("?")[0]
         return self._portal() and (base in _ADDRESSES or base.startswith(_BELOW))

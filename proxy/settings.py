@@ -189,6 +189,31 @@ class AdminSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TeachSettings:
+    """The teachers' pages: `[teach]`."""
+
+    enabled: bool = True
+    """Show http://linkmend.internal/teach, and lesson pages at http://linkmend.internal/l/CODE; needs the desk."""
+    https: bool = True
+    """Teachers log in over https only, so that nobody on the network reads their passwords. With false, a device that
+    does not trust linkmend's certificate can log in over plain http, and is warned."""
+    max_links: int = 200
+    """Links checked in one lesson; further ones are left out."""
+    at_once: int = 4
+    """Links of all lessons checked at the same time."""
+    pause_s: float = 0.5
+    """Pause between two links of one host."""
+    timeout_s: float = 20.0
+    """Timeout for one link."""
+    max_page_bytes: int = 4 * 1024**2
+    """How much of a linked page is read to judge it."""
+    max_upload_bytes: int = 10 * 1024**2
+    """Worksheets larger than this are refused."""
+    lessons: int = 100
+    """Lessons kept for each account; the oldest are dropped."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MetricsSettings:
     """Figures for a monitoring system: `[metrics]`."""
 
@@ -312,6 +337,7 @@ class Settings:
     crawl: CrawlSettings = field(default_factory=CrawlSettings)
     grow: GrowSettings = field(default_factory=GrowSettings)
     desk: AdminSettings = field(default_factory=AdminSettings)
+    teach: TeachSettings = field(default_factory=TeachSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     log: LogSettings = field(default_factory=LogSettings)
     report: ReportSettings = field(default_factory=ReportSettings)

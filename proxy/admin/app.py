@@ -1,16 +1,18 @@
 """The admin pages and API as one aiohttp application, put together from the list of features."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
-from proxy.admin import health, staticfiles
+from proxy.admin import health, requests, staticfiles, users
 from proxy.admin.apihandlers import handler_of
+from proxy.admin.auditlog import AUDIT_FILE, AuditLog
 from proxy.admin.auth.login import Login
 from proxy.admin.auth.middleware import AuthMiddleware, IsGateway, is_gateway
 from proxy.admin.auth.passwords import FILE, Passwords
+from proxy.admin.auth.signin import SignIn
 from proxy.admin.collection import api as collection_api
 from proxy.admin.collection import pages as collection_pages
 from proxy.admin.fetches import api as fetches_api
@@ -26,9 +28,10 @@ from proxy.admin.routing import MENU, AdminContext, AdminPage, ApiCall, ApiReque
 from proxy.admin.rules import api as rules_api
 from proxy.admin.rules import pages as rules_pages
 from proxy.admin.sessions import Sessions
+from proxy.admin.teach import pages as teach_pages
+from proxy.admin.teach.access import TeachAccess
 from proxy.admin.topics import api as topics_api
 from proxy.admin.topics import pages as topics_pages
-from proxy.settings import AdminSettings
 from proxy.version import version
 
 FEATURES: tuple[Routes, ...] = (
@@ -48,6 +51,7 @@ FEATURES: tuple[Routes, ...] = (
     rules_api.routes,
     live.routes,
     health.routes,
+    requests.routes,
 )
 MAX_BODY_BYTES = 256 * 1024
 
@@ -60,9 +64,17 @@ class AdminApp:
     ) -> None:
         """`passwords` are those of the data folder, unless a test brings cheaper ones."""
         passwords, sessions = passwords or Passwords(admin.data / FILE), Sessions()
-        self.login = Login(_admin_settings(admin), passwords, sessions)
-        self._auth = AuthMiddleware(_admin_settings(admin), passwords, sessions, is_gateway)
-        routes = [*(route for feature in FEATURES for route in feature(admin)), *self.login.routes()]
+        audit = AuditLog(admin.data / AUDIT_FILE)
+        sign_in = SignIn(lambda: admin.settings().desk, passwords, sessions, audit)
+        self.login, teach = Login(passwords, sign_in), TeachAccess(admin, sign_in)
+        self._auth = AuthMiddleware(admin.settings, passwords, sessions, is_gateway, audit)
+        routes = [
+            *(route for feature in FEATURES for route in feature(admin)),
+            *users.routes(passwords, audit),
+            *teach.routes(),
+            *teach_pages.routes(admin, teach),
+            *self.login.routes(),
+        ]
         pages, calls = _split_routes(routes)
         self.web = web.Application(
             middlewares=[self._auth.answer_all, self._auth.let_in], client_max_size=MAX_BODY_BYTES
@@ -80,12 +92,10 @@ class AdminApp:
                 self.web.router.add_route(method, page.path, page.handler)
             if page.open_to_all:
                 self._auth.open_to_all.add(page.path)
+            if page.max_body_bytes:
+                self._auth.body_limits[page.path] = page.max_body_bytes
         for call in calls:
             self.web.router.add_route(call.method, call.path, handler_of(call))
-
-
-def _admin_settings(admin: AdminContext) -> Callable[[], AdminSettings]:
-    return lambda: admin.settings().desk
 
 
 def _split_routes(routes: Iterable[Route]) -> tuple[list[AdminPage], list[ApiCall]]:

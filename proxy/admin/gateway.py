@@ -12,6 +12,10 @@ from proxy.portal.routes import PORTAL_HOST
 CLIENT_HEADER = "Linkmend-Gateway-Client"
 SCHEME_HEADER = "Linkmend-Gateway-Scheme"
 HEADERS = (CLIENT_HEADER, SCHEME_HEADER)
+UPLOAD_PATH = "/teach/lessons"
+"""Where teachers send worksheets, the only bodies larger than a form."""
+UPLOAD_BYTES = 12 * 1024**2
+"""The most that the gateway forwards there; `teach.max_upload_bytes` may be less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

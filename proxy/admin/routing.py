@@ -1,8 +1,9 @@
 """How a feature declares its admin pages and API calls, and the services that both may use.
 
 A feature is a module with `def routes(admin: AdminContext) -> list[Route]`, named in `proxy.admin.app.FEATURES`.
-Only a logged-in admin reaches either kind of handler, and a change also needs a valid CSRF token:
-`proxy.admin.auth.middleware` checks both, so no handler has to.
+Only somebody who is logged in, and whose role allows it (`proxy.admin.roles`), reaches either kind of handler. A
+change also needs a valid CSRF token, and is written to the audit log: `proxy.admin.auth.middleware` sees to all of
+it, so no handler has to.
 
 A page:
 
@@ -49,9 +50,11 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from msgspec import Struct
 
+from proxy.admin.roles import ADMIN, TEACH, Role, may
 from proxy.admin.sessions import AdminSession
 from proxy.admin.sizes import size
 from proxy.fetching.queue import FetchQueue
+from proxy.lessons.service import LessonService
 from proxy.localtime import zone_name
 from proxy.misses.feed import MissFeed
 from proxy.misses.review import MissReview
@@ -99,6 +102,7 @@ class AdminContext:
     health: HealthSources | None = None
     missing_now: MissFeed | None = None
     topics: TopicDatabase | None = None
+    lessons: LessonService | None = None
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -114,6 +118,8 @@ class AdminPage:
     menu: str = ""
     open_to_all: bool = False
     """Needs no login, and its POST no CSRF token (the login itself)."""
+    max_body_bytes: int = 0
+    """For uploads by somebody logged in; 0 for the size of a form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,10 +183,27 @@ class PageRequest:
     """Whether the request comes from a program with a token, not from a browser."""
     scopes: frozenset[str] = frozenset()
     """The scopes of that token."""
+    token_name: str = ""
+    about: str = ""
+    """What a change is about, in a word, for the audit log."""
 
     @property
-    def is_admin(self) -> bool:
+    def is_logged_in(self) -> bool:
         return self.session is not None or self.by_token
+
+    @property
+    def role(self) -> Role | None:
+        """The role of somebody logged in. A token is the admin's; its scopes limit it."""
+        if self.session is not None:
+            return self.session.role
+        return Role.ADMIN if self.by_token else None
+
+    @property
+    def account(self) -> str:
+        """Who is logged in, as the audit log and lists name them; "" for nobody."""
+        if self.by_token:
+            return f"token {self.token_name}"
+        return (self.session.account or ADMIN) if self.session is not None else ""
 
 
 VISIT: web.RequestKey[PageRequest] = web.RequestKey("visit", PageRequest)
@@ -218,16 +241,20 @@ _environment = templates()
 def render(
     request: web.Request, template: str, *, title: str, status: int = 200, **values: object
 ) -> web.Response:
-    """Render a template; it also gets `csrf`, `menu`, `path`, `notice`, `admin` and `zone`."""
+    """Render a template; it also gets `csrf`, `menu`, `path`, `notice`, `account` and `zone`."""
     visit = page_request_of(request)
     session = visit.session
     body = _environment.get_template(template).render(
         title=title,
         csrf=_csrf_field(session),
-        menu=request.app[MENU] if visit.is_admin else (),
+        menu=[
+            entry
+            for entry in request.app[MENU]
+            if visit.role is not None and may(visit.role, "GET", entry[0])
+        ],
         path=request.path,
         notice=session.take_notice() if session else "",
-        admin=visit.is_admin,
+        account=visit.account,
         zone=zone_name(),
         **values,
     )
@@ -243,7 +270,7 @@ def _csrf_field(session: AdminSession | None) -> Markup:
 
 
 def see_other(request: web.Request, path: str, *, notice: str = "") -> web.Response:
-    """Redirect to another admin page. The notice shown there is kept in the session, not in the address."""
+    """Redirect to another page of the desk. The notice shown there is kept in the session, not in the address."""
     session = page_request_of(request).session
     if session is not None and notice:
         session.leave_notice(notice)
@@ -251,9 +278,9 @@ def see_other(request: web.Request, path: str, *, notice: str = "") -> web.Respo
 
 
 def _within(path: str) -> str:
-    """A path below /admin, whatever was requested: never another host, never a second header."""
-    safe = path.isascii() and path.isprintable() and path.startswith("/admin") and "\\" not in path
-    return path if safe else "/admin"
+    """A path of ours, whatever was requested: never another host, never a second header."""
+    ours = path.startswith(("/admin", TEACH))
+    return path if ours and path.isascii() and path.isprintable() and "\\" not in path else "/admin"
 
 
 async def form(request: web.Request) -> dict[str, str]:

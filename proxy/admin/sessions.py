@@ -2,8 +2,10 @@
 
 import hashlib
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from proxy.admin.roles import Role
 from repair.bounded import BoundedDict
 
 _AT_MOST = 200
@@ -12,14 +14,16 @@ _NOTICE_LENGTH = 500
 
 @dataclass(slots=True, kw_only=True)
 class AdminSession:
-    """One browser of the admin. `csrf` is the token in its forms; `generation` that of the password it logged in
-    with.
+    """One browser that is logged in. `csrf` is the token in its forms; `generation` that of the password it logged in
+    with. `account` is "" for the admin's own password.
     """
 
     ends_at: float
     generation: str
     client: str
     secure: bool
+    account: str = ""
+    role: Role = Role.ADMIN
     csrf: str = field(default_factory=lambda: secrets.token_urlsafe(24))
     _notice: str = ""
 
@@ -44,15 +48,17 @@ class Sessions:
         self._by_hash[_hash(token)] = session
         return token
 
-    def find(self, token: str, *, generation: str, secure: bool, now: float) -> AdminSession | None:
-        """The session of a cookie; None when it has ended, is of an older password, or was begun on https and comes
-        over http.
+    def find(
+        self, token: str, *, generation_of: Callable[[str], str | None], secure: bool, now: float
+    ) -> AdminSession | None:
+        """The session of a cookie; None when it has ended, is of an older password or a removed account, or was begun
+        on https and comes over http.
         """
         key = _hash(token)
         session = self._by_hash.get(key)
         if session is None:
             return None
-        if session.ends_at <= now or session.generation != generation:
+        if session.ends_at <= now or session.generation != generation_of(session.account):
             del self._by_hash[key]
             return None
         return session if secure or not session.secure else None
@@ -64,7 +70,7 @@ class Sessions:
         self._by_hash.clear()
 
     def knows(self, client: str) -> bool:
-        """Whether an admin is logged in at this address."""
+        """Whether somebody is logged in at this address."""
         return any(session.client == client for session in self._by_hash.values())
 
 

@@ -16,11 +16,17 @@ _FILES = {
 }
 
 
+_OF_TEACHERS = ("page.css", "desk.css")
+
+
 def handlers() -> list[tuple[str, Handler]]:
-    """Their paths and handlers; the login page needs them too, so they need no login."""
+    """Their paths and handlers; the login page needs them too, so they need no login. Teachers may be where the desk
+    may not be opened, so theirs have paths of their own.
+    """
+    made = {name: _handler((_FOLDER / name).read_bytes(), media_type) for name, media_type in _FILES.items()}
     return [
-        (f"/admin/static/{name}", _handler((_FOLDER / name).read_bytes(), media_type))
-        for name, media_type in _FILES.items()
+        *((f"/admin/static/{name}", handler) for name, handler in made.items()),
+        *((f"/teach/static/{name}", made[name]) for name in _OF_TEACHERS),
     ]
 
 

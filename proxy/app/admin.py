@@ -17,6 +17,7 @@ from proxy.fetching.entries import FetchState
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.fetching.saving import FetchedPageSaver
 from proxy.fetching.service import FetchService
+from proxy.lessons.service import LessonService
 from proxy.misses.review import MissReview
 from proxy.monitoring.endpoints import create_app
 from proxy.monitoring.health import HealthSources, model_beside
@@ -54,6 +55,19 @@ class AdminServices:
             tls=origin_context(shared.settings.proxy),
         )
         self._topics = _open_topics(shared.data / FOLDER)
+        self._lessons = LessonService(
+            shared.data / "lessons",
+            settings=lambda: shared.settings,
+            reach=lambda: shared.reach,
+            rules=lambda: shared.rules.ruleset,
+            tls=origin_context(shared.settings.proxy),
+            detector=shared.detector,
+            connectivity=backend.watching.connectivity,
+            repairs=backend.repairer,
+            saved=backend.async_collection,
+            fetches=self._fetching.queue,
+            turns=shared.data / "fetch" / "hosts",
+        )
         self._parent = ParentWatch(lambda: shared.settings.proxy.parent)
         self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
@@ -83,6 +97,7 @@ class AdminServices:
         self._listen_to_log()
         await self._parent.start()
         await self._fetching.start()
+        await self._lessons.start()
         await self._nights.start()
         await self._removals.start(self._remover)
         await self._server.start()
@@ -99,6 +114,7 @@ class AdminServices:
         await self._server.stop()
         await self._probes.stop()
         await self._removals.close()
+        await self._lessons.close()
         await self._nights.close()
         if self._topics is not None:
             self._topics.close()
@@ -176,6 +192,7 @@ class AdminServices:
             ),
             missing_now=watching.missing_now,
             topics=self._topics,
+            lessons=self._lessons,
         )
 
     def _watch(self) -> None:

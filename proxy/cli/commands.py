@@ -37,6 +37,7 @@ COMMANDS = {
     ),
     "train": ("train:train", "Train the ranking model on pseudo-broken links. Takes minutes."),
     "desk": ("admin:desk", "Manage the desk's password and API tokens."),
+    "users": ("users:users", "Manage the accounts of teachers, reviewers and admins, and class codes."),
     "fetch": ("fetch:fetch", "Manage the fetch queue of the proxy."),
     "topics": ("topics:topics", "Manage the topics that the school teaches."),
     "crawl": (

@@ -92,6 +92,12 @@ class FetchQueue:
             row = database.execute(_SELECT + "WHERE id = ?", (number,)).fetchone()
         return _entry(row) if row else None
 
+    def find(self, url: str) -> FetchEntry | None:
+        """The entry of an address; None when it is not in the queue."""
+        with self._read() as database:
+            row = database.execute(_SELECT + "WHERE url = ?", (url,)).fetchone()
+        return _entry(row) if row else None
+
     def list(
         self, limit: int = 100, *, offset: int = 0, state: FetchState | str | None = None
     ) -> tuple[FetchEntry, ...]:

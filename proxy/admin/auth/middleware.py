@@ -2,8 +2,8 @@
 
 The middleware checks, in this order: the Host header (it refuses a name that somebody else may point at us, because
 any page could reach the admin server by DNS rebinding); the client's network; the session cookie or API token,
-which allows what its scopes say; and for a change, CSRF protection: the browser's Origin must be the admin server,
-and the form or script must send the CSRF token of the session.
+which allows what its role or scopes say; and for a change, CSRF protection: the browser's Origin must be the admin
+server, and the form or script must send the CSRF token of the session. Changes go into the audit log.
 """
 
 import asyncio
@@ -13,20 +13,23 @@ import logging
 import socket
 import time
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from http import HTTPStatus
 from urllib.parse import quote
 
 from aiohttp import web
 
 from proxy.admin.apihandlers import problem_response
+from proxy.admin.auditlog import AuditLog
 from proxy.admin.auth.passwords import Passwords
 from proxy.admin.auth.scopes import refusal
 from proxy.admin.gateway import forwarded_client
+from proxy.admin.roles import TEACH, Role, may
 from proxy.admin.routing import VISIT, ApiProblem, PageRequest, form, page_request_of, render
 from proxy.admin.sessions import Sessions
 from proxy.errors import LinkmendError
 from proxy.portal.routes import PORTAL_HOST
-from proxy.settings import AdminSettings
+from proxy.settings import Settings
 from repair.errors import RepairError
 
 log = logging.getLogger(__name__)
@@ -36,6 +39,7 @@ IsGateway = Callable[[web.Request], bool]
 
 API = "/admin/api/"
 LOGIN = "/admin/login"
+TEACH_LOGIN = f"{TEACH}/login"
 CSRF_HEADER = "Linkmend-CSRF"
 _OF_PROXIES = ("Via", "Forwarded", "X-Forwarded-For")
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -59,17 +63,21 @@ class AuthMiddleware:
 
     def __init__(
         self,
-        settings: Callable[[], AdminSettings],
+        settings: Callable[[], Settings],
         passwords: Passwords,
         sessions: Sessions,
         is_gateway: IsGateway,
+        audit: AuditLog,
     ) -> None:
         self._settings = settings
         self._passwords = passwords
         self._sessions = sessions
         self._is_gateway = is_gateway
+        self._audit = audit
         self.open_to_all: set[str] = set()
-        """Paths that need no login."""
+        """Paths that need no login, as they are declared."""
+        self.body_limits: dict[str, int] = {}
+        """How large a body may be where it may be larger than that of a form."""
 
     async def arm(self, request: web.Request, response: web.StreamResponse) -> None:
         """Add the security headers. A signal of aiohttp, because the headers of a stream are sent before its
@@ -107,19 +115,34 @@ class AuthMiddleware:
 
     @web.middleware
     async def let_in(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Let only an admin pass, and for a change only with a valid CSRF token."""
+        """Let only those pass whose role allows it, and for a change only with a valid CSRF token."""
         visit = page_request_of(request)
         await self._recognise(request, visit)
-        for_all = request.path in self.open_to_all
-        if not visit.is_admin and not for_all:
+        path = _declared_path(request)
+        for_all = path in self.open_to_all
+        if not visit.is_logged_in and not for_all:
             return _to_login(request)
-        if visit.by_token and not for_all:
-            _check_scope(request, visit)
-        if request.method not in _SAFE and not visit.by_token:
+        if not for_all and path:
+            _check_role(request.method, path, visit)
+        if request.method in _SAFE:
+            return await handler(request)
+        if not visit.by_token:
             _check_origin(request, visit)
-            if not for_all:
-                await _check_token(request, visit)
-        return await handler(request)
+        if not for_all and path in self.body_limits:
+            request = request.clone(client_max_size=self.body_limits[path])
+        if not visit.by_token and not for_all:
+            await _check_token(request, visit)
+        response = await handler(request)
+        if not for_all:  # a login notes itself
+            await asyncio.to_thread(
+                self._audit.note,
+                f"{request.method} {path}",
+                who=visit.account,
+                role=visit.role or "",
+                about=visit.about,
+                status=response.status,
+            )
+        return response
 
     def _meet(self, request: web.Request) -> None:
         """Find out which client sends a request, and to which host name. Raises ApiProblem if it may not."""
@@ -133,11 +156,17 @@ class AuthMiddleware:
             relayed = any(name in request.headers for name in _OF_PROXIES)
             visit = PageRequest(client=request.remote or "", origin=f"http://{host}", relayed=relayed)
         request[VISIT] = visit
-        settings = self._settings()
+        settings = self._settings().desk
         if passed is None and not _own_name(host, settings.names):
             raise ApiProblem(
                 421, "the desk does not answer to this host name; add it to desk.names in the settings"
             )
+        if is_teaching(request.path):
+            if not self._settings().teach.enabled:
+                raise ApiProblem(
+                    404, "there are no pages for teachers here; see teach.enabled in the settings"
+                )
+            return
         if passed is not None and not settings.through_proxy:
             raise ApiProblem(404, "the desk is not available through the proxy")
         if settings.clients and not _within(visit.client, settings.clients):
@@ -147,14 +176,24 @@ class AuthMiddleware:
         kept = await asyncio.to_thread(self._passwords.load)
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer":
-            scopes = await asyncio.to_thread(self._passwords.scopes_of, token.strip())
-            visit.by_token, visit.scopes = scopes is not None, scopes or frozenset()
+            known = await asyncio.to_thread(self._passwords.find_token, token.strip())
+            if known is not None:
+                visit.by_token, visit.scopes, visit.token_name = True, frozenset(known.scopes), known.name
             return
         cookie = request.cookies.get(cookie_name(visit))
-        if cookie and kept.password is not None:
+        if cookie:
+            today = datetime.now(UTC)
             visit.session = self._sessions.find(
-                cookie, generation=kept.generation, secure=visit.secure, now=time.monotonic()
+                cookie,
+                generation_of=lambda name: kept.generation_of(name, today),
+                secure=visit.secure,
+                now=time.monotonic(),
             )
+
+
+def is_teaching(path: str) -> bool:
+    """Whether a path is one of teachers and lessons, who need not be where the desk may be opened."""
+    return path == TEACH or path.startswith((f"{TEACH}/", "/l/"))
 
 
 def is_gateway(request: web.Request) -> bool:
@@ -188,12 +227,19 @@ def _within(client: str, networks: tuple[str, ...]) -> bool:
     return any(address in ipaddress.ip_network(network) for network in networks)
 
 
-def _check_scope(request: web.Request, visit: PageRequest) -> None:
-    """Raises ApiProblem when the token does not have the scope that the request needs."""
+def _declared_path(request: web.Request) -> str:
+    """The path as it was declared; "" when there is no such address or method, and the handler says so."""
     resource = request.match_info.route.resource
-    if resource is None:
-        return  # there is no such address or method, and the handler says so
-    why = refusal(request.method, resource.canonical, visit.scopes)
+    return resource.canonical if resource is not None else ""
+
+
+def _check_role(method: str, path: str, visit: PageRequest) -> None:
+    """Raises ApiProblem when the role, or the scopes of the token, do not allow what the request wants."""
+    if visit.by_token:
+        why = refusal(method, path, visit.scopes)
+    else:
+        allowed = visit.role is not None and may(visit.role, method, path)
+        why = "" if allowed else "your account may not do this; ask the admin"
     if why:
         raise ApiProblem(403, why)
 
@@ -222,7 +268,8 @@ def _to_login(request: web.Request) -> web.StreamResponse:
     if request.path.startswith(API):
         raise ApiProblem(401, "log in, or send a desk token", {"WWW-Authenticate": "Bearer"})
     wanted = f"?next={quote(request.path_qs, safe='')}" if request.method == "GET" else ""
-    return web.Response(status=303, headers={"Location": LOGIN + wanted})
+    at = TEACH_LOGIN if is_teaching(request.path) else LOGIN
+    return web.Response(status=303, headers={"Location": at + wanted})
 
 
 def _problem_page(request: web.Request, problem: ApiProblem) -> web.StreamResponse:
@@ -234,6 +281,9 @@ def _problem_page(request: web.Request, problem: ApiProblem) -> web.StreamRespon
         title=HTTPStatus(problem.status).phrase,
         status=problem.status,
         detail=problem.detail,
+        home=TEACH
+        if is_teaching(request.path) or page_request_of(request).role is Role.TEACHER
+        else "/admin",
     )
     response.headers.update(problem.headers)
     return response

@@ -28,7 +28,7 @@ ABOUT = {
 ALL: tuple[str, ...] = tuple(TokenScope)
 
 _API = "/admin/api/"
-_ACCESS = "/admin/access"
+_FOR_PEOPLE = ("/admin/access", "/admin/users", "/admin/audit", "/teach")
 # By the beginning of what follows /admin/api/, the longest first.
 _CHANGES: tuple[tuple[str, TokenScope], ...] = (
     ("misses/erase", TokenScope.REMOVE),
@@ -43,7 +43,7 @@ _CHANGES: tuple[tuple[str, TokenScope], ...] = (
 
 def scope_of(method: str, path: str) -> TokenScope | None:
     """The scope that a token needs for a method of a declared path; None where no token is accepted."""
-    if path.startswith(_ACCESS):
+    if path.startswith(_FOR_PEOPLE):
         return None
     if method in ("GET", "HEAD"):
         return TokenScope.READ

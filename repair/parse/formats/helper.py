@@ -12,13 +12,17 @@ import socket
 import sys
 from collections.abc import Callable
 
+import msgspec
+
 from repair.parse.formats.docx import read_docx
 from repair.parse.formats.epub import read_epub
 from repair.parse.formats.extraction import Extraction, Refusal, Unreadable
 from repair.parse.formats.kinds import FileKind
 from repair.parse.formats.odt import read_odt
 from repair.parse.formats.pdf import read_pdf
-from repair.parse.formats.wire import KINDS, REQUEST, Ended, encode_reply, receive
+from repair.parse.formats.wire import KINDS, REQUEST, WORKSHEET, Ended, Reply, encode_reply, receive
+from repair.parse.formats.worksheets.model import WorksheetJob
+from repair.parse.formats.worksheets.worksheet import run_job
 
 IDLE_S = 60.0
 _OPEN_FILES = 32
@@ -34,20 +38,22 @@ def serve(connection: socket.socket, *, max_file_bytes: int, cpu_s: int) -> None
     """Read files until the other side is gone, or silent for long."""
     while select.select((connection,), (), (), IDLE_S)[0]:
         number, size = REQUEST.unpack(receive(connection, REQUEST.size))
-        if number >= len(KINDS) or size > max_file_bytes:
+        if number > WORKSHEET or size > max_file_bytes:
             return
         limit_cpu(cpu_s)
-        reply = read(KINDS[number], receive(connection, size))
+        reply = read(number, receive(connection, size))
         connection.sendall(encode_reply(reply))
         if isinstance(reply, Refusal) and reply.is_last:
             return
         gc.collect()  # pdfium's documents hold their bytes until then
 
 
-def read(kind: FileKind, data: bytes) -> Extraction | Refusal:
-    """The content of a file, or why there is none."""
+def read(number: int, data: bytes) -> Reply:
+    """The content of a file, or what a job about a worksheet asks for; or why there is none."""
     try:
-        return _FORMATS[kind](data)
+        if number == WORKSHEET:
+            return run_job(msgspec.msgpack.decode(data, type=WorksheetJob))
+        return _FORMATS[KINDS[number]](data)
     except Unreadable as error:
         return Refusal(reason=str(error)[:300])
     except MemoryError:

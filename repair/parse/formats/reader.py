@@ -1,4 +1,4 @@
-"""Reads PDF, EPUB, DOCX and ODT files by a helper process, which is started when the first file comes.
+"""Reads PDF, EPUB, DOCX and ODT files, and worksheets, by a helper process that starts with the first of them.
 
 Every call blocks until the file is read or given up: threads call it, never an event loop. One file is read at a
 time. A helper that dies or takes too long costs its file; the next file gets another helper. What is left of a
@@ -15,6 +15,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 import repair
 from repair.bounded import BoundedDict
 from repair.errors import FileTooCostly
@@ -25,10 +27,13 @@ from repair.parse.formats.wire import (
     MAX_REPLY_BYTES,
     REPLY,
     REQUEST,
+    WORKSHEET,
     Ended,
+    Reply,
     decode_reply,
     receive,
 )
+from repair.parse.formats.worksheets.model import RewrittenWorksheet, WorksheetContent, WorksheetJob
 
 _REMEMBERED = 1_000
 _LEAVING_S = 1.0
@@ -74,14 +79,24 @@ class FileReader:
 
         Raises FileTooCostly when it took a helper with it, and OSError when none can be started.
         """
+        reply = self._read_once(KINDS.index(kind), body)
+        return reply if isinstance(reply, Extraction) else None
+
+    def run(self, job: WorksheetJob) -> WorksheetContent | RewrittenWorksheet | Refusal:
+        """The links of a worksheet, or the worksheet with other links; or why there is neither. Raises as `read`."""
+        reply = self._read_once(WORKSHEET, msgspec.msgpack.encode(job))
+        return Refusal(reason="not readable") if reply is None or isinstance(reply, Extraction) else reply
+
+    def _read_once(self, number: int, body: bytes) -> Reply | None:
+        """What the helper makes of a file; None for one that is too large, or was not readable before."""
         if len(body) > self._limits.max_bytes:
             return None
         digest = hashlib.blake2b(body, digest_size=16).digest()
         with self._lock:
             if digest in self._unreadable:
-                return None
+                return Refusal(reason=self._unreadable[digest])
             try:
-                return self._request(kind, body, digest)
+                return self._request(number, body, digest)
             except Ended as error:
                 self._lost += 1
                 self._unreadable[digest] = "too costly"
@@ -95,24 +110,24 @@ class FileReader:
         with self._lock:
             self._drop_helper()
 
-    def _request(self, kind: FileKind, body: bytes, digest: bytes) -> Extraction | None:
+    def _request(self, number: int, body: bytes, digest: bytes) -> Reply:
         helper = self._running_helper()
         try:
-            reply = helper.request(kind, body)
+            reply = helper.request(number, body)
         except Ended:
             has_left = helper.has_left()
             self._drop_helper()
             if not has_left:
                 raise
-            return self._request(kind, body, digest)
-        if isinstance(reply, Extraction):
+            return self._request(number, body, digest)
+        if not isinstance(reply, Refusal):
             self._read += 1
             return reply
         self._refused += 1
         self._unreadable[digest] = reply.reason
         if reply.is_last:
             self._drop_helper()
-        return None
+        return reply
 
     def _running_helper(self) -> "_Helper":
         if self._helper is None or not self._helper.is_usable():
@@ -157,12 +172,12 @@ class _Helper:
         """Whether it runs, and belongs to this process rather than to the one that forked it."""
         return self._owner == os.getpid() and self._process.poll() is None
 
-    def request(self, kind: FileKind, body: bytes) -> Extraction | Refusal:
+    def request(self, number: int, body: bytes) -> Reply:
         """What the helper makes of a file. Raises Ended."""
         until = time.monotonic() + self._limits.wall_s
         try:
             self._connection.settimeout(self._limits.wall_s)
-            self._connection.sendall(REQUEST.pack(KINDS.index(kind), len(body)))
+            self._connection.sendall(REQUEST.pack(number, len(body)))
             self._connection.sendall(body)
         except OSError as error:
             raise Ended(str(error)) from error

@@ -8,13 +8,19 @@ import msgspec
 
 from repair.parse.formats.extraction import Extraction, Refusal
 from repair.parse.formats.kinds import FileKind
+from repair.parse.formats.worksheets.model import RewrittenWorksheet, WorksheetContent
 
-MAX_REPLY_BYTES = 8 * 1024**2
+Reply = Extraction | WorksheetContent | RewrittenWorksheet | Refusal
+
+MAX_REPLY_BYTES = 24 * 1024**2
+"""As large as a worksheet may be, with room for longer addresses."""
 KINDS = tuple(FileKind)
+WORKSHEET = len(KINDS)
+"""The number that stands for a worksheet's job."""
 REQUEST = struct.Struct("!BI")
 """The number of the format, and the size of the file."""
 REPLY = struct.Struct("!I")
-_REPLIES: msgspec.msgpack.Decoder[Extraction | Refusal] = msgspec.msgpack.Decoder(Extraction | Refusal)
+_REPLIES: msgspec.msgpack.Decoder[Reply] = msgspec.msgpack.Decoder(Reply)
 _PIECE = 256 * 1024
 
 
@@ -39,7 +45,7 @@ def receive(connection: socket.socket, size: int, *, until: float | None = None)
     return b"".join(pieces)
 
 
-def encode_reply(reply: Extraction | Refusal) -> bytes:
+def encode_reply(reply: Reply) -> bytes:
     """A reply with its head; lone surrogates, which some files have, become question marks."""
     try:
         data = msgspec.msgpack.encode(reply)
@@ -48,7 +54,7 @@ def encode_reply(reply: Extraction | Refusal) -> bytes:
     return REPLY.pack(len(data)) + data
 
 
-def decode_reply(data: bytes) -> Extraction | Refusal:
+def decode_reply(data: bytes) -> Reply:
     """A reply; raises Ended when it is none."""
     try:
         return _REPLIES.decode(data)

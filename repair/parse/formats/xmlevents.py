@@ -1,6 +1,6 @@
 """XML read as events by expat, which keeps nothing in memory. A file with entities of its own is refused."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 from xml.parsers import expat
 
@@ -21,10 +21,11 @@ class XmlListener(Protocol):
     def text(self, text: str) -> None: ...
 
 
-def read_xml(data: bytes, listener: XmlListener) -> bool:
+def read_xml(data: bytes, listener: XmlListener, *, on_position: Callable[[int], None] | None = None) -> bool:
     """Read to the end; False when the file is malformed, so that the listener knows only what came before.
 
-    Raises Unreadable for what no honest file has.
+    `on_position` is told at which byte an element starts, before the listener. Raises Unreadable for what no honest
+    file has.
     """
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
@@ -36,6 +37,8 @@ def read_xml(data: bytes, listener: XmlListener) -> bool:
         events += 1
         if depth > MAX_DEPTH or events > MAX_EVENTS:
             raise Unreadable("XML too deep or too long")
+        if on_position is not None:
+            on_position(parser.CurrentByteIndex)
         listener.start(_local(name), {_local(key): value for key, value in attributes.items()})
 
     def end(name: str) -> None:

@@ -10,7 +10,7 @@ def a_session(**known):
 
 
 def found(sessions, token, **known):
-    return sessions.find(token, **{"generation": "g", "secure": False, "now": 50.0, **known})
+    return sessions.find(token, **{"generation_of": lambda name: "g", "secure": False, "now": 50.0, **known})
 
 
 def test_a_session_is_found_by_its_token_alone():
@@ -32,7 +32,7 @@ def test_session_expires():
 def test_password_change_ends_the_session():
     sessions = Sessions()
     token = sessions.begin(a_session())
-    assert found(sessions, token, generation="another") is None
+    assert found(sessions, token, generation_of=lambda name: "another") is None
     assert found(sessions, token) is None
 
 

@@ -27,7 +27,7 @@ def test_unsuitable_password_is_refused_and_nothing_changes(tmp_path):
 
 def test_token_is_printed_once_and_is_valid(tmp_path):
     token = run(tmp_path, "token", "backup").stdout.strip()
-    assert Passwords(tmp_path / "desk.json").knows_token(token)
+    assert Passwords(tmp_path / "desk.json").find_token(token)
     listed = json.loads(run(tmp_path, "tokens", "--json").stdout)
     assert listed["name"] == "backup"
     assert token not in run(tmp_path, "tokens").stdout
@@ -36,6 +36,6 @@ def test_token_is_printed_once_and_is_valid(tmp_path):
 def test_a_token_can_be_removed(tmp_path):
     token = run(tmp_path, "token", "backup").stdout.strip()
     assert run(tmp_path, "token", "backup", "--remove").exit_code == 0
-    assert not Passwords(tmp_path / "desk.json").knows_token(token)
+    assert not Passwords(tmp_path / "desk.json").find_token(token)
     again = run(tmp_path, "token", "backup", "--remove")
     assert isinstance(again.exception, LinkmendError)

@@ -151,7 +151,7 @@ async def test_cookie_is_httponly_and_samesite(tmp_path):
     async with a_desk(tmp_path) as desk, a_browser(desk) as browser:
         cookie = (await log_in(browser)).headers["Set-Cookie"]
         assert cookie.startswith("linkmend-desk=")
-        assert {"HttpOnly", "SameSite=Strict", "Path=/admin"} <= set(cookie.split("; "))
+        assert {"HttpOnly", "SameSite=Strict", "Path=/"} <= set(cookie.split("; "))
 
 
 async def test_https_cookie_is_secure(tmp_path):

@@ -64,7 +64,7 @@ def test_a_new_password_begins_a_new_generation_and_keeps_the_tokens(passwords):
     before, token = passwords.load().generation, passwords.new_token("backup")
     passwords.set_password("another horse battery")
     assert passwords.load().generation != before
-    assert passwords.knows_token(token)
+    assert passwords.find_token(token)
 
 
 def test_first_password_is_not_replaced_by_a_second(passwords):
@@ -75,17 +75,17 @@ def test_first_password_is_not_replaced_by_a_second(passwords):
 
 def test_token_is_valid_until_it_is_removed(passwords):
     token = passwords.new_token("backup")
-    assert passwords.knows_token(token)
-    assert not passwords.knows_token(token + "x")
+    assert passwords.find_token(token)
+    assert not passwords.find_token(token + "x")
     assert passwords.remove_token("backup")
-    assert not passwords.knows_token(token)
+    assert not passwords.find_token(token)
     assert not passwords.remove_token("backup")
 
 
 def test_token_of_the_same_name_replaces_the_old_one(passwords):
     old, new = passwords.new_token("backup"), passwords.new_token("backup")
-    assert not passwords.knows_token(old)
-    assert passwords.knows_token(new)
+    assert not passwords.find_token(old)
+    assert passwords.find_token(new)
 
 
 def test_tokens_are_bounded(passwords):

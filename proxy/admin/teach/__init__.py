@@ -1,0 +1,1 @@
+"""The teachers' pages and the lesson pages of pupils, in seven languages. Read `pages` first."""

@@ -1,0 +1,353 @@
+"""Lessons from the upload to the lesson page: reads worksheets, checks their links behind the scenes, offers what may
+replace dead ones, and keeps pages for offline use.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal, Protocol
+from urllib.parse import urldefrag
+
+from msgspec.structs import replace
+
+from proxy.errors import LinkmendError
+from proxy.fetching.connectivity import Connectivity
+from proxy.fetching.entries import FetchEntry, NotQueuedError
+from proxy.fetching.hostturns import HostTurns
+from proxy.fetching.politeness import HostSlots
+from proxy.fetching.queue import FetchQueue, queueable_url
+from proxy.fetching.service import parent_of
+from proxy.http.client import HttpClient
+from proxy.http.guard import ConnectGuard
+from proxy.lessons.checker import LinkChecker
+from proxy.lessons.model import BROKEN, CheckState, Lesson, LessonLink, LinkFinding, Replacement
+from proxy.lessons.store import LessonStore
+from proxy.reach.policy import ReachPolicy
+from proxy.rules.ruleset import RuleSet
+from proxy.settings import Settings
+from repair.errors import FileTooCostly, RepairError
+from repair.fetch import FetchError
+from repair.model import BrokenLink, HeldPage, MissKind, Page, RankedAlternatives
+from repair.parse import htmlpage
+from repair.parse.formats.extraction import ExtractedLink, Refusal
+from repair.parse.formats.reader import FileReader
+from repair.parse.formats.worksheets.model import (
+    RewrittenWorksheet,
+    WorksheetContent,
+    WorksheetFormat,
+    WorksheetJob,
+)
+from repair.soft404.detector import Soft404Detector
+from repair.text import urls
+
+log = logging.getLogger(__name__)
+
+PURPOSE = "checks the links of a lesson for a teacher"
+_REPAIR_S = 10.0
+_MAX_REPLACEMENTS = 5
+_MAX_TITLE = 120
+_MAX_WORDS = 600
+_MAX_PAGE_LINKS = 2_000
+_WHY = "for a lesson"
+
+
+class WorksheetError(LinkmendError):
+    """A worksheet or page cannot be checked; the message says why in a few words."""
+
+
+class LessonRepairs(Protocol):
+    """Finds replacements: the repairer behind admission control."""
+
+    async def repair(self, link: BrokenLink, *, within_s: float | None = None) -> RankedAlternatives: ...
+
+
+class SavedCopies(Protocol):
+    """Looks up saved pages."""
+
+    async def page(self, url: str) -> HeldPage | None: ...
+
+
+class LessonService:
+    """Everything about lessons in the backend. For one event loop."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        settings: Callable[[], Settings],
+        reach: Callable[[], ReachPolicy],
+        rules: Callable[[], RuleSet],
+        tls: ssl.SSLContext | bool,
+        detector: Soft404Detector,
+        connectivity: Connectivity,
+        repairs: LessonRepairs,
+        saved: SavedCopies,
+        fetches: FetchQueue,
+        turns: Path,
+    ) -> None:
+        """`turns` is the folder in which all that fetches takes turns at hosts. Raises StoreError."""
+        self.store = LessonStore(folder / "lessons.sqlite")
+        self._settings = settings
+        self._repairs, self._saved, self._fetches = repairs, saved, fetches
+        self._client = HttpClient(
+            ConnectGuard(reach),
+            purpose=PURPOSE,
+            parent=lambda: parent_of(settings()),
+            tls=tls,
+            keep_alive=False,
+        )
+        self._checker = LinkChecker(
+            self._client,
+            HostSlots(turns=HostTurns(turns)),
+            detector,
+            connectivity,
+            rules=rules,
+            settings=settings,
+            behind_parent=lambda: bool(parent_of(settings())),
+        )
+        self._reader = FileReader()
+        self._slots = asyncio.Semaphore(max(1, settings().teach.at_once))
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    async def start(self) -> None:
+        """Go on with what a restart interrupted."""
+        for lesson in await asyncio.to_thread(self.store.unfinished):
+            self._check_later(lesson)
+
+    async def close(self) -> None:
+        tasks = tuple(self._running.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._client.close()
+        await asyncio.to_thread(self._reader.close)
+        self.store.close()
+
+    async def check_worksheet(
+        self, owner: str, title: str, format_: WorksheetFormat, data: bytes, *, file_name: str = ""
+    ) -> Lesson:
+        """A new lesson of a document's links, whose check begins. Raises WorksheetError."""
+        content = await self._run(WorksheetJob(format=format_, data=data))
+        if not isinstance(content, WorksheetContent):
+            raise WorksheetError("unreadable")
+        return await self._begin(
+            owner,
+            title or content.title or file_name,
+            format_,
+            content.links,
+            file_name=file_name,
+            document=data,
+        )
+
+    async def check_page(self, owner: str, title: str, address: str) -> Lesson:
+        """A new lesson of a page's links. Raises WorksheetError."""
+        try:
+            page = await self._checker.fetch_page(queueable_url(address))
+        except NotQueuedError as error:
+            raise WorksheetError("no_address") from error
+        except FetchError as error:
+            raise WorksheetError("no_page") from error
+        if page.status != 200:
+            raise WorksheetError("no_page")
+        name, links = await asyncio.to_thread(_links_of, page, self._settings().teach.max_page_bytes)
+        return await self._begin(owner, title or name or address, WorksheetFormat.TEXT, links)
+
+    async def _begin(
+        self,
+        owner: str,
+        title: str,
+        format_: WorksheetFormat,
+        links: Iterable[ExtractedLink],
+        *,
+        file_name: str = "",
+        document: bytes = b"",
+    ) -> Lesson:
+        settings = self._settings().teach
+        made = _lesson_links(links, settings.max_links)
+        if not made:
+            raise WorksheetError("no_links")
+        lesson = await asyncio.to_thread(
+            self.store.add,
+            owner,
+            " ".join(title.split())[:_MAX_TITLE],
+            format_,
+            made,
+            file_name=file_name,
+            document=document,
+            keep=settings.lessons,
+        )
+        self._check_later(lesson.id)
+        return lesson
+
+    async def corrected(self, lesson: Lesson) -> bytes:
+        """The document with the replacements that were taken, and nothing else changed. Raises WorksheetError."""
+        links = await asyncio.to_thread(self.store.links, lesson.id)
+        data = await asyncio.to_thread(self.store.document, lesson.id)
+        taken = {link.written: link.taken for link in links if link.taken}
+        if not taken:
+            return data
+        fixed = await self._run(WorksheetJob(format=lesson.format, data=data, replacements=taken))
+        if not isinstance(fixed, RewrittenWorksheet):
+            raise WorksheetError("unreadable")
+        return fixed.data
+
+    async def take(self, lesson: int, number: int, url: str) -> None:
+        """Use another address instead, offered or the teacher's own; "" for none. Raises WorksheetError."""
+        if url:
+            try:
+                url = queueable_url(url)
+            except NotQueuedError as error:
+                raise WorksheetError("no_address") from error
+        await asyncio.to_thread(
+            self.store.change, lesson, number, lambda link: replace(link, taken=url, wish="")
+        )
+
+    async def keep(self, lesson: int, number: int, when: Literal["now", "night"]) -> None:
+        """Fetch what a link leads to, with its pictures, for offline use. Raises WorksheetError."""
+        links = {link.number: link for link in await asyncio.to_thread(self.store.links, lesson)}
+        if number not in links:
+            return
+        try:
+            await asyncio.to_thread(self._fetches.add, links[number].target, when=when, why=_WHY)
+        except NotQueuedError as error:
+            raise WorksheetError("not_queued") from error
+        await asyncio.to_thread(self.store.change, lesson, number, lambda link: replace(link, wish=when))
+
+    async def ask_to_unblock(self, lesson: int, number: int, by: str) -> None:
+        """Ask the admin to unblock a link. Raises WorksheetError when too many requests wait."""
+        links = {link.number: link for link in await asyncio.to_thread(self.store.links, lesson)}
+        link = links.get(number)
+        if link is None or link.found.state is not CheckState.BLOCKED:
+            return
+        if not await asyncio.to_thread(self.store.ask_to_unblock, link.url, link.found.rule, by):
+            raise WorksheetError("too_many")
+        await asyncio.to_thread(self.store.change, lesson, number, lambda each: replace(each, asked=True))
+
+    async def check_again(self, lesson: int) -> None:
+        """Check all links of a lesson anew; what was taken and kept stays."""
+        for link in await asyncio.to_thread(self.store.links, lesson):
+            await asyncio.to_thread(
+                self.store.change,
+                lesson,
+                link.number,
+                lambda each: replace(each, found=LinkFinding(state=CheckState.WAITING)),
+            )
+        self._check_later(lesson)
+
+    async def queue_entries(self, links: Iterable[LessonLink]) -> dict[int, FetchEntry]:
+        """The entries of the fetch queue for those links that the teacher wants to keep, by number."""
+        wanted = [(link.number, link.target) for link in links if link.wish]
+
+        def find() -> dict[int, FetchEntry]:
+            found = ((number, self._fetches.find(url)) for number, url in wanted)
+            return {number: entry for number, entry in found if entry is not None}
+
+        return await asyncio.to_thread(find)
+
+    async def held_on(self, url: str) -> str:
+        """The day on which a page was saved; "" when it is not."""
+        page = await self._saved.page(urls.normal(url))
+        return f"{page.fetched_at:%Y-%m-%d}" if page is not None and page.has_copy else ""
+
+    def _check_later(self, lesson: int) -> None:
+        if lesson in self._running:
+            return
+        task = asyncio.create_task(self._check_all(lesson))
+        self._running[lesson] = task
+        task.add_done_callback(lambda ended: self._end_check(lesson, ended))
+
+    def _end_check(self, lesson: int, task: "asyncio.Task[None]") -> None:
+        self._running.pop(lesson, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("lesson: the check ended early: %s", error)
+
+    async def _check_all(self, lesson: int) -> None:
+        links = await asyncio.to_thread(self.store.links, lesson)
+        waiting = [link for link in links if link.found.state is CheckState.WAITING]
+        async with asyncio.TaskGroup() as group:
+            for link in waiting:
+                group.create_task(self._check_one(lesson, link))
+
+    async def _check_one(self, lesson: int, link: LessonLink) -> None:
+        async with self._slots:
+            try:
+                found = await self._checker.check(link.url)
+                held = await self.held_on(link.url)
+                offered = await self._replacements(link, found) if found.state in BROKEN else ()
+            except (LinkmendError, RepairError, ValueError) as error:
+                log.warning("lesson: a link could not be checked: %s", error)
+                found, held, offered = LinkFinding(state=CheckState.UNKNOWN), "", ()
+            await asyncio.to_thread(
+                self.store.change,
+                lesson,
+                link.number,
+                lambda each: replace(each, found=found, held_on=held, replacements=offered),
+            )
+
+    async def _replacements(self, link: LessonLink, found: LinkFinding) -> tuple[Replacement, ...]:
+        broken = BrokenLink(
+            url=link.url,
+            kind=found.kind or MissKind.NOT_FOUND,
+            anchor=link.anchor,
+            before=link.before,
+            after=link.after,
+        )
+        try:
+            ranked = await self._repairs.repair(broken, within_s=_REPAIR_S)
+        except (RepairError, TimeoutError) as error:
+            log.warning("lesson: no replacements: %s", str(error) or "late")
+            return ()
+        return tuple(
+            Replacement(url=each.url, title=each.title, reasons=each.reasons, confidence=each.confidence)
+            for each in ranked.alternatives[:_MAX_REPLACEMENTS]
+        )
+
+    async def _run(self, job: WorksheetJob) -> WorksheetContent | RewrittenWorksheet:
+        try:
+            found = await asyncio.to_thread(self._reader.run, job)
+        except (FileTooCostly, OSError) as error:
+            raise WorksheetError("unreadable") from error
+        if isinstance(found, Refusal):
+            log.info("lesson: a worksheet was not readable: %s", found.reason)
+            raise WorksheetError("unreadable")
+        return found
+
+
+def _lesson_links(links: Iterable[ExtractedLink], most: int) -> list[LessonLink]:
+    """The links that can be requested, each once, in their order."""
+    made = list[LessonLink]()
+    for link in links:
+        try:
+            url = urls.normal(urldefrag(link.url.strip())[0])
+        except ValueError:
+            continue
+        made.append(
+            LessonLink(
+                number=len(made) + 1,
+                written=link.url.strip(),
+                url=url,
+                anchor=" ".join(link.anchor.split())[:_MAX_WORDS],
+                before=" ".join(link.before.split())[-_MAX_WORDS:],
+                after=" ".join(link.after.split())[:_MAX_WORDS],
+            )
+        )
+        if len(made) >= most:
+            break
+    return made
+
+
+def _links_of(page: Page, max_bytes: int) -> tuple[str, list[ExtractedLink]]:
+    """The title of a page, and its links that are no navigation."""
+    document = htmlpage.document(page, max_bytes=max_bytes, max_links=_MAX_PAGE_LINKS)
+    if document is None:
+        return "", []
+    once = dict[str, ExtractedLink]()
+    for link in document.links:
+        if not link.nav:
+            made = ExtractedLink(
+                url=link.target_url, anchor=link.anchor, before=link.before, after=link.after
+            )
+            once.setdefault(link.target_url, made)
+    return document.title, list(once.values())
