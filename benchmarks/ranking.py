@@ -113,9 +113,9 @@ def ranking(collection: Collection, links: Sequence[BrokenLink], *, repeat: int)
     measured = partial(_time_each, repeat=repeat, pages=collection.page_count())
     return [
         measured("ranking, evidence to list", links, ranker.find),
-        measured("- clues", links, reader.query_features),
+        measured("- query features", links, reader.read),
         measured("- candidates", query_features, lambda each: pages_for(collection, each)),
-        measured("- briefs of the candidates", found, collection.page_summaries),
+        measured("- summaries of the candidates", found, collection.page_summaries),
         measured("- term vectors of the candidates", found, collection.vectors),
     ]
 

@@ -45,6 +45,7 @@ _PARAMETER = re.compile(
 _FILE_END = re.compile(r"(?i)(?<=[^/])[._-]([a-z]{2}(?:[-_][a-z]{2})?)(?:\.[xs]?html?|\.php|\.aspx?|\.md)?\Z")
 _SCRIPT_CHARACTERS = 80
 _VARIETY_CHARACTERS = 300
+_LONGEST_TAG = 15
 _LEADING = 3  # directories in which a doubtful code is likely to be a language
 
 
@@ -89,7 +90,10 @@ def _named_language(url: str) -> tuple[str, str]:
     pieces = parts.path[:500].split("/")
     root = f"{parts.scheme}://{parts.authority}"
     for at, piece in enumerate(pieces[1:-1], start=1):
-        if code := _language(unquote(piece), doubtful=at <= _LEADING and piece.islower()):
+        # Most directories are longer than any tag: no need to look closer.
+        if len(piece) <= _LONGEST_TAG and (
+            code := _language(unquote(piece), doubtful=at <= _LEADING and piece.islower())
+        ):
             return code, f"{root}{'/'.join(pieces[: at + 1])}/"
     labels = parts.host.split(".")
     if len(labels) > 2 and (code := _language(labels[0], doubtful=True) or _COUNTRIES.get(labels[0], "")):

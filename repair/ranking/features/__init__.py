@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repair.collection.index.idf import Weights
-from repair.collection.index.vectors import FIELDS, Hashes, TermStatistics, TermVectors, hashes
+from repair.collection.index.vectors import FIELDS, Hashes, TermStatistics, TermVectors
 from repair.collection.pages import PageSummary
 from repair.ranking.candidates import RetrievalTrace
 from repair.ranking.features import explained, languages, numbers, termmatch, textsimilarity, titles, urls
@@ -120,7 +120,7 @@ def features(
             titles.anchor_columns(query_features, tf["names"], vectors),
             _lengths(vectors),
             np.array([found[page.page] for page in pages], np.float32),
-            textsimilarity.link_columns(tf, vectors, backlinks, hashes(page.url for page in pages))
+            textsimilarity.link_columns(tf, vectors, backlinks, query.candidates)
             * _may_compare(query_features, len(textsimilarity.LINKED)),
             placed,
             urls.move_columns(query_features, pages),
@@ -142,6 +142,7 @@ def features(
             explained.columns(query, tf, vectors, collection.rarities()),
         ),
         axis=1,
+        dtype=np.float32,
     )
     return complete_features(raw, _counts(query_features))
 

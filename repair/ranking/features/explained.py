@@ -32,8 +32,7 @@ def columns(query: FrequencyQuery, tf: dict[str, Table], vectors: TermVectors, r
     count = len(query.hashes)
     shown = np.zeros((len(terms), 2), bool)
     shown[:count, 0], shown[:count, 1] = ((query.weights[rows] > 0).any(axis=0) for rows in (_KNOWN, _OWN))
-    # The title of the page of the click explains what the others do not.
-    shown[count:, 0] = ~np.isin(query.source_title, query.hashes[shown[:count, 0]])
+    shown[count:, 0] = True  # the title of the page of the click
     weights = shown * rarity[buckets(terms)][:, None]
     has = np.concatenate((tf["terms"][_TITLE], tf["source_title"][_TITLE]), axis=1) > 0
     explained, named = (has.astype(np.float32) @ weights).T

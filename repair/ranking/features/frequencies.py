@@ -13,20 +13,28 @@ from repair.text.languages import edition_of
 from repair.text.urls import directory
 
 _SIEVE = 1 << 16
+_KNOWN = tuple(name for name in NAMES if name != "copy")
 _NO_NAME = "\0"  # a name that no page has
 
 Table = npt.NDArray[np.float32]
 
 
 class FrequencyQuery:
-    """The terms of all query features side by side, names of the lost page, and URLs that candidates may link to."""
+    """The terms of all query features side by side, names of the lost page, and URLs that candidates may link to.
+
+    `source_title` are those terms of the title of the page of the click that no other source but a copy has.
+    """
 
     def __init__(self, query_features: QueryFeatures, pages: Sequence[PageSummary]) -> None:
         terms = dict.fromkeys(term for each in query_features.terms.values() for term in each)
         self.weights = _weights(query_features.terms, {term: at for at, term in enumerate(terms)})
         self.sizes = (self.weights > 0).sum(axis=1).astype(np.float32)
         self.hashes = hashes(terms)
-        self.source_title = hashes(dict.fromkeys(query_features.source_title))
+        known = {term for name in _KNOWN for term in query_features.terms.get(name, ())}
+        self.source_title = hashes(
+            dict.fromkeys(term for term in query_features.source_title if term not in known)
+        )
+        self.candidates = hashes(page.url for page in pages)
         names = (query_features.anchor_name, query_features.slug_name, query_features.tail_name)
         edition = edition_of(query_features.link.url)
         self._groups = {
@@ -35,7 +43,7 @@ class FrequencyQuery:
             "names": hashes(name or _NO_NAME for name in names),
             "lost": hashes((LINK, query_features.link.url, *ancestors(query_features.link.url))),
             "edition": hashes((edition, directory(edition[:-1])) if edition else (_NO_NAME, _NO_NAME)),
-            "candidates": hashes(page.url for page in pages),
+            "candidates": self.candidates,
         }
 
     def count(self, vectors: TermVectors) -> dict[str, Table]:
