@@ -24,6 +24,7 @@ from proxy.pages.startpage import PortalInfo
 from proxy.portal.browsing import StartPageLists
 from proxy.portal.certificate import certificate, fingerprint
 from proxy.portal.devices import CertificateForm
+from proxy.portal.linkmarking import LinkMarker
 from proxy.portal.routes import (
     PAC_PATHS,
     PORTAL_HOST,
@@ -67,6 +68,7 @@ class Portal:
     def __init__(
         self,
         browser: BrowseService,
+        marker: LinkMarker,
         collection: CollectionService,
         misses: MissLogService,
         *,
@@ -85,6 +87,7 @@ class Portal:
         """`show_missed` makes the repair page for a miss at the portal."""
         self._show_missed = show_missed
         self._browser = browser
+        self._marker = marker
         self._metrics = metrics
         self._collection = collection
         self._misses = misses
@@ -258,7 +261,8 @@ class Portal:
     async def _copy(self, url: str, texts: Catalogue) -> RenderedPage:
         copy = await self._collection.copy(url)
         if copy is not None:
-            return copy_page(copy, texts)
+            marks = await self._marker.marks(url)
+            return await asyncio.to_thread(copy_page, copy, texts, marks)
         page = await self._collection.page(url)
         if page is not None:
             return pages.reading_page(page, texts, portal=self._portal())

@@ -34,12 +34,14 @@ from proxy.headers.navigation import (
 )
 from proxy.messages import Headers
 from proxy.misses.record import MissRecord, new_miss_id
+from proxy.networknames import NetworkNames
 from proxy.pages.copies import copy_page
 from proxy.pages.language import Catalogue, choose
 from proxy.pages.otherpages import redirect
 from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import RepairPageContext, auto_follow_target
 from proxy.pages.rulepages import rule_redirect
+from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.automaticretries import AutomaticRetries
 from proxy.privacy.clients import ClientHasher, device_of
 from proxy.privacy.portalredirect import PortalRedirects, RedirectedMiss
@@ -51,7 +53,7 @@ from proxy.rpc.protocol import ArchiveService, CollectionService, MissLogService
 from proxy.rules.model import NO_RULE, RuleVerdict
 from repair.detect import miss_kind, miss_kind_of
 from repair.logs import RateLimitedLogger
-from repair.model import BrokenLink, Click, MissKind, RankedAlternatives
+from repair.model import BrokenLink, Click, HeldCopy, MissKind, RankedAlternatives
 from repair.secrets.addresses import has_secret, without_secret
 
 log = logging.getLogger(__name__)
@@ -82,14 +84,18 @@ class Repair:
         portal_redirects: PortalRedirects,
         use_portal_redirect: Callable[[], bool],
         workers: ServiceWorkerOrigins,
+        marker: LinkMarker,
         ask_archives: bool = True,
         search_template: str = "",
+        network_names: NetworkNames | None = None,
     ) -> None:
         """`sends_round` tells whether those who may be scripts are to go by way of the portal, `ask_archives` whether
         archives are queried where no rule says otherwise."""
         self.ask_archives = ask_archives
         self.search_template = search_template
+        self.network_names = network_names or NetworkNames()
         self._workers = workers
+        self._marker = marker
         self.deadline_s = deadline_s
         self._repair_service = repair_service
         self._collection = collection
@@ -137,16 +143,16 @@ class Repair:
             if self._sends_round():
                 self._send_round(flow, kind, at_portal=True, ask=self._ask(url_of(flow), verdict))
             return
+        texts = choose(flow.request.headers.get("accept-language"))
+        if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
+            return
         if self._may_be_script(flow):
             self._send_round(flow, kind)
             return
         started = time.perf_counter()
-        texts = choose(flow.request.headers.get("accept-language"))
-        if kind is MissKind.OFFLINE and await self._served_copy(flow, texts):
-            return
         miss = self._miss(flow, kind, verdict, texts)
         response = await self._request_page(miss, verdict)
-        record = self._record(miss, response.found, started, rule=verdict.rule)
+        record = self._record(flow, miss, response.found, started, rule=verdict.rule)
         self._withhold(flow, record.id)
         if not await self._auto_redirect(flow, response.found, verdict):
             self._write(flow, response)
@@ -202,7 +208,7 @@ class Repair:
         texts = choose(flow.request.headers.get("accept-language"))
         copy = await self._collection.copy(url) if missed.kind is MissKind.OFFLINE else None
         if copy is not None:
-            return copy_page(copy, texts)
+            return await self._show_copy(copy, texts)
         failure, client = missed.failure, self._client(flow)
         context = RepairPageContext(
             language=texts.code,
@@ -224,7 +230,7 @@ class Repair:
             link=link, click=click, client=client, ask=missed.ask, context=context, device=self._device(flow)
         )
         response = await self._request_page(miss, NO_RULE)
-        self._misses.record(self._record(miss, response.found, started))
+        self._misses.record(self._record(flow, miss, response.found, started))
         status: Headers = (("Proxy-Status", proxy_status(failure)),) if failure is not None else ()
         return replace(response.page, headers=(*response.page.headers, *status))
 
@@ -260,12 +266,23 @@ class Repair:
         return True
 
     async def _served_copy(self, flow: http.HTTPFlow, texts: Catalogue) -> bool:
-        """Answer with the saved copy while offline; returns whether there is one."""
+        """Answer with the saved copy while offline; returns whether there is one.
+
+        It tells a script of the site no more than a cache would: its own page. Marks tell of others, so they are
+        only there for who is known to be no script.
+        """
         copy = await self._collection.copy(url_of(flow))
         if copy is None:
             return False
-        write_page(flow, copy_page(copy, texts), by=AnsweredBy.SAVED_COPY, keep=_KEPT)
+        is_script = may_be_script(request_of(flow).headers) and state_of(flow).returned_miss is None
+        page = copy_page(copy, texts) if is_script else await self._show_copy(copy, texts)
+        write_page(flow, page, by=AnsweredBy.SAVED_COPY, keep=_KEPT)
+        self._recent_pages.note_page(self._client(flow), url_of(flow))
         return True
+
+    async def _show_copy(self, copy: HeldCopy, texts: Catalogue) -> RenderedPage:
+        marks = await self._marker.marks(copy.url)
+        return await asyncio.to_thread(copy_page, copy, texts, marks)
 
     def _miss(
         self, flow: http.HTTPFlow, kind: MissKind, verdict: RuleVerdict, texts: Catalogue
@@ -322,7 +339,13 @@ class Repair:
             return bare_page(miss)
 
     def _record(
-        self, miss: RepairRequest, found: RankedAlternatives, started: float, *, rule: str = ""
+        self,
+        flow: http.HTTPFlow,
+        miss: RepairRequest,
+        found: RankedAlternatives,
+        started: float,
+        *,
+        rule: str = "",
     ) -> MissRecord:
         return MissRecord(
             id=miss.context.miss_id,
@@ -339,6 +362,7 @@ class Repair:
             query="" if has_secret(found.link.url) else found.query,
             language=miss.context.language,
             copy=found.copy_at is not None,
+            network=self.network_names.name_of(flow.client_conn.peername[0]),
         )
 
     def _write(self, flow: http.HTTPFlow, response: RepairResponse) -> None:

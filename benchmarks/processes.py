@@ -21,7 +21,7 @@ _RESTING_S = 0.01
 """Seconds of processor time within a fifth of a second that are no work worth waiting for."""
 
 _LINKMEND = (sys.executable, "-m", "proxy.main")
-_ON_LOOPBACK = {
+ON_LOOPBACK = {
     "LINKMEND_ARCHIVES_LIST": '["here private wayback=http://127.0.0.1:9/"]',
     "LINKMEND_PROXY_REACH": '["127.0.0.0/8"]',
     "LINKMEND_PROXY_CONNECT_PORTS": '["1-65535"]',
@@ -54,7 +54,7 @@ class Program:
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=checkout,
-                env={**os.environ, **_ON_LOOPBACK},
+                env={**os.environ, **ON_LOOPBACK},
             )
         os.sched_setaffinity(self._process.pid, cores)
 

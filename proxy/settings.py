@@ -16,6 +16,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 
 from proxy.errors import SettingsError
+from proxy.networknames import parse_network_names
 from proxy.nighthours import NightHours
 from proxy.ports import parse_ports
 from repair.memento.archive import parse_archives
@@ -152,6 +153,9 @@ class MissesSettings:
 
     retention_days: int = 90
     """How long entries are kept."""
+    networks: tuple[str, ...] = ()
+    """Names for networks, such as "Room 12 = 10.0.12.0/24"; reports then count by them. The log gets the name, not
+    the address."""
     log_bytes: int = 50 * 1024**2
     """Size at which misses.jsonl is rotated; one older file is kept."""
 
@@ -287,6 +291,35 @@ class LogSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportSettings:
+    """What `linkmend report` says: `[report]`."""
+
+    own_sites: tuple[str, ...] = ()
+    """Domains of the school's own sites, subdomains included; their pages with dead links are reported. Empty: all
+    pages."""
+    few: int = 3
+    """What fewer users than this missed is counted, but not named."""
+    to: tuple[str, ...] = ()
+    """Mail addresses that get the report with `linkmend report --mail`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailSettings:
+    """The school's mail server, for reports: `[mail]`."""
+
+    server: str = ""
+    """HOST:PORT of the mail server (SMTP); empty for no mail."""
+    security: str = "starttls"
+    """starttls (port 587), tls (port 465), or none, for a server on this machine or network."""
+    user: str = ""
+    """User name at the mail server; empty for none."""
+    password_file: str = ""
+    """File with the password in its first line, readable by linkmend's user only."""
+    sender: str = ""
+    """Address that mails come from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole tree; every part is handed its own section."""
 
@@ -307,6 +340,8 @@ class Settings:
     teach: TeachSettings = field(default_factory=TeachSettings)
     metrics: MetricsSettings = field(default_factory=MetricsSettings)
     log: LogSettings = field(default_factory=LogSettings)
+    report: ReportSettings = field(default_factory=ReportSettings)
+    mail: MailSettings = field(default_factory=MailSettings)
 
 
 def load(
@@ -428,6 +463,7 @@ def _check(settings: Settings) -> None:
     _networks("proxy.clients", proxy.clients)
     _networks("desk.clients", settings.desk.clients)
     _networks("proxy.reach", proxy.reach)
+    parse_network_names("misses.networks", settings.misses.networks)
     parse_ports("proxy.ports", proxy.ports)
     parse_ports("proxy.connect_ports", proxy.connect_ports)
     if proxy.public:
@@ -444,6 +480,9 @@ def _check(settings: Settings) -> None:
     _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned", "decision"))
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
     _one_of("log.format", settings.log.format, ("text", "json"))
+    _one_of("mail.security", settings.mail.security, ("starttls", "tls", "none"))
+    if settings.mail.server:
+        split_address(settings.mail.server, key="mail.server")
     try:
         NightHours.parse(settings.fetch.night)
     except ValueError as error:

@@ -179,7 +179,8 @@ class RankedAlternatives:
     """The alternatives for a broken link, best first; any part may be empty.
 
     `copy_at` is when the saved copy of the page itself was fetched, None when there is none;
-    `shortened` are saved pages at shorter URLs of the same site; `query` is what a person may edit.
+    `shortened` are saved pages at shorter URLs of the same site; `query` is what a person may edit. `searched` are
+    search results for the link's words, where there is no alternative: not offers, and called so.
     """
 
     link: BrokenLink
@@ -189,6 +190,7 @@ class RankedAlternatives:
     query: str = ""
     queries: Mapping[str, str] = field(default_factory=dict)
     keywords: tuple[str, ...] = ()
+    searched: tuple[Alternative, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

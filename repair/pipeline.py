@@ -44,6 +44,7 @@ from repair.ranking.preference import prefer
 from repair.ranking.query import formulate, keywords, texts
 from repair.ranking.rankers import addresses, finder, stop_anchors
 from repair.ranking.schoolmodel import NAME
+from repair.ranking.tellingterms import telling_terms
 from repair.secrets.addresses import has_secret
 from repair.settings import RepairSettings
 from repair.text import urls, words
@@ -54,6 +55,7 @@ _EVIDENCE_SHARE = 0.5  # of the deadline; ranking needs some of it too
 _RECENT = 20
 _INLINKS = 100
 _SEARCH_LIMIT = 100
+_SEARCHED = 5
 _SNIPPET_CHARACTERS = 8_000  # a snippet from further down a long page is not worth the time to find it
 
 P = ParamSpec("P")
@@ -161,9 +163,11 @@ class Repairer:
         offered = islice(
             _without_duplicates(ranked, unlike=unlike), max(0, self._settings.alternatives - len(pinned))
         )
+        alternatives = (*pinned, *(self._alternative(choice, shown_keywords) for choice in offered))
         return RankedAlternatives(
             link=link,
-            alternatives=(*pinned, *(self._alternative(choice, shown_keywords) for choice in offered)),
+            alternatives=alternatives,
+            searched=() if alternatives else self._search_link(link, query),
             copy_at=saved.fetched_at if saved and saved.has_copy else None,
             shortened=tuple(url for url in urls.shorter_urls(link.url) if self._collection.holds(url)),
             query=query.text,
@@ -189,15 +193,27 @@ class Repairer:
         text = snippet(page.text[:_SNIPPET_CHARACTERS], shown, language=page.language)
         return (replace(chosen, title=page.title, snippet=text, held=True),)
 
+    def _search_link(self, link: BrokenLink, query: Query) -> tuple[Alternative, ...]:
+        """Search results for the words of a link, if they say anything."""
+        telling = telling_terms(self._collection, query)
+        terms = [
+            term for term in words.terms(query.text) if term in telling
+        ]  # what the page says it searched for
+        found = self._search_terms(terms, keywords(query), _SEARCHED + len(addresses(link)))
+        return tuple(page for page in found if page.url not in addresses(link))[:_SEARCHED]
+
     def _search(self, text: str, limit: int) -> tuple[Alternative, ...]:
-        terms = words.terms(text)
+        return self._search_terms(words.terms(text), words.tokens(text), limit)
+
+    def _search_terms(
+        self, terms: Sequence[str], shown: Sequence[str], limit: int
+    ) -> tuple[Alternative, ...]:
         found = self._collection.search([(term, 1.0) for term in terms], limit=_SEARCH_LIMIT)
         top = found[0].score if found else 1.0
         ranked = [
             RankedPage(page=hit.page, score=hit.score, confidence=hit.score / top, reasons=())
             for hit in found
         ]
-        shown = words.tokens(text)
         return tuple(
             self._alternative(choice, shown) for choice in islice(_without_duplicates(ranked), limit)
         )

@@ -4,7 +4,7 @@
 # The package brings its own virtual environment in /usr/lib/linkmend, made here from deploy/requirements.lock, with every
 # file checked against its hash: installing it needs no network, and no other package's Python modules can get in the way.
 # So it fits the architecture and the Python (3.11 in Debian 12) that it was built on. Needs python3-venv and dpkg-dev.
-# DEBFULLNAME and DEBEMAIL name who made it, REVISION=2 a second build of the same version.
+# DEBFULLNAME and DEBEMAIL name who made it, REVISION=2 a second build of the same version; COMPRESSION=gzip is faster.
 # PACKAGES=FOLDER (for tests) refers to packages installed elsewhere instead of bringing them along.
 set -eu
 umask 022
@@ -73,4 +73,4 @@ printf '%s\n' /etc/linkmend/linkmend.toml /etc/logrotate.d/linkmend >"$stage/DEB
 install -m 755 "$here/postinst" "$here/prerm" "$here/postrm" "$stage/DEBIAN/"
 (cd "$stage" && find . -type f ! -path './DEBIAN/*' ! -path './etc/*' -printf '%P\0' | sort -z | xargs -0 md5sum >DEBIAN/md5sums)
 mkdir -p "$out"
-dpkg-deb --root-owner-group -Zxz ${PACKAGES:+-z1} --build "$stage" "$out/linkmend_${version}_$arch.deb"
+dpkg-deb --root-owner-group -Z"${COMPRESSION:-xz}" ${PACKAGES:+-z1} --build "$stage" "$out/linkmend_${version}_$arch.deb"

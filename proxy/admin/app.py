@@ -17,6 +17,8 @@ from proxy.admin.collection import api as collection_api
 from proxy.admin.collection import pages as collection_pages
 from proxy.admin.fetches import api as fetches_api
 from proxy.admin.fetches import pages as fetches_pages
+from proxy.admin.growth import api as growth_api
+from proxy.admin.growth import pages as growth_pages
 from proxy.admin.home import pages as home_pages
 from proxy.admin.misses import api as misses_api
 from proxy.admin.misses import live
@@ -28,6 +30,8 @@ from proxy.admin.rules import pages as rules_pages
 from proxy.admin.sessions import Sessions
 from proxy.admin.teach import pages as teach_pages
 from proxy.admin.teach.access import TeachAccess
+from proxy.admin.topics import api as topics_api
+from proxy.admin.topics import pages as topics_pages
 from proxy.version import version
 
 FEATURES: tuple[Routes, ...] = (
@@ -39,6 +43,10 @@ FEATURES: tuple[Routes, ...] = (
     fetches_api.routes,
     collection_pages.routes,
     collection_api.routes,
+    topics_pages.routes,
+    topics_api.routes,
+    growth_pages.routes,
+    growth_api.routes,
     rules_pages.routes,
     rules_api.routes,
     live.routes,

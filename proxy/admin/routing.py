@@ -68,6 +68,7 @@ from repair.admission import RepairPipeline
 from repair.collection.asynccollection import AsyncCollection
 from repair.collection.collection import Collection
 from repair.collection.pins import Pins
+from repair.crawling.topicdatabase import TopicDatabase
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester
 from repair.memento.client import MementoClient
@@ -101,6 +102,7 @@ class AdminContext:
     health: HealthSources | None = None
     missing_now: MissFeed | None = None
     lessons: LessonService | None = None
+    topics: TopicDatabase | None = None
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

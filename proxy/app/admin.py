@@ -5,8 +5,8 @@ It is part of the backend, where the stores are.
 
 import logging
 from collections.abc import Callable
-from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxy.admin.routing import AdminContext
@@ -28,8 +28,10 @@ from proxy.rules.history import RuleEdits
 from proxy.settings import Settings, split_address
 from proxy.tls.certificates import origin_context
 from repair.collection.pins import Pins
-from repair.crawling.topicdatabase import FOLDER, NAME, TopicDatabase
+from repair.crawling.topicdatabase import FOLDER, TopicDatabase, TopicDatabaseError
 from repair.growing.growthstore import GrowthStore
+
+log = logging.getLogger(__name__)
 
 if TYPE_CHECKING:
     from proxy.app.backend import Backend
@@ -65,6 +67,7 @@ class AdminServices:
             fetches=self._fetching.queue,
             turns=shared.data / "fetch" / "hosts",
         )
+        self._topics = _open_topics(shared.data / FOLDER)
         self._parent = ParentWatch(lambda: shared.settings.proxy.parent)
         self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
@@ -113,6 +116,8 @@ class AdminServices:
         await self._removals.close()
         await self._lessons.close()
         await self._nights.close()
+        if self._topics is not None:
+            self._topics.close()
         await self._fetching.close()
         logging.getLogger().removeHandler(self._watching.problems)
 
@@ -122,11 +127,7 @@ class AdminServices:
         return "".join(f"linkmend {name} on http://{place}\n" for name, place in places if place)
 
     def _last_night(self) -> datetime | None:
-        folder = self._shared.data / FOLDER
-        if not (folder / NAME).exists():
-            return None
-        with closing(TopicDatabase(folder)) as database:
-            nights = GrowthStore(database).nights(1)
+        nights = GrowthStore(self._topics).nights(1) if self._topics is not None else ()
         return datetime.fromtimestamp(nights[0].started_at, UTC) if nights else None
 
     def _listen_to_log(self) -> None:
@@ -191,6 +192,7 @@ class AdminServices:
             ),
             missing_now=watching.missing_now,
             lessons=self._lessons,
+            topics=self._topics,
         )
 
     def _watch(self) -> None:
@@ -205,3 +207,12 @@ class AdminServices:
             parent_down=lambda: int(bool(self._parent.fault)),
             collapsed_repairs=lambda: self._backend.repair_service.collapsed,
         )
+
+
+def _open_topics(folder: Path) -> TopicDatabase | None:
+    """The topics; None when the file is damaged: that must not keep the proxy from starting."""
+    try:
+        return TopicDatabase(folder)
+    except TopicDatabaseError as error:
+        log.error("%s", error)
+        return None

@@ -20,6 +20,7 @@ from proxy.misses.store import MissStore, OfferClick
 from proxy.monitoring.metrics import Metrics
 from proxy.monitoring.overview import MonitoringOverview
 from proxy.portal.browsing import PortalBrowser
+from proxy.portal.linkjudging import LinkJudge
 from proxy.privacy.readership import Readership
 from proxy.repairservice import RepairPageService
 from proxy.rpc.protocol import (
@@ -27,6 +28,7 @@ from proxy.rpc.protocol import (
     BrowseService,
     CollectionService,
     HarvestService,
+    LinkMarkService,
     MissLogService,
     MonitoringService,
     ReadershipService,
@@ -139,6 +141,14 @@ class Backend:
                 search_template=settings.repair.search_template,
             ),
         )
+        self.link_judge = LinkJudge(
+            self.collection,
+            repairer,
+            self._lookups,
+            is_stored=self._is_stored,
+            known_dead=self.misses.known_dead,
+            is_hurried=lambda: self._admission.in_progress > 0,
+        )
         self.repair_service = RepairPageService(
             repairer, self.async_collection, self._admission, self.archives, self._lookups
         )
@@ -149,6 +159,7 @@ class Backend:
             RepairService: self.repair_service,
             BrowseService: self.browser,
             ReadershipService: self.readership,
+            LinkMarkService: self.link_judge,
             CollectionService: self.async_collection,
             ArchiveService: self.archives,
             MissLogService: self.misses,
@@ -181,6 +192,7 @@ class Backend:
         if self._counting is not None:
             self._counting.cancel()
         await self.admin.stop()
+        await self.link_judge.close()
         await self.archives.close()
         await self.mementos.__aexit__(None, None, None)  # what it still learns goes to the harvester
         await asyncio.to_thread(self._close_stores)
@@ -198,6 +210,9 @@ class Backend:
             self.readership.store()
         except RepairError as error:  # the disk may be full
             log.warning("readers of today are not stored: %s", error)
+
+    async def _is_stored(self, url: str) -> bool:
+        return bool(await self._shared.responses.lookup(url))
 
     def _note_choice(self, click: OfferClick) -> None:
         note = partial(self.hints.note_choice, click.url, click.chosen, click.at)

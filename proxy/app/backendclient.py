@@ -16,6 +16,7 @@ from proxy.rpc.protocol import (
     ClientEvents,
     CollectionService,
     HarvestService,
+    LinkMarkService,
     MissLogService,
     MonitoringService,
     ReadershipService,
@@ -36,6 +37,7 @@ class BackendClient:
         self._name = name
         self._rpc = RpcClient(rpc_socket, on_welcome=self._note_ports)
         self.browser = self._rpc.stub(BrowseService)
+        self.link_judge = self._rpc.stub(LinkMarkService)
         self.repair_service = self._rpc.stub(RepairService)
         self.async_collection = self._rpc.stub(CollectionService)
         self.misses = self._rpc.stub(MissLogService)

@@ -110,10 +110,7 @@ class GrowProcess:
         )
         if min(budget.pages or 0, budget.bytes or 0) < 1:
             return StepResult(outcome=StepOutcome.ABSENT, note="the topic's budget is spent")
-        sources = dict.fromkeys(source for miss in want.misses for source in miss.sources)
-        held = await asyncio.to_thread(
-            lambda: [url for url in sources if self._crawls.tools.collection.holds(url)][:_SOURCES]
-        )
+        held = await asyncio.to_thread(self._begin_crawl, want, store)
         try:
             (report,) = await self._crawls.run([topic], budget, lambda name, fetched: None, start=held)
         except LinkmendError as error:  # nothing to begin with
@@ -126,6 +123,14 @@ class GrowProcess:
             received=report.counts.received - before.received,
             note=report.stopped,
         )
+
+    def _begin_crawl(self, want: Want, store: CrawlStore) -> list[str]:
+        """The pages with the missed links, where the crawl begins. What was missed is looked for by the night."""
+        holds = self._crawls.tools.collection.holds
+        missing = [miss.url for miss in want.misses if miss.url and not holds(miss.url)]
+        store.set_aside(missing, "looked for by itself")
+        sources = dict.fromkeys(source for miss in want.misses for source in miss.sources)
+        return [url for url in sources if holds(url)][:_SOURCES]
 
 
 def topic_terms(topics: TopicStore, collection: Collection, topic: Topic) -> list[list[str]]:

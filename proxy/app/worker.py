@@ -41,7 +41,9 @@ from proxy.app.sharedstate import SharedState
 from proxy.archives.ownarchive import OwnArchive
 from proxy.cache.collapsing import RequestCollapser
 from proxy.cache.leases import FetchLeases
+from proxy.networknames import parse_network_names
 from proxy.pages.startpage import portal_info_of
+from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.pagevisits import PageVisits
 from proxy.privacy.portalredirect import PortalRedirects
@@ -137,6 +139,12 @@ class WorkerContainer:
             portal=portal,
             offline=offline,
         )
+        marker = LinkMarker(
+            backend.link_judge,
+            enabled=lambda: shared.settings.portal.mark_links,
+            offline=offline,
+            count=backend.metrics.count_portal,
+        )
         self._repair = Repair(
             backend.repair_service,
             backend.async_collection,
@@ -152,11 +160,14 @@ class WorkerContainer:
             portal_redirects=self._portal_redirects,
             use_portal_redirect=lambda: portal() and shared.settings.proxy.detour,
             workers=self._workers,
+            marker=marker,
             ask_archives=settings.archives.enabled,
             search_template=settings.repair.search_template,
+            network_names=parse_network_names("misses.networks", settings.misses.networks),
         )
         self._portal = Portal(
             backend.browser,
+            marker,
             backend.async_collection,
             backend.misses,
             own_archive=OwnArchive(backend.async_collection, lambda: shared.settings.collection.share),
@@ -246,6 +257,7 @@ class WorkerContainer:
         self._repair.deadline_s = self._portal.deadline_s = settings.repair.deadline_s
         self._repair.ask_archives = settings.archives.enabled
         self._repair.search_template = settings.repair.search_template
+        self._repair.network_names = parse_network_names("misses.networks", settings.misses.networks)
 
     async def start(self) -> None:
         self._guard.install(asyncio.get_running_loop())

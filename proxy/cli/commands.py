@@ -53,6 +53,10 @@ COMMANDS = {
         "Remove pages from the cache, the collection and all records about them. Backups still contain them.",
     ),
     "misses": ("misses:misses", "Review the log of dead links."),
+    "report": (
+        "report:report",
+        "Report on a week or a month: what was missed, repaired, fetched and saved, and what is lacking.",
+    ),
     "repairs": ("repairs:repairs", "Share which pages users chose for dead links with other schools."),
     "rules": ("rules:rules", "Check and test the rules."),
     "tag": ("tag:tag", "Tag a missing page with its subject, to improve its repair page."),

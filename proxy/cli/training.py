@@ -1,6 +1,6 @@
 """The work of `linkmend train`: examples from collection folders or saved pages, and a model from them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,8 +13,8 @@ from proxy.errors import LinkmendError
 from proxy.version import version
 from repair.errors import EvaluationFailed, ModelMismatch
 from repair.evaluation.compare import VARIANTS, compare_models, is_better
-from repair.learning import schoolfolder
-from repair.learning.curriculum import check, lessons, sites
+from repair.learning import ontop, schoolfolder
+from repair.learning.curriculum import TrainingLesson, check, lessons, sites
 from repair.learning.examples import ExampleSets, gather_examples
 from repair.learning.train import learn_model, save_model
 from repair.learning.workfolder import work_folder
@@ -34,7 +34,7 @@ def learn_from_folders(folders: list[Path], limit: int, cache: Path, out: Path |
 
 
 def learn_from_held(data: Path, limit: int) -> None:
-    """Learn from the saved pages, and use the new model if it is better."""
+    """Learn from the saved pages what the default model lacks, and use the new model if it is better."""
     path = data / "collection" / NAME
     with _scratch(data) as work:
         folder = work / "own"
@@ -42,8 +42,9 @@ def learn_from_held(data: Path, limit: int) -> None:
         with schoolfolder.open_database(path.parent) as database:
             written = schoolfolder.write(database, folder, limit=limit)
         print_line(f"{written.pages} pages, {written.train} training links, {written.test} for validation")
-        sets = _examples({folder: _OWN_PAGES}, written.train, work / "cache")
-        model = _learn(sets, [_OWN_PAGES])
+        sets = _examples({folder: _OWN_PAGES}, written.train, work / "cache", _is_for_school)
+        print_line("training")
+        model = save_model(ontop.learn_on_top(sets, _about(sets, [_OWN_PAGES])))
         new = rankmodel.loads(model, "the new model")
         if _is_taken(new, _in_use(path), folder, work / "cache"):
             _save(path, model)
@@ -72,12 +73,21 @@ def _in_use(path: Path) -> RankModel | None:
         return None
 
 
-def _examples(folders: Mapping[Path, str], limit: int, cache: Path) -> list[ExampleSets]:
+def _is_for_school(lesson: TrainingLesson) -> bool:
+    return lesson.plan.variant in ontop.VARIANTS and not lesson.copied and lesson.plan.part is None
+
+
+def _examples(
+    folders: Mapping[Path, str],
+    limit: int,
+    cache: Path,
+    is_wanted: Callable[[TrainingLesson], bool] = lambda _: True,
+) -> list[ExampleSets]:
     """The examples of the folders; a folder without examples is skipped."""
     sets = []
     site_names = sites(list(folders))
     for folder, name in folders.items():
-        for lesson in lessons(folder, limit):
+        for lesson in filter(is_wanted, lessons(folder, limit)):
             title = f"{name} {lesson.title}"
             print_line(f"reading {title}")
             with progress(title, len(cases(lesson.plan))) as tell:
@@ -93,13 +103,17 @@ def _examples(folders: Mapping[Path, str], limit: int, cache: Path) -> list[Exam
 
 def _learn(sets: list[ExampleSets], names: list[str]) -> bytes:
     """The model as a file."""
-    about: dict[str, Any] = {
+    about = _about(sets, names)
+    return save_model(learn_model(sets, about, lambda what: print_line(f"training: {what}")))
+
+
+def _about(sets: list[ExampleSets], names: list[str]) -> dict[str, Any]:
+    return {
         "folders": names,
         "links": {each.name: each.found.links for each in sets},
         "date": datetime.now(UTC).date().isoformat(),
         "linkmend": version(),
     }
-    return save_model(learn_model(sets, about, lambda what: print_line(f"training: {what}")))
 
 
 def _unique_names(folders: list[Path]) -> dict[Path, str]:

@@ -28,7 +28,7 @@ from proxy.fetching.queue import queueable_url
 from proxy.fetching.saving import FetchedPageSaver
 from proxy.settings import FetchSettings
 from proxy.store.responses import ResponseStore
-from repair.collection.collection import Collection
+from repair.collection.collection import Collection, PageAddition
 from repair.crawling.crawlstore import CrawlStore, LinkState, VisitedLink
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.heldpages import held_terms
@@ -38,7 +38,7 @@ from repair.crawling.topicstore import TopicStore
 from repair.errors import FileTooCostly
 from repair.fetch import FetchLimits
 from repair.harvest import addition_of
-from repair.model import Document, Link
+from repair.model import Link
 from repair.settings import CollectionSettings
 from repair.text import urls
 
@@ -194,7 +194,8 @@ class TopicCrawler:
         if final_url != link.url and self._crawl.knows(final_url):
             raise PermanentFetchError(f"leads to a page that the crawl has: {final_url}")
         await tools.saver.check(fetched)
-        document = await asyncio.to_thread(self._read, fetched)
+        addition = await asyncio.to_thread(self._read, fetched)
+        document = addition.document
         async with self._lock:
             judged = await asyncio.to_thread(
                 lambda: self._crawl.read(document_terms(document), language=document.language, url=link.url)
@@ -202,7 +203,7 @@ class TopicCrawler:
         topics = {self._crawl.topic.name: judged.probability} if judged.belongs else {}
         topics |= await asyncio.to_thread(self._judge_for_others, judged)
         if topics and not judged.duplicate:
-            await tools.saver.save(fetched)
+            await tools.saver.save(fetched, addition)
             for name, probability in topics.items():
                 await asyncio.to_thread(tools.topics.note_page, final_url, name, probability)
             received += (await fetch_parts(fetched, tools.fetcher, tools.saver, settings)).received
@@ -210,9 +211,9 @@ class TopicCrawler:
         async with self._lock:
             await asyncio.to_thread(self._record, link, judged, links, final_url, received)
 
-    def _read(self, fetched: FetchedPage) -> Document:
+    def _read(self, fetched: FetchedPage) -> PageAddition:
         try:
-            addition = addition_of(fetched.page, self._tools.reading)
+            addition = addition_of(fetched.page, self._tools.reading, pinned=True)
         except FileTooCostly as error:
             raise PermanentFetchError(str(error)) from error
         if addition is None:
@@ -221,7 +222,7 @@ class TopicCrawler:
             raise FetchRefused("marked noindex")
         if not self._tools.saver.rulings.may_list(fetched.page):
             raise FetchRefused("a rule excludes it from search")
-        return addition.document
+        return addition
 
     def _judge_for_others(self, judged: JudgedPage) -> dict[str, float]:
         found = {other.topic.name: other.judge.judge(judged.terms) for other in self._others}

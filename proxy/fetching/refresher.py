@@ -261,7 +261,9 @@ class TopicRefresher:
             return SiteList()
         self._report.received += len(page.body)
         body = await asyncio.to_thread(decode.identity_body, page, MAX_BYTES)
-        return await asyncio.to_thread(read_site_list, body, page.url) if body else SiteList()
+        found = await asyncio.to_thread(read_site_list, body, page.url) if body else SiteList()
+        await asyncio.to_thread(self._tools.saver.note_site_list, page.url, found)
+        return found
 
     async def _take_listed(self, listed: Mapping[str, SiteListEntry], pages: int) -> None:
         """Make changed pages due, and put new ones into the frontier. How much a host's list is worth says the share

@@ -16,12 +16,13 @@ from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.messages import CacheRequest
 from proxy.privacy.harvestpolicy import may_harvest
 from proxy.store.responses import ResponseStore
-from repair.collection.collection import Collection
+from repair.collection.collection import Collection, PageAddition
 from repair.errors import FileTooCostly
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester, addition_of
 from repair.model import Page
 from repair.parse import decode
+from repair.parse.sitelists import SiteList, read_site_list
 from repair.settings import CollectionSettings
 from repair.soft404.detector import Soft404Detector
 from repair.soft404.judge import PageKind
@@ -75,12 +76,13 @@ class FetchedPageSaver:
         if found.miss is not None or found.judgement.kind not in _READABLE:
             raise PageGone(f"status 200, but not a good page: {found.judgement.kind} ({found.why})")
 
-    async def save(self, fetched: FetchedPage) -> str:
-        """Save a page that was checked; the result is that of `keep`."""
+    async def save(self, fetched: FetchedPage, addition: PageAddition | None = None) -> str:
+        """Save a page that was checked; the result is that of `keep`. `addition` is the page as it was read, if it
+        was."""
         await self._pin(fetched.page)
         for redirect in fetched.redirects:
             await self._pin(redirect)
-        return await self._collect_in_queue(fetched)
+        return await self._collect_in_queue(fetched, addition)
 
     async def keep_archived(self, page: Page) -> str:
         """Read an archive's copy of a dead page into the collection, under the page's own address and the archive's
@@ -113,25 +115,25 @@ class FetchedPageSaver:
         if response is not None and not await self._responses.put(urls.normal(page.url), response):
             raise TemporaryFetchError("cannot write to the cache: is the disk full?")
 
-    async def _collect_in_queue(self, fetched: FetchedPage) -> str:
+    async def _collect_in_queue(self, fetched: FetchedPage, addition: PageAddition | None = None) -> str:
         """Read a page into the collection in the harvester's queue, and wait until it is there."""
         done: Future[str] = Future()
-        if not self._harvester.later(partial(self._collect, fetched, done)):
+        if not self._harvester.later(partial(self._collect, fetched, addition, done)):
             raise TemporaryFetchError("indexing is busy", after_s=_BUSY_S)
         return await asyncio.wrap_future(done)
 
-    def _collect(self, fetched: FetchedPage, done: "Future[str]") -> None:
+    def _collect(self, fetched: FetchedPage, addition: PageAddition | None, done: "Future[str]") -> None:
         if not done.set_running_or_notify_cancel():
             return
         try:
-            done.set_result(self._add_page(fetched))
+            done.set_result(self._add_page(fetched, addition))
         except BaseException as error:
             done.set_exception(TemporaryFetchError(f"could not be added to the collection: {error}"))
             raise
 
-    def _add_page(self, fetched: FetchedPage) -> str:
+    def _add_page(self, fetched: FetchedPage, addition: PageAddition | None) -> str:
         try:
-            addition = addition_of(fetched.page, self._settings, pinned=True)
+            addition = addition or addition_of(fetched.page, self._settings, pinned=True)
         except FileTooCostly as error:
             return f"saved; not searchable: {error}"
         if addition is None:
@@ -153,5 +155,14 @@ class FetchedPageSaver:
     def _read_sitemap(self, page: Page) -> str:
         """Learn from a sitemap; "" when the page is none."""
         body = decode.identity_body(page, self._max_bytes()) or b""
-        moves = self._hints.note_sitemap(urls.normal(page.url), body)
+        moves = self.note_site_list(page.url, read_site_list(body, page.url))
         return "" if moves is None else f"saved; a sitemap, which tells of {moves} moved pages"
+
+    def note_site_list(self, url: str, found: SiteList) -> int | None:
+        """Learn from a sitemap which pages moved since it was last seen, and return how many; None for other lists.
+
+        Feeds list only the latest pages: what they no longer list has not gone. Blocks.
+        """
+        if found.root != "urlset":
+            return None
+        return self._hints.note_sitemap(urls.normal(url), [page.url for page in found.pages])

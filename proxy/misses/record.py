@@ -30,6 +30,7 @@ COLUMNS = (
     "language",
     "copy",
     "source_guessed",
+    "network",
 )
 
 _MAX_TEXT = 4_000
@@ -42,7 +43,8 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 class MissRecord:
     """One missed page. `client` is a hash; `offered` are the alternatives in order, then any shortened addresses;
     `copy` says that a saved copy was offered; `chosen` is what the user opened last, `url` itself for the copy;
-    `source_guessed` says that the browser did not name the source page or its site."""
+    `source_guessed` says that the browser did not name the source page or its site; `network` is the name that
+    the settings give to the client's network, if any."""
 
     id: str
     at: datetime
@@ -59,6 +61,7 @@ class MissRecord:
     language: str = ""
     copy: bool = False
     source_guessed: bool = False
+    network: str = ""
 
 
 def new_miss_id() -> str:
@@ -98,6 +101,7 @@ def event_of(record: MissRecord) -> dict[str, object]:
         "language": _clean(record.language),
         "copy": record.copy,
         "source_guessed": record.source_guessed,
+        "network": _clean(record.network),
     }
 
 
@@ -136,10 +140,10 @@ def cells(event: dict[str, object]) -> list[str]:
     """An event as table cells that are safe to open in a spreadsheet."""
     offered = event["offered"]
     texts = {**event, "offered": " ".join(offered) if isinstance(offered, list) else ""}
-    return [_harmless("" if texts[name] is None else str(texts[name])) for name in COLUMNS]
+    return [harmless_cell("" if texts[name] is None else str(texts[name])) for name in COLUMNS]
 
 
-def _harmless(cell: str) -> str:
+def harmless_cell(cell: str) -> str:
     """The text, escaped if a spreadsheet would read it as a formula."""
     return f"'{cell}" if cell.startswith(_FORMULA_STARTS) else cell
 

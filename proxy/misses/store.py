@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Collection as Container
 from concurrent.futures import Future
 from contextlib import closing
 from dataclasses import dataclass
@@ -66,6 +67,10 @@ _DAILY_SHARES = (
 _LEAST_BYTES = 500  # what even a short line costs in the database
 _DATABASE_BYTES = 20  # times `misses.log_bytes`; records take up to ten times what their lines take
 _DROPPED_AT_ONCE = 50  # the part of all records that goes when they are too many
+
+_DEAD = (MissKind.NOT_FOUND, MissKind.GONE, MissKind.SOFT_404, MissKind.PARKED)
+_DEAD_FOR = timedelta(days=30)
+_MAX_ASKED = 900  # bound variables in one statement
 
 _READING_TIME = timedelta(seconds=10)  # a user who chooses again sooner opens several at once
 _COMES_BACK = timedelta(minutes=30)
@@ -243,6 +248,16 @@ class MissStore:
             (since.timestamp() if since else 0.0, limit),
         )
         return tuple((str(row["what"]), int(row["times"])) for row in rows)
+
+    def known_dead(self, urls: Container[str]) -> frozenset[str]:
+        """Which of some addresses had no page when they were last requested, lately; not those out of order."""
+        since, asked = (self._clock() - _DEAD_FOR).timestamp(), list(urls)[:_MAX_ASKED]
+        marks = ",".join("?" * len(asked))
+        rows = self.read(
+            f"SELECT DISTINCT url FROM misses WHERE url IN ({marks}) AND at >= ? AND kind IN (?, ?, ?, ?)",  # noqa: S608
+            (*asked, since, *_DEAD),
+        )
+        return frozenset(row["url"] for row in rows)
 
     def count(self) -> int:
         return int(self.read("SELECT COUNT(*) AS times FROM misses", ())[0]["times"])

@@ -27,7 +27,12 @@ CREATE TABLE marks (
 ) WITHOUT ROWID;
 CREATE TABLE filling (passed TEXT NOT NULL);
 """
-_LATER_COLUMNS = ("copy", "source_guessed")  # that the first version had not
+_NUMBER, _TEXT = "INTEGER NOT NULL DEFAULT 0", "TEXT NOT NULL DEFAULT ''"
+_LATER_COLUMNS = {
+    "copy": _NUMBER,
+    "source_guessed": _NUMBER,
+    "network": _TEXT,
+}  # that the first version had not
 _INDEXES = """
 CREATE INDEX misses_url_at ON misses (url, at);
 CREATE INDEX addresses_site ON addresses (site);
@@ -110,7 +115,7 @@ def prepare(database: sqlite3.Connection) -> bool:
         for column in _missing_columns(
             database
         ):  # asked again: another process may have added them meanwhile
-            database.execute(f"ALTER TABLE misses ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0")
+            database.execute(f"ALTER TABLE misses ADD COLUMN {column} {_LATER_COLUMNS[column]}")
         if _version(database) >= _VERSION:
             return True
         if "filling" not in _names(database, "table"):

@@ -6,15 +6,18 @@ origin and its scripts, and `<meta http-equiv=refresh>`, which would redirect th
 
 import codecs
 import re
+from collections.abc import Sequence
 from html import escape
-from urllib.parse import quote, unquote, urljoin
+from urllib.parse import quote, unquote
 
 from markupsafe import Markup
-from selectolax.lexbor import LexborHTMLParser
 
 from proxy.pages.display import link_target
 from proxy.pages.language import Catalogue
+from proxy.pages.linkmarks import STYLE as LINK_STYLE
+from proxy.pages.linkmarks import base_of, mark_links
 from proxy.pages.render import Headers, RenderedPage, page_headers
+from proxy.portal.linkjudging import LinkMark
 from repair.model import HeldCopy
 
 _POLICY = (
@@ -31,8 +34,10 @@ _PLACES = tuple(
 )
 
 
-def copy_page(copy: HeldCopy, texts: Catalogue) -> RenderedPage:
-    """The copy with its base set to its original address and a line that says it is a copy; other types unchanged."""
+def copy_page(copy: HeldCopy, texts: Catalogue, marks: Sequence[LinkMark] = ()) -> RenderedPage:
+    """The copy with its base set to its original address, a line that says it is a copy, and its links marked; other
+    types unchanged.
+    """
     kind = copy.content_type if _CONTENT_TYPE.fullmatch(copy.content_type) else "text/html"
     media = kind.partition(";")[0].lower()
     headers: Headers = page_headers(texts.code, policy=_POLICY)
@@ -43,7 +48,8 @@ def copy_page(copy: HeldCopy, texts: Catalogue) -> RenderedPage:
     kind, text, encoding = _decode(kind, copy.body)
     marked = _with_base(text, copy.url)
     if media == "text/html":  # a line after </html> would break XHTML
-        marked += _ascii(_banner(copy, texts))
+        marked, count = mark_links(marked, base_of(text, copy.url), marks, texts)
+        marked += _ascii(_banner(copy, texts, legend=count > 0))
     # The copy has a language of its own, which we do not know.
     headers = tuple((name, value) for name, value in headers if name != "Content-Language")
     return RenderedPage(
@@ -75,12 +81,7 @@ def _with_base(text: str, url: str) -> str:
         return text
     head = text[:_HEAD_CHARS]
     # The first base counts, and a relative one is resolved against the original address, so ours goes first.
-    own = LexborHTMLParser(head).css_first("base[href]")
-    href = (own.attributes.get("href") or "") if own else ""
-    try:
-        base = urljoin(target, href if href.isascii() else "")
-    except ValueError:
-        base = target
+    base = base_of(head, target)
     at = _place_for_base(head)
     return f'{text[:at]}<base href="{_ascii(escape(base))}"/>{text[at:]}'
 
@@ -104,8 +105,10 @@ def _without_comments(text: str) -> str:
     return "".join(pieces) + text[at:]
 
 
-def _banner(copy: HeldCopy, texts: Catalogue) -> str:
+def _banner(copy: HeldCopy, texts: Catalogue, *, legend: bool) -> str:
     words = texts("copy.banner", date=texts.date(copy.fetched_at))
+    more = texts("marks.legend") if legend else ""
+    style = Markup("<style>{}</style>").format(Markup(LINK_STYLE)) if legend else ""  # noqa: S704  (our own)
     live = link_target(copy.url)
     link = (
         Markup('<a href="{}" style="color:#9fe3d8">{}</a>').format(live, texts("copy.live")) if live else ""
@@ -113,8 +116,8 @@ def _banner(copy: HeldCopy, texts: Catalogue) -> str:
     return Markup(
         '<div style="height:5rem"></div><aside dir="{}" lang="{}" style="all:initial;direction:{};display:block;'
         "position:fixed;left:0;right:0;bottom:0;z-index:2147483647;padding:.7rem 1rem;background:#22282d;color:#fff;"
-        'font:16px/1.5 system-ui,sans-serif;text-align:center">{} {}</aside>'
-    ).format(texts.direction, texts.code, texts.direction, words, link)
+        'font:16px/1.5 system-ui,sans-serif;text-align:center">{} {} {}</aside>{}'
+    ).format(texts.direction, texts.code, texts.direction, words, more, link, style)
 
 
 def _ascii(markup: str) -> str:

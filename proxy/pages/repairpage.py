@@ -203,6 +203,12 @@ def _offers(found: RankedAlternatives, context: RepairPageContext) -> list[Offer
     return offers
 
 
+def _searched(found: RankedAlternatives, context: RepairPageContext) -> list[OfferedPage]:
+    """Search results, each with its copy; they are no offers, and clicks on them are not reported."""
+    made = (offer(result, context.texts) for result in found.searched)
+    return [replace(each, copy=copy_path(each.url)) for each in made if each is not None]
+
+
 def _html_page(
     found: RankedAlternatives, context: RepairPageContext, offers: list[OfferedPage], miss: Headers
 ) -> RenderedPage:
@@ -226,6 +232,8 @@ def _html_page(
         lost=address(found.link.url),
         again=link_target(found.link.url) or "" if context.at_portal else "",
         offers=offers,
+        searched=_searched(found, context),
+        address=link_target(found.link.url) or "",
         later=sum(item.later for item in offers),
         copy_date=context.texts.date(found.copy_at) if found.copy_at else "",
         query=clean(found.query, 200),

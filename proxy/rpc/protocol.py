@@ -13,6 +13,7 @@ from proxy.monitoring.metrics import MetricsSnapshot
 from proxy.monitoring.recentproblems import LoggedProblem
 from proxy.pages.render import RenderedPage
 from proxy.portal.browsing import BrowseResults, StartPageLists
+from proxy.portal.linkjudging import LinkMark
 from proxy.portal.routes import BrowseRoute, MementosRoute, TopicRoute
 from proxy.privacy.suppressed import SuppressedPage
 from proxy.repairservice import REMEMBER_S, RepairRequest, RepairResponse
@@ -49,6 +50,13 @@ class BrowseService(Protocol):
 
     @request(within_s=_SEARCH_S)
     async def find(self, request: SearchRequest) -> SearchResults: ...
+
+
+class LinkMarkService(Protocol):
+    """Knows which links of a saved page lead nowhere or have a replacement."""
+
+    @request(within_s=_LOOKUP_S, otherwise=())
+    async def marks(self, source_url: str, offline: bool) -> tuple[LinkMark, ...]: ...
 
 
 class ReadershipService(Protocol):
@@ -152,6 +160,7 @@ class ClientEvents(Protocol):
 SERVICES: tuple[type, ...] = (
     RepairService,
     BrowseService,
+    LinkMarkService,
     ReadershipService,
     CollectionService,
     ArchiveService,

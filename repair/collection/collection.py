@@ -176,6 +176,10 @@ class Collection:
         normal = _normal(url)
         return normal is not None and self._pages.number(normal) is not None
 
+    def held_among(self, addresses: Sequence[str]) -> frozenset[str]:
+        """Which of some normal URLs are saved."""
+        return self._pages.held_among(addresses)
+
     def seen_again(self, url: str, raw_digest: bytes, *, seen_at: datetime) -> bool:
         """Record that a page was seen; True when it is saved with the same bytes, so that nothing is left to do."""
         normal = _normal(url)

@@ -163,6 +163,17 @@ class PageStore:
             ).fetchone()
         return int(row[0]) if row else None
 
+    def held_among(self, urls: Sequence[str]) -> frozenset[str]:
+        """Which of some URLs are saved."""
+        found: list[str] = []
+        with self._database.read() as connection:
+            for start in range(0, len(urls), _CHUNK):
+                chunk = urls[start : start + _CHUNK]
+                marks = ",".join("?" * len(chunk))
+                query = f"SELECT url FROM urls JOIN pages USING (id) WHERE url IN ({marks})"  # noqa: S608
+                found += (url for (url,) in connection.execute(query, chunk))
+        return frozenset(found)
+
     def same(self, page: int) -> tuple[str, ...]:
         """The URLs of all pages with the same content as a page."""
         with self._database.read() as connection:

@@ -6,6 +6,6 @@ topics        what a school teaches: Topic                     syllabus      top
 pagejudge     the probability that a page belongs to a topic   classifier    the linear SVM behind it (scikit-learn)
 frontier      links not yet fetched, and what is known of them linkworth     how much fetching a link is worth
 traps         addresses that lead nowhere new                  topicstore    topics and their pages in SQLite
-revisits      when pages are asked for again                   sitelists     sitemaps and feeds
+revisits      when pages are asked for again
 crawlstore    the frontier in SQLite, so that `kill -9` loses nothing
 """

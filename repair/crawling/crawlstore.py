@@ -128,6 +128,16 @@ class CrawlStore:
                 (until, note[:_MAX_NOTE], 0 if counted else 1, self._topic, url),
             )
 
+    def set_aside(self, addresses: Sequence[str], note: str) -> None:
+        """Keep the crawl from addresses that it has not visited."""
+        links = [FrontierLink(url=url, host=urls.parse(url).authority) for url in addresses]
+        with self._database.write() as connection:
+            self.put(links)
+            connection.executemany(
+                "UPDATE frontier SET state = 'failed', note = ? WHERE topic = ? AND url = ? AND state = 'waiting'",
+                [(note[:_MAX_NOTE], self._topic, url) for url in addresses],
+            )
+
     def drop(self, addresses: Sequence[str]) -> None:
         """Forget links that are not worth keeping."""
         with self._database.write() as connection:
@@ -144,6 +154,24 @@ class CrawlStore:
                 (self._topic,),
             ).fetchall()
         return tuple((_link(row[1:]), row[0]) for row in rows)
+
+    def best_waiting(self, limit: int) -> tuple[FrontierLink, ...]:
+        """The links that wait and are worth most."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                f"SELECT {_LINK} FROM frontier WHERE topic = ? AND state = 'waiting'"  # noqa: S608  (constants)
+                " ORDER BY worth DESC, url LIMIT ?",
+                (self._topic, limit),
+            ).fetchall()
+        return tuple(map(_link, rows))
+
+    def claimed_at(self) -> float:
+        """When a link that is being fetched was claimed last; 0 when none is."""
+        with self._database.read() as connection:
+            row = connection.execute(
+                "SELECT max(changed_at) FROM frontier WHERE topic = ? AND state = 'fetching'", (self._topic,)
+            ).fetchone()
+        return float(row[0] or 0.0)
 
     def visited(self) -> tuple[VisitedLink, ...]:
         """The links that came to an end, in that order."""

@@ -29,7 +29,8 @@ SEED_WORTH = 2.0
 _SAME_BITS = 3  # fingerprints this near are the same page under another address
 _LINKS_OF_A_PAGE = 300
 _MAX_DEPTH = 20
-_WEIGH_ALL_EVERY = 10
+_WEIGH_ALL_EVERY = 10  # pages, at first; weighing takes time, and the more is known, the less a page changes
+_WEIGH_ALL_SHARE = 50
 _PATIENCE = 40  # pages over which the yield is looked at, at least
 _LEAST_YIELD = 0.05
 _OTHER_LANGUAGE = 0.3
@@ -79,6 +80,7 @@ class TopicCrawl:
         self._verdicts = {**dict.fromkeys(topic.seeds, True), **(verdicts or {})}
         self.judge = judge
         self.frontier = Frontier()
+        self._since_weighing = 0
         self.fetched = self.received = self.belonging = 0
         """Pages and bytes fetched so far, and how many of the pages belong to the topic."""
         self._policy = policy
@@ -275,7 +277,10 @@ class TopicCrawl:
 
     def _learn(self, changed: Sequence[FrontierLink], *, now: bool = False) -> None:
         """Weigh links anew: all of them when something was learnt, else the changed ones."""
-        if self.judge.learn() or now or self.fetched % _WEIGH_ALL_EVERY == 0:
+        self._since_weighing += 1
+        is_due = self._since_weighing >= max(_WEIGH_ALL_EVERY, self.fetched // _WEIGH_ALL_SHARE)
+        if self.judge.learn() or now or is_due:
+            self._since_weighing = 0
             self._worth.learn()
             self._worth.weigh([link for link in self.frontier if link.worth < SEED_WORTH])
         else:

@@ -11,7 +11,7 @@ import asyncio
 import math
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -46,6 +46,7 @@ _BEGIN = 1_700_000_000.0
 _OF_TOPIC = 0.8
 _DEAD, _ARCHIVED, _COMES_BACK = 0.4, 0.5, 0.2
 _PROFILE_PAGES = 40
+_SAMPLED = 5  # every so many pages count for how rare terms are
 _FOREVER = 1 << 60
 
 
@@ -61,7 +62,7 @@ class TermPlan:
     held_of_topic: int = 10
     held_others: int = 300
     night_pages: int = 100
-    night_bytes: int = 2_000_000
+    night_bytes: int = 250_000
     least_readers: int = 2
     seed: int = 0
 
@@ -120,6 +121,7 @@ class TermWeb:
                     self.archived.add(url)
         self._terms: dict[str, tuple[str, ...]] = {}
         self._vectors: dict[str, Vector] = {}
+        self._sample = everything[::_SAMPLED]
         self._frequency: Counter[str] = Counter()
         links, popular = self._links(), self._popularity()
         self.days = [self._clicks(chance, links, popular) for _ in range(plan.nights + 1)]
@@ -131,9 +133,9 @@ class TermWeb:
         return self._terms[url]
 
     def likeness(self, one: str, other: str) -> float:
-        """The cosine of two pages as in `repair.simulation.similarity`: tf x idf, idf of the whole web."""
+        """The cosine of two pages as in `repair.simulation.similarity`: tf x idf, idf of a part of the web."""
         if not self._frequency:
-            self._frequency.update(term for url in self.web.documents for term in frozenset(self.terms(url)))
+            self._frequency.update(term for url in self._sample for term in frozenset(self.terms(url)))
         for url in (one, other):
             if url not in self._vectors:
                 self._vectors[url] = unit(
@@ -142,7 +144,7 @@ class TermWeb:
         return cosine(self._vectors[one], self._vectors[other])
 
     def _rarity(self, term: str) -> float:
-        return 1 + math.log((1 + len(self.web.documents)) / (1 + self._frequency[term]))
+        return 1 + math.log((1 + len(self._sample)) / (1 + self._frequency[term]))
 
     def is_there(self, url: str, night: int) -> bool:
         """Whether a page can be fetched in a night."""
@@ -421,35 +423,16 @@ class TermFetcher:
         return self._school.crawl(want.topic, pages=pages, received=received)
 
 
-def simulate_term(
-    world: TermWeb, arm: Arm, folder: Path, on_day: Callable[[TermDay], None] = lambda day: None
-) -> list[TermDay]:
+def simulate_term(world: TermWeb, arm: Arm, folder: Path) -> Iterator[TermDay]:
     """Live through a term in a folder of its own; a day before each night and one after the last."""
-    settings = CollectionSettings()
+    clock = [_BEGIN]
     with (
-        closing(Collection.open(folder / "collection", settings)) as collection,
+        closing(Collection.open(folder / "collection", CollectionSettings())) as collection,
         closing(TopicDatabase(folder)) as database,
+        closing(TermSchool(world, collection, GrowthStore(database, clock=lambda: clock[0]), arm)) as school,
     ):
-        days: list[TermDay] = []
-        clock = [_BEGIN]
-        school = TermSchool(world, collection, GrowthStore(database, clock=lambda: clock[0]), arm)
-        try:
-            asyncio.run(_live(world, school, clock, days, on_day))
-        finally:
-            school.close()
-    return days
-
-
-async def _live(
-    world: TermWeb,
-    school: TermSchool,
-    clock: list[float],
-    days: list[TermDay],
-    on_day: Callable[[TermDay], None],
-) -> None:
-    for number, clicks in enumerate(world.days):
-        clock[0] = _BEGIN + number * _DAY_S
-        days.append(await school.live_through(clicks))
-        on_day(days[-1])
-        if number < world.plan.nights:
-            await school.sleep()
+        for number, clicks in enumerate(world.days):
+            clock[0] = _BEGIN + number * _DAY_S
+            yield asyncio.run(school.live_through(clicks))
+            if number < world.plan.nights:
+                asyncio.run(school.sleep())

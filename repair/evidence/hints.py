@@ -21,7 +21,7 @@ from repair.moves.claims import LinkClaims
 from repair.moves.linkswaps import replaced_links
 from repair.moves.movestore import REPAIR, MoveFinder, MoveStore
 from repair.moves.rules import Move
-from repair.moves.sitemaps import SitemapStore, listed_addresses, renamed_addresses
+from repair.moves.sitemaps import SitemapStore, addresses_within, renamed_addresses
 from repair.secrets.addresses import has_secret
 from repair.settings import RepairSettings
 from repair.text import urls, words
@@ -87,12 +87,10 @@ class Hints:
             else:
                 self._moves.forget_told(move.old)
 
-    def note_sitemap(self, url: str, body: bytes) -> int | None:
-        """Record a sitemap, and the moves since the one before; returns how many. None when it is no sitemap."""
-        addresses = listed_addresses(url, body)
-        if not addresses:
-            return None
-        moves = renamed_addresses(self._sitemaps.replace(url, addresses), addresses)
+    def note_sitemap(self, url: str, listed: Iterable[str]) -> int:
+        """Record the addresses in a sitemap, and the moves since it was last seen; returns how many."""
+        addresses = addresses_within(url, listed)
+        moves = renamed_addresses(self._sitemaps.replace(url, addresses), addresses) if addresses else ()
         return sum(self._moves.note_told(move) for move in moves if not has_secret(move.new))
 
     def note_choice(

@@ -32,9 +32,14 @@ _SETTINGS: Mapping[str, Any] = {
 }
 
 
-def fit_ranking(rows: Matrix, answers: Any, sizes: Sequence[int], *, trees: int) -> SavedForest:
-    """Fit trees whose sum ranks the answer first among the candidates of its link; `sizes` counts those per link."""
-    data = lightgbm.Dataset(rows, answers.astype(np.int32), group=list(sizes))
+def fit_ranking(
+    rows: Matrix, answers: Any, sizes: Sequence[int], *, trees: int, start: Matrix | None = None
+) -> SavedForest:
+    """Fit trees whose sum ranks the answer first among the candidates of its link; `sizes` counts those per link.
+
+    `start` are scores that are there already, to which those of the trees are added.
+    """
+    data = lightgbm.Dataset(rows, answers.astype(np.int32), group=list(sizes), init_score=start)
     wanted = {"objective": "lambdarank", "lambdarank_truncation_level": 10}
     return _saved_forest(lightgbm.train({**_SETTINGS, **wanted}, data, trees))
 

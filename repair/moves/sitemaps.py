@@ -5,6 +5,7 @@ one appeared, and no other page of the list has it. As the protocol (sitemaps.or
 its own host and directory, so that on a shared host no author lists the pages of another.
 """
 
+import itertools
 import zlib
 from collections import defaultdict
 from collections.abc import Collection as AnyCollection
@@ -13,13 +14,13 @@ from collections.abc import Iterable
 from repair.collection.database import Database
 from repair.moves.linkswaps import page_name
 from repair.moves.rules import Move
-from repair.parse.sitelists import read_site_list
 from repair.text import urls
 
 LISTED = "sitemap"
 """The origin of a move that two versions of a sitemap tell."""
 _LEAST_NAME = 8  # letters; of shorter names a site has many
 _MAX_ADDRESSES = 10_000
+_MAX_ADDRESS = 1_000  # characters
 _MAX_MOVES = 2_000  # from one comparison; as many as are kept of a host
 _MAX_SITEMAPS = 500  # kept, the latest
 _SCHEMA = (
@@ -28,13 +29,11 @@ _SCHEMA = (
 )
 
 
-def listed_addresses(url: str, body: bytes) -> frozenset[str]:
-    """The addresses in a sitemap that it may speak for; none when it is no sitemap, or an index of sitemaps."""
-    found = read_site_list(body, url)
-    if found.root != "urlset":
-        return frozenset()
+def addresses_within(url: str, listed: Iterable[str]) -> frozenset[str]:
+    """Those addresses of a sitemap, in normal form, that it may speak for."""
     place = urls.directory(url)
-    return frozenset([page.url for page in found.pages if page.url.startswith(place)][:_MAX_ADDRESSES])
+    within = (address for address in listed if len(address) <= _MAX_ADDRESS and address.startswith(place))
+    return frozenset(itertools.islice(within, _MAX_ADDRESSES))
 
 
 def renamed_addresses(before: AnyCollection[str], after: AnyCollection[str]) -> tuple[Move, ...]:

@@ -91,7 +91,9 @@ class ZimWriter:
         try:
             self._library: Any = importlib.import_module("libzim.writer")
         except ImportError as error:
-            raise ZimUnavailable(f"{path.name}: writing ZIM files needs the package libzim") from error
+            raise ZimUnavailable(
+                f"{path.name}: ZIM files need the extra zim: pip install 'linkmend[zim]'"
+            ) from error
         self._path, self._origin, self._software = path, origin, software
         self._paths = paths
         self._manifest = ManifestBuilder(origin, topics)

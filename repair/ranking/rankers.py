@@ -25,6 +25,7 @@ from repair.ranking.learned import LearnedRanker
 from repair.ranking.plain import PlainRanker, RankedPage, by_confidence, raise_known_targets
 from repair.ranking.rankmodel import RankModel
 from repair.ranking.schoolmodel import NAME, SchoolModel
+from repair.ranking.tellingterms import telling_terms
 from repair.settings import RepairSettings
 from repair.text import urls, words
 
@@ -118,7 +119,10 @@ def _learned_finder(
             return fallback(link, query)
         # They are never offered, and beside them the other candidates would look poorer than they are.
         found = ranker.find(link, query.evidence, hidden=addresses(link))
-        return found or (fallback(link, query) if collection.size() < _REFUSAL_MIN_PAGES else ())
+        if found or collection.size() >= _REFUSAL_MIN_PAGES:
+            return found
+        # Fixed weights would offer pages for *index* and *page* too.
+        return fallback(link, query) if telling_terms(collection, query) else ()
 
     return find
 

@@ -20,6 +20,8 @@ CHANGES = {
     ("POST", "/admin/api/misses/erase"): ("remove", {"url": "http://a.test/"}),
     ("DELETE", "/admin/api/collection/page?url=http://a.test/"): ("remove", None),
     ("POST", "/admin/api/fetches"): ("fetch", {"urls": ["http://a.test/"]}),
+    ("POST", "/admin/api/topics"): ("fetch", {"name": "Volcanoes"}),
+    ("DELETE", "/admin/api/topics/topic?name=None"): ("fetch", None),
     ("PUT", "/admin/api/rules/files/10.toml"): ("rules", {"text": "", "before": ""}),
     ("POST", "/admin/api/rules/undo"): ("rules", {}),
 }

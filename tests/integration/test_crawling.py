@@ -20,7 +20,7 @@ from tests.integration.processes import ROOT, START_S, Running, surroundings
 from tests.unit.repair.crawling.pages import FARM, OTHER, a_text
 
 PAUSE_S = 0.3
-KILLS = int(os.environ.get("LINKMEND_KILLS", "4"))
+KILLS = int(os.environ.get("CRAWL_KILLS", "4"))
 """Each costs a start of the program; docs/growing.md tells what twenty showed."""
 SETTINGS = f"""
 [fetch]

@@ -102,6 +102,15 @@ def test_it_installs_runs_upgrades_and_leaves_nothing_behind(package, machine, t
         machine.run(f'sed -i \'s/^#listen = "{key}"/listen = "127.0.0.1:{value}"/\' {SETTINGS}')
     runs_as_the_unit_says(machine, port, tmp_path)
 
+    set_up = "linkmend setup --yes --force --contact 'room 12' --parent none"
+    assert "certificate for devices: /var/lib/linkmend/ca" in machine.run(
+        f"LINKMEND_ARCHIVES_ENABLED=false {set_up}"
+    )
+    machine.run(
+        f"grep -q '^contact = \"room 12\"' {SETTINGS} && test ! -e /etc/systemd/system/linkmend.service"
+    )
+    assert machine.run("find /var/lib/linkmend /etc/linkmend/rules.d ! -user linkmend") == ""
+
     machine.run(f"dpkg --force-confold -i '{newer(package)}'")
     assert f"127.0.0.1:{port}" in machine.run(f"cat {SETTINGS}")
     assert "A newer comment" in machine.run(f"cat {SETTINGS}.dpkg-dist")

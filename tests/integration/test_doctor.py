@@ -13,9 +13,9 @@ from tests.integration.processes import free_port, linkmend
 def examined(start_linkmend):
     """A running linkmend, and what the doctor finds there: the level of each check."""
     switched_off = "[desk]\nenabled = false\n[archives]\nenabled = false\n"
-    running = start_linkmend(settings=f'{switched_off}[metrics]\nlisten = "127.0.0.1:{free_port()}"\n')
-    with running.config.open("a", encoding="utf-8") as file:
-        file.write(f'[proxy]\nlisten = "127.0.0.1:{running.port}"\noffline = true\n')
+    running = start_linkmend(
+        "--offline", settings=f'{switched_off}[metrics]\nlisten = "127.0.0.1:{free_port()}"\n'
+    )
 
     def examine():
         done = linkmend("doctor", "--config", running.config, "--data", running.data, "--json")

@@ -181,6 +181,18 @@ def test_a_sitemap_fetched_again_tells_which_pages_moved(tmp_path, origin):
     assert [target.url for target in targets] == [f"{origin.url}/birds/grey-heron"]
 
 
+def test_a_feed_that_lists_other_pages_tells_of_no_move(tmp_path, origin):
+    async def fetched():
+        async with Running(tmp_path) as running:
+            for place in ("old", "birds"):
+                item = f"<item><title>Heron</title><link>{origin.url}/{place}/grey-heron</link></item>"
+                origin.pages["/feed"] = reply(f"<rss>{item}</rss>", kind="application/rss+xml")
+                entry = await running.outcome(f"{origin.url}/feed")
+            return entry.error
+
+    assert "sitemap" not in asyncio.run(fetched())
+
+
 def test_redirects_are_followed_and_saved_so_both_addresses_work_offline(tmp_path, origin):
     origin.pages["/old"] = reply(status="301 Moved", Location="/mid")
     origin.pages["/mid"] = reply(status="302 Found", Location="/heron")

@@ -27,6 +27,7 @@ NOW = datetime.now(UTC)
 SOURCE = "http://school.test/unit"
 BACK, ARCHIVED, GONE = (f"http://farm.test/{name}" for name in ("back", "archived", "gone"))
 RELATED, ALONE, PRIVATE = "http://farm.test/soil", "http://farm.test/alone", "http://10.1.2.3/marks"
+LED_ASTRAY = "http://farm.test/led-astray"
 MEMENTO = "http://archive.test/20200102030405/" + ARCHIVED
 SETTINGS = """
 [proxy]
@@ -90,6 +91,7 @@ def web():
     with Origin() as parent:
         for url in (BACK, RELATED, ALONE, PRIVATE):
             parent.pages[url] = a_page(FARM, url, [])
+        parent.pages[LED_ASTRAY] = reply(status="302 Found", Location=PRIVATE)
         timemap = (
             f'<{ARCHIVED}>; rel="original",\n'
             f'<{MEMENTO}>; rel="memento"; datetime="Thu, 02 Jan 2020 03:04:05 GMT"'
@@ -98,7 +100,8 @@ def web():
             timemap, kind="application/link-format"
         )
         raw = MEMENTO.replace("20200102030405/", "20200102030405id_/")
-        parent.pages[raw] = a_page(FARM, "archived", [])
+        moment = "Thu, 02 Jan 2020 03:04:05 GMT"
+        parent.pages[raw] = a_page(FARM, "archived", [], Memento_Datetime=moment)
         yield parent
 
 
@@ -121,7 +124,7 @@ def held(school):
 
 @pytest.mark.slow
 def test_night_brings_pages_that_are_back_archived_copies_and_related_pages(school, web):
-    note_misses(school, BACK, ARCHIVED, GONE, PRIVATE)
+    note_misses(school, BACK, ARCHIVED, GONE, PRIVATE, LED_ASTRAY)
     note_misses(school, ALONE, readers=1)
     planned = school.run("grow", "--dry-run")
     assert planned.returncode == 0, planned.stderr
@@ -140,9 +143,10 @@ def test_night_brings_pages_that_are_back_archived_copies_and_related_pages(scho
     assert report["bytes"] > 1_000
     found = held(school)
     assert set(found) == {BACK, ARCHIVED, RELATED}
-    assert found[ARCHIVED].fetched_at == datetime(2020, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert found[ARCHIVED].fetched_at == datetime(2020, 1, 2, tzinfo=UTC), "the day of the archive"
     assert not web.asked[ALONE], "one reader alone changes nothing"
-    assert not web.asked[PRIVATE]
+    assert web.asked[LED_ASTRAY]
+    assert not web.asked[PRIVATE], "neither by its address nor by a redirect"
 
     web.asked.clear()
     again = school.run("grow", "--json")

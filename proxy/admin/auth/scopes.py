@@ -21,7 +21,7 @@ class TokenScope(StrEnum):
 ABOUT = {
     TokenScope.READ: "read everything on the desk",
     TokenScope.REVIEW: "pin pages for dead links, and mark them",
-    TokenScope.FETCH: "fetch pages",
+    TokenScope.FETCH: "fetch pages, and change topics",
     TokenScope.RULES: "change rules",
     TokenScope.REMOVE: "remove pages and log entries",
 }
@@ -35,6 +35,7 @@ _CHANGES: tuple[tuple[str, TokenScope], ...] = (
     ("misses/redirects", TokenScope.RULES),
     ("misses", TokenScope.REVIEW),
     ("fetches", TokenScope.FETCH),
+    ("topics", TokenScope.FETCH),
     ("rules", TokenScope.RULES),
     ("collection/page", TokenScope.REMOVE),
 )

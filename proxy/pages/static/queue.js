@@ -1,5 +1,5 @@
 "use strict";
-/* Keeps the fetch queue up to date while something moves in it. Without scripts, reloading does the same. */
+/* Keeps the fetch queue, or a crawl, up to date while something moves in it. Without scripts, reloading does the same. */
 (() => {
   const EVERY_MS = 2000;
   let queue = document.getElementById("queue");
@@ -24,5 +24,5 @@
     setTimeout(look, EVERY_MS);
   }
 
-  if (queue && location.pathname === "/admin/fetch") setTimeout(look, EVERY_MS);
+  if (queue) setTimeout(look, EVERY_MS);
 })();

@@ -34,6 +34,7 @@ _SCHEMA = (
     " length INTEGER NOT NULL)",
 )
 _HEADER = struct.Struct(f"<{2 * len(FIELDS)}I")
+_NO_VECTOR = bytes(_HEADER.size)
 _CHUNK = 500
 SPREAD = 8
 """A key of `term_counts` is the term's hash times this, plus the number of the field."""
@@ -131,25 +132,21 @@ class VectorStore:
 
     def get(self, pages: Sequence[int]) -> TermVectors:
         """The vectors of pages, in their order; a page without one has no entries."""
-        blobs = self._blobs(pages)
-        count, fields = len(pages), len(FIELDS)
-        header = np.zeros((count, 2 * fields), dtype=np.uint32)
-        terms: list[npt.NDArray[np.uint32]] = []
-        frequencies: list[npt.NDArray[np.uint16]] = []
-        for at, page in enumerate(pages):
-            blob = blobs.get(page)
-            if blob is None:
-                continue
-            header[at] = np.frombuffer(blob, np.uint32, 2 * fields)
-            size = int(header[at, :fields].sum())
-            terms.append(np.frombuffer(blob, np.uint32, size, _HEADER.size))
-            frequencies.append(np.frombuffer(blob, np.uint16, size, _HEADER.size + 4 * size))
+        found = self._blobs(pages)
+        blobs = [found.get(page, _NO_VECTOR) for page in pages]
+        count, fields, start = len(pages), len(FIELDS), _HEADER.size
+        # Bytes are joined first: an array for each page would cost more than all the copying.
+        header = np.frombuffer(b"".join([blob[:start] for blob in blobs]), np.uint32)
+        header = header.reshape(count, 2 * fields)
         distinct = header[:, :fields]
+        ends = (start + 4 * distinct.sum(axis=1, dtype=np.int64)).tolist()
+        terms = [blob[start:end] for blob, end in zip(blobs, ends, strict=True)]
+        frequencies = [blob[end:] for blob, end in zip(blobs, ends, strict=True)]
         segment = np.repeat(np.arange(count * fields, dtype=np.int32), distinct.ravel())
         return TermVectors(
             pages=tuple(pages),
-            term=np.concatenate(terms) if terms else np.zeros(0, np.uint32),
-            tf=np.concatenate(frequencies) if frequencies else np.zeros(0, np.uint16),
+            term=np.frombuffer(b"".join(terms), np.uint32),
+            tf=np.frombuffer(b"".join(frequencies), np.uint16),
             segment=segment,
             lengths=header[:, fields:].astype(np.float32),
             distinct=distinct.astype(np.float32),

@@ -11,17 +11,20 @@ from repair.evaluation.papers.formula import Tree
 from repair.evaluation.papers.postings import Postings
 from repair.evaluation.papers.singlesources import (
     FEATURES,
+    SOURCES,
+    TERMS,
     BaselineRun,
     SingleSources,
     SourceQuery,
     SourceReader,
     TermChoice,
+    on_unknown_host,
     page_terms,
     url_terms,
 )
 from repair.evidence.neighbourhood import LinkNeighbourhood
 from repair.model import BrokenLink, HeldPage, InLink
-from repair.text import words
+from repair.text import urls, words
 
 FORMULA = "sources.json"
 """The file of the formula over the single sources."""
@@ -58,6 +61,7 @@ def baselines(view: VisibleCollection, collection: Collection, *, every: bool) -
     if every:
         model = termclassifier.shipped_model()
         found += _other_readings(view, postings)
+        found += _plain_scripts(collection)
         found.append(
             SourceQuery("term classifier", postings, partial(good_terms, model, view), ("bm25", "lm"))
         )
@@ -82,6 +86,30 @@ def _other_readings(view: VisibleCollection, postings: Postings) -> Iterator[Bas
         other = SourceReader(view, postings, TermChoice(chosen_by=chosen_by))
         for source in ("context", "page"):
             yield SourceQuery(f"{source} by {chosen_by}", postings, partial(other.terms, source=source))
+    wide = SourceReader(view, postings, TermChoice(terms=2 * TERMS))
+    for source in SOURCES[:-1]:
+        yield SourceQuery(f"page minus {source}", postings, partial(_page_without, wide, source))
+
+
+def _plain_scripts(collection: Collection) -> Iterator[Baseline]:
+    """Anchor and URL as a plain script would query with them: words as written, none left out."""
+    postings = Postings(collection, as_written=True)
+    for name, query in (("anchor", _anchor_words), ("url", _url_words)):
+        yield SourceQuery(f"{name} as written", postings, query, ("bm25", "lm"))
+
+
+def _anchor_words(link: BrokenLink) -> list[str]:
+    return list(words.tokens(link.anchor))
+
+
+def _url_words(link: BrokenLink) -> list[str]:
+    return list(words.tokens(" ".join(urls.path_words(on_unknown_host(link.url)))))
+
+
+def _page_without(reader: SourceReader, source: str, link: BrokenLink) -> list[str]:
+    """The query of the source page without the terms that another source gives (Bashir, table 6)."""
+    left_out = set(reader.terms(link, source))
+    return [term for term in reader.terms(link, "page") if term not in left_out][:TERMS]
 
 
 def _genetic() -> dict[str, Tree]:

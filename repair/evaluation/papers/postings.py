@@ -4,6 +4,7 @@ For evaluation only: the proxy uses its full-text index. A page's text is its ti
 URL: search engines index these too, and without them URL terms would look worse than they are.
 """
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +16,12 @@ from repair.collection.collection import Collection
 from repair.collection.index.vectors import FIELDS, hashes, term_hash
 from repair.ranking import scoring
 from repair.simulation.similarity import entries
+from repair.text import urls, words
 
 Numbers = npt.NDArray[np.int64]
 Values = npt.NDArray[np.floating[Any]]
 
-_TEXT = tuple(FIELDS.index(name) for name in ("title", "url", "body"))
+_TEXT = ("title", "url", "body")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,9 +52,15 @@ WEIGHTINGS: Mapping[str, Callable[[MatchedPostings], Values]] = {
 class Postings:
     """Term frequencies of every page, by term. `numbers` and `lengths` are by place; page numbers ascend."""
 
-    def __init__(self, collection: Collection) -> None:
+    def __init__(
+        self, collection: Collection, fields: Sequence[str] = _TEXT, *, as_written: bool = False
+    ) -> None:
+        """Over fields of the pages; or over the words of title, text and URL `as_written`, without stems."""
         pages = sorted(collection.numbers())
-        rows, terms, times = entries(collection, pages, _TEXT)
+        if as_written:
+            rows, terms, times = _words_as_written(collection, pages)
+        else:
+            rows, terms, times = entries(collection, pages, [FIELDS.index(name) for name in fields])
         self.numbers = np.array(pages, np.int64)
         self._terms, columns, df = np.unique(terms, return_inverse=True, return_counts=True)
         order = np.argsort(columns, kind="stable")
@@ -110,3 +118,23 @@ def best(places: Numbers, values: Values, count: int) -> Numbers:
 
 def _ones(matched: MatchedPostings) -> Values:
     return np.ones((1, matched.tf.shape[1]), np.float32)
+
+
+def _words_as_written(
+    collection: Collection, pages: Sequence[int]
+) -> tuple[Numbers, npt.NDArray[np.uint32], npt.NDArray[np.float64]]:
+    """Place, hashed word and frequency of every word of every page."""
+    rows: list[int] = []
+    found: list[str] = []
+    times: list[int] = []
+    for at, page in enumerate(pages):
+        summary = collection.page_summaries([page]).get(page)
+        held = collection.get(summary.url) if summary else None
+        if held is None:
+            continue
+        text = " \n".join((held.title, held.text, *urls.path_words(held.url)))
+        counts = Counter(words.tokens(text))
+        rows += [at] * len(counts)
+        found += counts
+        times += counts.values()
+    return np.array(rows, np.int64), hashes(found), np.array(times, np.float64)

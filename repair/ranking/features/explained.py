@@ -28,15 +28,19 @@ def columns(query: FrequencyQuery, tf: dict[str, Table], vectors: TermVectors, r
               shortest titles: on sites that really moved it put glossaries before guides.
     of_names  the share of the words of link and address that its title has
     """
-    of_query = rarity[buckets(query.hashes)]
-    known, own = ((query.weights[rows] > 0).any(axis=0) * of_query for rows in (_KNOWN, _OWN))
-    # What the title of the page of the click adds to them.
-    of_source = rarity[buckets(query.source_title)] * ~np.isin(query.source_title, query.hashes[known > 0])
-    has = tf["terms"][_TITLE] > 0
-    explained = has @ known + (tf["source_title"][_TITLE] > 0) @ of_source
+    terms = np.concatenate((query.hashes, query.source_title))
+    count = len(query.hashes)
+    shown = np.zeros((len(terms), 2), bool)
+    shown[:count, 0], shown[:count, 1] = ((query.weights[rows] > 0).any(axis=0) for rows in (_KNOWN, _OWN))
+    # The title of the page of the click explains what the others do not.
+    shown[count:, 0] = ~np.isin(query.source_title, query.hashes[shown[:count, 0]])
+    weights = shown * rarity[buckets(terms)][:, None]
+    has = np.concatenate((tf["terms"][_TITLE], tf["source_title"][_TITLE]), axis=1) > 0
+    explained, named = (has.astype(np.float32) @ weights).T
     entries = vectors.entries_of(_TITLE)
     whole = np.bincount(
         vectors.segment[entries] // len(FIELDS), rarity[buckets(vectors.term[entries])], len(vectors.pages)
     )
     rest = np.log1p(np.maximum(whole - explained, 0.0))
-    return np.stack((rest, has @ own / max(float(own.sum()), 1e-6)), axis=1).astype(np.float32)
+    whole_name = max(float(weights[:, 1].sum()), 1e-6)
+    return np.stack((rest, named / whole_name), axis=1).astype(np.float32)

@@ -15,6 +15,8 @@ from proxy.monitoring.metrics import Metrics
 from proxy.pages.otherpages import redirect
 from proxy.pages.startpage import portal_info_of
 from proxy.portal.browsing import PortalBrowser
+from proxy.portal.linkjudging import LinkMark
+from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.portalredirect import PortalRedirects
 from proxy.settings import MissesSettings, Settings
@@ -39,7 +41,12 @@ def helper(tmp_path):
     collection = a_collection(
         tmp_path / "collection", a_document("/read", title="Volcanoes", text="Lava. " * 40)
     )
-    copy = HeldCopy(url=f"{SITE}/kept", content_type="text/html", body=b"<p>kept words", fetched_at=A_MOMENT)
+    copy = HeldCopy(
+        url=f"{SITE}/kept",
+        content_type="text/html",
+        body=b"<p>kept words <a href='/dead'>dead</a>",
+        fetched_at=A_MOMENT,
+    )
     collection.add(a_document("/kept"), fetched_at=A_MOMENT, copy=copy)
     misses = MissStore(tmp_path / "misses", MissesSettings())
     reader = AsyncCollection(collection, threads)
@@ -47,6 +54,7 @@ def helper(tmp_path):
     guide = TopicGuide(tmp_path / "topics", collection, listing)
     yield Portal(
         PortalBrowser(listing, guide, FilteredSearch(collection, listing, guide.urls_of), threads),
+        LinkMarker(DeadLink(), enabled=lambda: True, offline=lambda: False),
         reader,
         misses,
         own_archive=OwnArchive(reader, lambda: "local"),
@@ -64,6 +72,13 @@ def helper(tmp_path):
     threads.shutdown()
     collection.close()
     misses.close()
+
+
+class DeadLink:
+    """Knows that /dead leads nowhere."""
+
+    async def marks(self, source_url, offline):
+        return (LinkMark(target=f"{SITE}/dead"),)
 
 
 async def shown_to_nobody_but_the_first(miss_id, client):
@@ -125,6 +140,8 @@ async def test_device_steps_are_folded_away_where_the_device_is_known_to_trust_u
 async def test_a_kept_copy_is_shown_and_a_page_without_one_is_read(helper):
     assert "kept words" in (await ask(helper, f"http://linkmend.internal/copy?url={SITE}/kept")).response.text
     assert "Lava" in (await ask(helper, f"http://linkmend.internal/copy?url={SITE}/read")).response.text
+    marked = await ask(helper, f"http://linkmend.internal/copy?url={SITE}/kept")
+    assert 'data-linkmend="nowhere"' in marked.response.text
     missing = await ask(helper, f"http://linkmend.internal/copy?url={SITE}/never")
     assert missing.response.status_code == 404
 

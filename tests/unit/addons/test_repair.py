@@ -13,6 +13,9 @@ from addons.repair import Repair, miss_of
 from addons.rules import Rules
 from proxy.failures import failure_of
 from proxy.misses.store import MissStore
+from proxy.networknames import parse_network_names
+from proxy.portal.linkjudging import LinkMark
+from proxy.portal.linkmarking import LinkMarker
 from proxy.privacy.clients import ClientHasher
 from proxy.privacy.portalredirect import PortalRedirects, split_mark
 from proxy.privacy.recentpages import RecentPages
@@ -34,6 +37,13 @@ from tests.make import A_MOMENT, a_flow
 
 BROWSER = [("Accept", "text/html")]
 GONE = (404, [("Content-Type", "text/html"), ("Cache-Status", "origin")], b"<h1>not here</h1>")
+
+
+class DeadLink:
+    """Knows that /dead leads nowhere."""
+
+    async def marks(self, source_url, offline):
+        return (LinkMark(target=f"{SITE}/dead"),)
 
 
 class School:
@@ -78,6 +88,7 @@ class School:
             portal_redirects=self.portal_redirects,
             use_portal_redirect=lambda: self.use_portal_redirect,
             workers=self.workers,
+            marker=LinkMarker(DeadLink(), enabled=lambda: True, offline=lambda: True),
         )
 
     def noted(self):
@@ -113,6 +124,14 @@ async def test_the_miss_is_noted_with_the_page_it_came_from_and_what_was_offered
     assert record.offered[0] == f"{SITE}/earth/volcanoes"
     assert record.status == 404
     assert "127.0.0.1" not in record.client
+
+
+async def test_the_miss_is_noted_with_the_name_of_the_network_not_its_address(school):
+    school.addon.network_names = parse_network_names("misses.networks", ["Room 12 = 127.0.0.0/8"])
+    await school.addon.response(a_flow(f"{SITE}/old-volcanoes", headers=BROWSER, response=GONE))
+    (record,) = school.noted()
+    assert record.network == "Room 12"
+    assert "127.0.0" not in repr(record)
 
 
 async def test_when_what_archives_said_cannot_be_read_the_repair_page_goes_out_without_it(
@@ -220,6 +239,22 @@ async def test_offline_a_page_of_which_a_copy_is_held_is_that_copy(school):
     await school.addon.response(flow)
     assert flow.response.status_code == 200
     assert b"kept words" in flow.response.raw_content
+
+
+async def test_offline_a_plain_http_copy_is_shown_at_once_under_its_own_address_and_without_marks(school):
+    html = b"<p>kept words <a href='/dead'>dead</a>"
+    copy = HeldCopy(url=f"{SITE}/kept", content_type="text/html", body=html, fetched_at=A_MOMENT)
+    school.collection.add(a_document("/kept"), fetched_at=A_MOMENT, copy=copy)
+    school.use_portal_redirect = True
+    plain = [*BROWSER, ("Accept-Encoding", "gzip"), ("Accept-Language", "en")]
+    click = [("Sec-Fetch-Mode", "navigate"), ("Sec-Fetch-Dest", "document")]
+    for headers, marked in ((plain, False), ([*plain, *click], True)):
+        flow = a_flow(f"{SITE}/kept", headers=headers, response=(504, [], b""))
+        state_of(flow).answered_by = AnsweredBy.OFFLINE
+        await school.addon.response(flow)
+        assert flow.response.status_code == 200
+        assert b"kept words" in flow.response.raw_content
+        assert (b"data-linkmend" in flow.response.raw_content) is marked
 
 
 async def test_when_the_search_takes_too_long_the_page_goes_out_without_it(school):

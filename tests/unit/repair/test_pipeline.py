@@ -118,6 +118,21 @@ async def test_when_nothing_matches_nothing_is_offered(repairer, link):
     assert found.copy_at is None
 
 
+async def test_where_nothing_fits_there_are_search_results_for_the_words_of_the_link(repairer, monkeypatch):
+    monkeypatch.setattr(repairer, "_find", lambda link, query: ())
+    link = a_broken_link("http://elsewhere.test/index", anchor="Famous soup")
+    found = await repairer.repair(link)
+    assert found.alternatives == ()
+    assert {page.url for page in found.searched} == {f"{SITE}/rome", f"{SITE}/cooking"}
+    assert (await repairer.repair(a_broken_link("http://elsewhere.test/index", anchor="page"))).searched == ()
+
+
+async def test_where_something_fits_nothing_is_searched(repairer):
+    found = await repairer.repair(a_broken_link(GONE))
+    assert found.alternatives
+    assert found.searched == ()
+
+
 async def test_anchors_that_say_nothing_do_not_count(repairer, collection):
     collection.add(a_document("/here", title="Click here"), fetched_at=A_MOMENT)
     collection.commit()

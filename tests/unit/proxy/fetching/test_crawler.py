@@ -52,7 +52,7 @@ class Web:
         if b"private" in fetched.page.body:
             raise FetchRefused("may not be saved: private")
 
-    async def save(self, fetched):
+    async def save(self, fetched, addition=None):
         self.saved.append(fetched.page.url)
         return ""
 

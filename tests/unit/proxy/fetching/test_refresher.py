@@ -30,6 +30,7 @@ class ChangingWeb(Web):
     def __init__(self, pages, collection):
         super().__init__(pages)
         self.validators = {}
+        self.site_lists = {}
         self._collection = collection
 
     async def fetch(self, url, *, limits, validators=None):
@@ -43,7 +44,10 @@ class ChangingWeb(Web):
     async def sitemaps(self, site):
         return (f"{site}/map.xml",)
 
-    async def save(self, fetched):
+    def note_site_list(self, url, found):
+        self.site_lists[url] = [page.url for page in found.pages]
+
+    async def save(self, fetched, addition=None):
         self.saved.append(fetched.page.url)
         self._collection.add_many([addition_of(fetched.page, CollectionSettings(), pinned=True)])
 
@@ -184,6 +188,7 @@ def test_lists_of_good_hosts_tell_of_changed_and_new_pages(refreshing):
     assert (outcomes(report), report.new_links) == ({"changed": 1}, 1)
     assert list(refreshing.waiting()) == ["http://a.test/soil-harvest"]
     assert web.asked == ["http://a.test/map.xml", "http://a.test/1"]
+    assert len(web.site_lists["http://a.test/map.xml"]) == 4  # what it no longer lists may have moved
 
 
 def test_feeds_bring_words_with_their_links(refreshing):

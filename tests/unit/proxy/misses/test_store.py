@@ -352,3 +352,15 @@ def test_a_log_that_is_too_large_loses_its_oldest_records(tmp_path, clock):
     assert len(kept) < 190
     assert kept == [str(number) for number in range(199, 199 - len(kept), -1)]
     store.close()
+
+
+def test_addresses_that_had_no_page_lately_are_known(store, clock):
+    kinds = (MissKind.NOT_FOUND, MissKind.GONE, MissKind.TIMEOUT, MissKind.SERVER_ERROR)
+    for number, kind in enumerate(kinds):
+        store.record(a_miss(number, url=f"http://a.test/{kind}", kind=kind))
+    store.flush()
+    asked = [f"http://a.test/{kind}" for kind in MissKind]
+    assert store.known_dead(asked) == {"http://a.test/not_found", "http://a.test/gone"}
+    assert store.known_dead(()) == frozenset()
+    clock.now += timedelta(days=31)
+    assert store.known_dead(asked) == frozenset()

@@ -158,9 +158,11 @@ def test_whatever_is_done_to_a_log_that_is_half_counted_the_tallies_come_out_rig
         "DELETE FROM misses WHERE id IN ('000003', '010000', '010500')",
         "UPDATE misses SET url = 'http://new.test/', source_url = NULL WHERE id IN ('000004', '010400')",
         "INSERT INTO misses SELECT 'x' || id, at, url, site, kind, source_url, rule, client, offered, chosen,"
-        " status, latency_ms, query, language, copy, source_guessed FROM misses WHERE id IN ('000005', '010300')",
+        " status, latency_ms, query, language, copy, source_guessed, network FROM misses"
+        " WHERE id IN ('000005', '010300')",
         "INSERT INTO misses SELECT '000005' || id, at, url, site, kind, source_url, rule, client, offered, chosen,"
-        " status, latency_ms, query, language, copy, source_guessed FROM misses WHERE id IN ('000006', '010301')",
+        " status, latency_ms, query, language, copy, source_guessed, network FROM misses"
+        " WHERE id IN ('000006', '010301')",
     )
     steps = 0
     while True:

@@ -7,6 +7,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from proxy.pages.copies import copy_page
 from proxy.pages.language import catalogue
+from proxy.portal.linkjudging import LinkMark
 from repair.model import HeldCopy
 from tests.offers import SAVED_AT
 
@@ -21,6 +22,17 @@ def a_copy(
 
 def template_values(body, **known):
     return copy_page(a_copy(body, **known), ENGLISH).body
+
+
+def test_links_of_a_copy_are_marked_and_the_marks_explained():
+    html = b"<head><base href=/d/></head><a href=dead>x</a>"
+    marks = (LinkMark(target="http://a.test/d/dead"),)
+    marked = copy_page(a_copy(html), ENGLISH, marks).body
+    assert b'<a data-linkmend="nowhere"' in marked
+    assert b"Links with &#8776; lead" in marked
+    assert b"a[data-linkmend" in marked
+    assert b"data-linkmend" not in copy_page(a_copy(html), ENGLISH).body
+    assert b"data-linkmend" not in copy_page(a_copy(html, "application/xhtml+xml"), ENGLISH, marks).body
 
 
 def test_links_of_a_copy_keep_their_targets():

@@ -122,6 +122,27 @@ def test_when_nothing_is_worth_offering_the_page_says_so():
     assert parsed(page).css_first("ol#alternatives") is not None
 
 
+def test_search_results_are_called_so_and_are_no_offers():
+    page = render(found((), searched=the_library(2), query="green plants"), a_context())
+    tree = parsed(page)
+    assert tree.css_first("#found").text() == "Search results for the words of the link"
+    assert "green plants" in tree.body.text()
+    assert len(tree.css("ol#searched > li")) == 2
+    assert items(page) == []
+    assert tree.css("a[ping]") == []
+    assert (
+        json.loads(render(found((), searched=the_library(2)), a_context(as_json=True)).body)["alternatives"]
+        == []
+    )
+
+
+def test_a_small_frame_gets_one_line_that_opens_the_page_in_a_tab():
+    line = parsed(render(found(()), a_context(framed=True))).css_first(".frameline")
+    assert line.text().startswith("Page not found")
+    assert line.css_first("a").attributes["target"] == "_blank"
+    assert line.css_first("a").attributes["href"] == "http://www.school.test/biology/photosynthesis.html"
+
+
 def test_matching_words_are_marked():
     marks = items(render(found(), a_context()))[0].css("mark")
     assert [mark.text() for mark in marks] == ["plants", "light"]

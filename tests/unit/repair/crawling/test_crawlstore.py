@@ -96,3 +96,24 @@ def test_dropped_links_are_gone_unless_they_were_claimed(store):
     store.claim(URL)
     store.drop([URL, "http://a.test/2"])
     assert (store.waiting(), store.counts().states[LinkState.FETCHING]) == ((), 1)
+
+
+def test_best_waiting_links_come_first_and_a_claim_is_dated(store):
+    low, high, middle = (a_link(f"http://a.test/{worth}", worth=worth) for worth in (0.2, 0.9, 0.5))
+    store.put([low, high, middle])
+    assert store.claimed_at() == 0.0
+    store.claim(high.url)
+    assert store.best_waiting(2) == (middle, low)
+    assert store.claimed_at() > 0.0
+
+
+def test_address_that_is_set_aside_is_not_visited_and_a_visited_one_stays(store):
+    seen, fresh = a_link("http://a.test/seen"), a_link("http://a.test/new")
+    store.put([seen])
+    store.finish(done(seen))
+    store.set_aside([seen.url, fresh.url], "looked for by itself")
+    assert store.waiting() == ()
+    assert {each.link.url: each.state for each in store.visited()} == {
+        seen.url: LinkState.FETCHED,
+        fresh.url: LinkState.FAILED,
+    }

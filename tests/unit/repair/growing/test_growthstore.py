@@ -40,6 +40,8 @@ def test_address_that_was_not_found_is_due_after_longer_and_longer_pauses(store,
 
 def test_address_that_a_killed_process_left_is_due_at_once(store, clock):
     store.claim(URL)
+    store.finish(URL, WantState.ABSENT)
+    store.claim(URL)
     store.begin_night()
     store.recover()
     assert store.tried()[URL].next_try == 0

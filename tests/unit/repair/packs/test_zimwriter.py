@@ -53,5 +53,5 @@ def test_http_and_https_of_one_address_get_two_paths():
 
 def test_without_libzim_the_error_says_what_is_needed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "libzim.writer", None)
-    with pytest.raises(ZimUnavailable, match="needs the package libzim"):
+    with pytest.raises(ZimUnavailable, match=r"pip install 'linkmend\[zim\]'"):
         a_writer(tmp_path / "x.zim", three_items())

@@ -110,6 +110,13 @@ def test_the_model_can_refuse_only_in_a_large_collection(collection, monkeypatch
     assert ranked(collection, "learned") == ()
 
 
+def test_words_that_say_nothing_get_no_offers_in_a_small_collection_either(collection, monkeypatch):
+    monkeypatch.setattr(rankers, "LearnedRanker", Refusing)
+    monkeypatch.setattr(rankers, "_LEARNED_MIN_PAGES", 0)
+    monkeypatch.setattr(rankers, "telling_terms", lambda collection, query: ())
+    assert ranked(collection, "learned") == ()
+
+
 class TellingItsModel(FakeLearned):
     def find(self, link, evidence, *, hidden):
         return self.model.about

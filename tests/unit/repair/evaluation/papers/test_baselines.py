@@ -51,3 +51,27 @@ def test_the_classifier_chooses_terms_that_are_neither_in_anchor_nor_url(collect
     chosen = good_terms(nearer, collection, LINK)
     assert chosen.index("lava") < chosen.index("whale")
     assert not {"volcano", "crater"} & set(chosen)
+
+
+def test_the_source_page_can_be_asked_with_what_another_source_lacks(collection):
+    every = runs(collection, every=True)
+    target = collection.page_number(SITE + "/new/volcano")
+    assert target in every["page minus anchor/lm"].pages  # by "lava", which the anchor does not have
+    assert {"page minus url/lm", "page minus context/lm"} <= set(every)
+
+
+def test_a_plain_script_asks_with_words_as_they_are_written(tmp_path):
+    documents = [
+        a_document("/a", title="Walking", text="Walking walks of walkers. " * 3),
+        a_document("/b", title="Walk", text="A walk in the park."),
+        *FILLERS,
+    ]
+    with a_collection(tmp_path, *documents) as collection:
+        link = a_broken_link(SITE + "/old", anchor="walk")
+        found = {
+            run.name: run.pages
+            for each in baselines(collection, collection, every=True)
+            for run in each.runs(link)
+        }
+        assert found["anchor as written/bm25"] == [collection.page_number(SITE + "/b")]
+        assert len(found["anchor/bm25"]) == 2

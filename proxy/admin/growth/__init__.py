@@ -1,0 +1,1 @@
+"""How the collection grows from misses, in the admin UI: page and API. Read `service` first."""

@@ -1,0 +1,1 @@
+"""What the school teaches, in the admin UI: pages and API. Read `service` first."""

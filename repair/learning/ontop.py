@@ -1,0 +1,75 @@
+"""Trains a school's own model: trees on top of the default ranking, which correct it where the school's pages differ.
+
+A model from the school's links alone forgets what many sites taught, and adding two whole models gained less
+(docs/evaluation.md). So boosting goes on from the scores of the default model: what it ranks right needs no trees.
+How sure a ranking is, and when to offer a list, stays as the default learnt it on sites that it had not seen; it
+depends on how far scores are apart, so all scores are scaled until wrong pages are as far apart as before.
+Training always starts from the default, never from an earlier model of the school, so nothing piles up.
+"""
+
+from collections.abc import Iterator, Sequence
+from importlib import resources
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from repair.learning import boosting
+from repair.learning.examples import Examples, ExampleSets, Flags, drop_evidence, groups, hard_candidates
+from repair.ranking import rankmodel
+from repair.ranking.features import FEATURES, Matrix
+from repair.ranking.rankmodel import PLAIN, SavedForest, SavedModel
+from repair.ranking.trees import forest
+from repair.simulation.pseudobroken import Variant
+
+VARIANTS = (Variant.KEPT, Variant.MOVED, Variant.READDRESSED)
+"""The ways of breaking links that these trees are trained on: those with an answer, and without simulated copies."""
+_TREES = 150
+_LEAST = 1e-6
+_REDUCED_FORMS = 2  # of each link, with some evidence removed
+
+
+def learn_on_top(sets: Sequence[ExampleSets], about: dict[str, Any]) -> SavedModel:
+    """The default model and trees trained on examples; raises ModelMismatch when the default does not fit."""
+    default = rankmodel.default()
+    forms = [form for each in sets for form in _forms(each.found)]
+    rows, answers = (np.concatenate([getattr(form, name) for form in forms]) for name in ("rows", "answer"))
+    sizes = [of_link.stop - of_link.start for form in forms for of_link in groups(form.link)]
+    before = default.identity.scores(rows)
+    own = boosting.fit_ranking(rows, answers, sizes, trees=_TREES, start=before)
+    after = before + forest(own.trees, own.base, len(FEATURES)).scores(rows)
+    scale = _wrong_margin(before, answers, sizes) / max(_LEAST, _wrong_margin(after, answers, sizes))
+    saved = _saved_default()
+    trees = [_scaled(tree, scale) for tree in (*saved.identity.trees, *own.trees)]
+    identity = SavedForest(base=scale * saved.identity.base, trees=trees)
+    return msgspec.structs.replace(saved, identity=identity, about=about | {"on top of": saved.about})
+
+
+def _forms(found: Examples) -> Iterator[Examples]:
+    """The links that have an answer, as they are and with some evidence removed; hopeless candidates are left out."""
+    links = found.subset(found.answerable())
+    for seed in range(_REDUCED_FORMS + 1):
+        form = drop_evidence(links, seed) if seed else links
+        plain = form.rows[:, PLAIN].sum(axis=1)
+        yield form.subset(hard_candidates(form, plain, keep=12, share=0.05, seed=seed))
+
+
+def _wrong_margin(scores: Matrix, answers: Flags, sizes: Sequence[int]) -> float:
+    """How far the best wrong candidate of a link is ahead of the next, on average."""
+    margins = []
+    for of_link, is_answer in zip(
+        np.split(scores, np.cumsum(sizes)[:-1]), np.split(answers, np.cumsum(sizes)[:-1]), strict=True
+    ):
+        wrong = np.sort(of_link[~is_answer])
+        if len(wrong) > 1:
+            margins.append(wrong[-1] - wrong[-2])
+    return float(np.mean(margins)) if margins else 1.0
+
+
+def _scaled(tree: dict[str, list[float]], scale: float) -> dict[str, list[float]]:
+    return tree | {"value": [float(f"{scale * value:.6g}") for value in tree["value"]]}
+
+
+def _saved_default() -> SavedModel:
+    data = (resources.files("repair.ranking") / "models" / "default.json").read_bytes()
+    return msgspec.json.decode(data, type=SavedModel)
