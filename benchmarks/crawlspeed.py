@@ -4,7 +4,7 @@
     python -m benchmarks.crawlspeed --scrapy /tmp/scrapy/bin/python [--pages 10000]
 
 The web has 32 hosts and three times as many pages as are crawled; half of them belong to the topic, each has 20 links
-and 600 words. Scrapy follows links and writes title and text of each page to a file (`benchmarks.scrapyspider`).
+and 600 words. Scrapy follows links and writes title and text of each page to a file (`_SPIDER`).
 linkmend also keeps its frontier on disk, judges every page, learns, and saves and indexes those of the topic. It asks
 a host for one page at a time, which cannot be turned off; both may ask for 16 pages at once in all.
 """
@@ -35,6 +35,38 @@ at_once = {AT_ONCE}
 parts = 0
 [crawl]
 host_share = 1.0
+"""
+# A plain spider; its Scrapy is in an environment of its own.
+_SPIDER = """
+import sys
+import scrapy
+from scrapy.crawler import CrawlerProcess
+from scrapy.linkextractors import LinkExtractor
+
+class Pages(scrapy.Spider):
+    name = "pages"
+    links = LinkExtractor()
+
+    def parse(self, response):
+        text = " ".join(response.xpath("//body//text()[not(parent::script)]").getall())
+        yield {"url": response.url, "title": response.css("title::text").get(), "text": text}
+        for link in self.links.extract_links(response):
+            yield scrapy.Request(link.url)
+
+out, pages, at_once, *start = sys.argv[1:]
+process = CrawlerProcess({
+    "CLOSESPIDER_PAGECOUNT": int(pages),
+    "CONCURRENT_REQUESTS": int(at_once),
+    "CONCURRENT_REQUESTS_PER_DOMAIN": int(at_once),
+    "DOWNLOAD_DELAY": 0,
+    "AUTOTHROTTLE_ENABLED": False,
+    "ROBOTSTXT_OBEY": True,
+    "LOG_LEVEL": "WARNING",
+    "FEEDS": {out: {"format": "jsonlines"}},
+    "TELNETCONSOLE_ENABLED": False,
+})
+process.crawl(Pages, start_urls=start)
+process.start()
 """
 
 
@@ -165,7 +197,8 @@ def main() -> None:
         with origin:
             found = {"linkmend": crawl_with_linkmend(folder, port, arguments.pages)}
             if arguments.scrapy:
-                spider = [str(arguments.scrapy), str(ROOT / "benchmarks" / "scrapyspider.py")]
+                (folder / "spider.py").write_text(_SPIDER)
+                spider = [str(arguments.scrapy), str(folder / "spider.py")]
                 out = [str(folder / "items.jsonl"), str(arguments.pages), str(AT_ONCE)]
                 starts = [address(number, port) for number in range(0, 80, 2)]
                 found["Scrapy"] = measure([*spider, *out, *starts], arguments.pages)

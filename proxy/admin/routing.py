@@ -101,8 +101,8 @@ class AdminContext:
     rules: Any = None
     health: HealthSources | None = None
     missing_now: MissFeed | None = None
-    lessons: LessonService | None = None
     topics: TopicDatabase | None = None
+    lessons: LessonService | None = None
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

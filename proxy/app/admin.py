@@ -54,6 +54,7 @@ class AdminServices:
             reach=lambda: shared.reach,
             tls=origin_context(shared.settings.proxy),
         )
+        self._topics = _open_topics(shared.data / FOLDER)
         self._lessons = LessonService(
             shared.data / "lessons",
             settings=lambda: shared.settings,
@@ -67,7 +68,6 @@ class AdminServices:
             fetches=self._fetching.queue,
             turns=shared.data / "fetch" / "hosts",
         )
-        self._topics = _open_topics(shared.data / FOLDER)
         self._parent = ParentWatch(lambda: shared.settings.proxy.parent)
         self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
@@ -191,8 +191,8 @@ class AdminServices:
                 traffic=watching.traffic,
             ),
             missing_now=watching.missing_now,
-            lessons=self._lessons,
             topics=self._topics,
+            lessons=self._lessons,
         )
 
     def _watch(self) -> None:

@@ -19,7 +19,7 @@ from proxy.fetching.crawler import CrawlTools, TopicCrawler, recall_crawl
 from proxy.fetching.entries import NotQueuedError
 from proxy.fetching.fetcher import Fetcher
 from proxy.fetching.hostturns import HostTurns
-from proxy.fetching.politeness import Bandwidth, HostSlots
+from proxy.fetching.politeness import BANDWIDTH_FILE, Bandwidth, HostSlots
 from proxy.fetching.queue import queueable_url
 from proxy.fetching.refresher import RefreshLimits, RefreshReport, TopicRefresher
 from proxy.fetching.rulecheck import FetchRuleCheck
@@ -222,7 +222,9 @@ async def open_crawls(
             parent=lambda: parent_of(settings),
             tls=origin_context(settings.proxy),
             keep_alive=False,
-            pause_after=Bandwidth(lambda: settings.fetch.bytes_per_s).take,
+            pause_after=Bandwidth(
+                lambda: settings.fetch.bytes_per_s, shared=data / "fetch" / BANDWIDTH_FILE
+            ).take,
         )
         engine = _open_engine(settings, lambda: shared.reach)
         try:

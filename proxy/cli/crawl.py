@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from proxy.fetching.refresher import RefreshReport
     from repair.crawling.topics import Topic
 
-LOW_PRIORITY = 10
-"""How much nicer than others a process is that gathers pages."""
+_LOW_PRIORITY = 10
 
 
 def crawl(
@@ -55,7 +54,7 @@ def crawl(
     with open_topics(config, data) as (_, store):
         chosen = list({topic.name: topic for topic in (find_topic(store, name) for name in topics)}.values())
     budget = CrawlBudget(pages=pages, bytes=bytes_)
-    os.nice(LOW_PRIORITY)
+    lower_priority()
     if refresh:
         for refreshed in asyncio.run(_refresh(settings, data_from(data), chosen, budget)):
             if as_json:
@@ -139,6 +138,11 @@ def _print(report: "CrawlReport") -> None:
     )
     for link in report.next_links:
         print_line(f"  {min(link.worth, 1.0):.2f}  {link.url}")
+
+
+def lower_priority() -> None:
+    """Let others go first; a process that the backend started does so already."""
+    os.nice(max(0, _LOW_PRIORITY - os.nice(0)))
 
 
 def check_libraries() -> None:

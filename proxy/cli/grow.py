@@ -1,14 +1,13 @@
 """`linkmend grow`: fetches what users missed, in a process of its own."""
 
 import asyncio
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from proxy import logs
-from proxy.cli.crawl import LOW_PRIORITY, check_libraries
+from proxy.cli.crawl import check_libraries, lower_priority
 from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.cli.progress import progress
 from proxy.settings import Settings
@@ -30,7 +29,7 @@ def grow(
     check_libraries()
     settings = settings_from(config)
     logs.set_up(settings.log)
-    os.nice(LOW_PRIORITY)
+    lower_priority()
     if dry_run:
         for planned in asyncio.run(_plan(settings, data_from(data))):
             print_json(_plan_as_json(planned)) if as_json else _print_plan(planned)

@@ -4,22 +4,37 @@ For one event loop.
 """
 
 import asyncio
+import os
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from proxy.fetching.hostturns import HostTurns
+from repair.locks import lock_alone
+
+BANDWIDTH_FILE = "bandwidth.lock"
+"""In the folder of the fetch queue: what all processes that fetch share."""
 
 _MAX_HOSTS = 1_000
+_LONGEST_AHEAD_S = 600.0
 
 
 class Bandwidth:
-    """Limits bytes a second; `rate` is read each time, 0 for no limit."""
+    """Limits bytes a second; `rate` is read each time, 0 for no limit. With a `shared` file, over all processes that
+    share it: it says when the line is free again, by the clock that all processes of a machine have in common."""
 
-    def __init__(self, rate: Callable[[], int], clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        rate: Callable[[], int],
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        shared: Path | None = None,
+    ) -> None:
         self._rate = rate
         self._clock = clock
+        self._shared = shared
         self._free_at = 0.0
 
     def take(self, count: int) -> float:
@@ -28,8 +43,31 @@ class Bandwidth:
         if rate <= 0:
             return 0.0
         now = self._clock()
-        self._free_at = max(now, self._free_at) + count / rate
+        with self._line() as handle:
+            free_at = max(self._free_at, _read_moment(handle, now) if handle is not None else 0.0)
+            self._free_at = max(now, free_at) + count / rate
+            if handle is not None:
+                os.pwrite(handle, f"{self._free_at:020.6f}".encode(), 0)
         return self._free_at - now
+
+    @contextmanager
+    def _line(self) -> Iterator[int | None]:
+        """The locked file; None when there is none, or another process has it at this moment."""
+        handle = lock_alone(self._shared) if self._shared is not None else None
+        try:
+            yield handle
+        finally:
+            if handle is not None:
+                os.close(handle)
+
+
+def _read_moment(handle: int, now: float) -> float:
+    """When the line is free; a moment far off is from before the machine started anew."""
+    try:
+        moment = float(os.pread(handle, 40, 0))
+    except ValueError:
+        return 0.0  # new, or cut off
+    return moment if moment < now + _LONGEST_AHEAD_S else 0.0
 
 
 @dataclass(slots=True)

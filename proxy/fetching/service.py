@@ -7,7 +7,7 @@ from pathlib import Path
 from proxy.fetching.connectivity import Connectivity
 from proxy.fetching.fetcher import Fetcher
 from proxy.fetching.hostturns import HostTurns
-from proxy.fetching.politeness import Bandwidth, HostSlots
+from proxy.fetching.politeness import BANDWIDTH_FILE, Bandwidth, HostSlots
 from proxy.fetching.queue import FetchQueue
 from proxy.fetching.runner import FetchRunner
 from proxy.fetching.saving import FetchedPageSaver
@@ -43,7 +43,7 @@ class FetchService:
             parent=lambda: parent_of(settings()),
             tls=tls,
             keep_alive=False,
-            pause_after=Bandwidth(lambda: settings().fetch.bytes_per_s).take,
+            pause_after=Bandwidth(lambda: settings().fetch.bytes_per_s, shared=folder / BANDWIDTH_FILE).take,
         )
         self._runner = FetchRunner(
             self.queue,

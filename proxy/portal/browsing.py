@@ -24,6 +24,7 @@ PER_SUBTOPIC = 4
 _SITES_PER_PAGE = 100
 _LANGUAGES = 30
 _KEEP_S = 60.0
+_KEEP_SEARCH_S = 1.0  # who has just saved a page wants to find it
 _MAX_KEPT = 300
 _MAX_WAITING = 50
 
@@ -87,10 +88,12 @@ class PortalBrowser:
 
     async def find(self, request: SearchRequest) -> SearchResults:
         """A page of search results."""
-        made: SearchResults = await self._make(request, partial(self._search.search, request))
+        made: SearchResults = await self._make(
+            request, partial(self._search.search, request), keep_s=_KEEP_SEARCH_S
+        )
         return made
 
-    async def _make(self, key: object, work: Callable[[], object]) -> Any:
+    async def _make(self, key: object, work: Callable[[], object], keep_s: float = _KEEP_S) -> Any:
         async def make() -> MadeResult[Any]:
             if self._waiting >= _MAX_WAITING:
                 self.refused += 1
@@ -100,7 +103,7 @@ class PortalBrowser:
                 value = await asyncio.get_running_loop().run_in_executor(self._threads, work)
             finally:
                 self._waiting -= 1
-            return MadeResult(value=value, keep_s=_KEEP_S)
+            return MadeResult(value=value, keep_s=keep_s)
 
         return await self._results.get(key, make)
 

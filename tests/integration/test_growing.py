@@ -19,7 +19,7 @@ from repair.collection.collection import Collection
 from repair.model import Document, Link, MissKind
 from repair.settings import CollectionSettings
 from tests.integration.origin import Origin, hang, reply
-from tests.integration.processes import ROOT, surroundings
+from tests.integration.processes import ROOT, START_S, eventually, serving, surroundings
 from tests.integration.test_crawling import School, a_page
 from tests.unit.repair.crawling.pages import FARM, OTHER, a_text
 
@@ -197,3 +197,14 @@ def test_topic_without_seeds_begins_with_what_the_search_engine_finds(school, we
         assert engine.asked["/?q=Farm%20soil"] == 1
     assert web.asked[BACK] == 1
     assert not web.asked[PRIVATE]
+
+
+@pytest.mark.slow
+def test_running_proxy_grows_by_itself_at_night(school, web):
+    note_misses(school, BACK)
+    text = SETTINGS.format(parent=web.url, engine="")
+    text = text.replace("[fetch]\n", '[fetch]\nnight = "00:00-00:00"\n')  # always
+    with serving(school.data, settings=text.replace("[grow]\n", "[grow]\nenabled = true\n")):
+        eventually(lambda: web.asked[BACK], "the missed page was not asked for", timeout_s=3 * START_S)
+        eventually(lambda: BACK in held(school), "the missed page was not saved", timeout_s=3 * START_S)
+    assert web.asked[BACK] == 1

@@ -115,6 +115,13 @@ async def test_a_search_at_the_portal_finds_held_pages(helper):
     assert f"{SITE}/read" in flow.response.get_text()
 
 
+async def test_only_a_search_that_finds_nothing_is_noted(helper):
+    for words in ("volcanoes", "coral%20reefs"):
+        await ask(helper, f"http://linkmend.internal/search?q={words}")
+    helper._misses.flush()
+    assert [row["words"] for row in helper._misses.read("SELECT words FROM searches", ())] == ["coral reefs"]
+
+
 async def test_topics_are_browsed_and_counted(helper, tmp_path):
     with closing(TopicDatabase(tmp_path / "topics")) as database:
         TopicStore(database).put(Topic(name="Volcanoes"))

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from proxy.errors import SettingsError
-from proxy.settings import Settings, default_data, default_path, load, parent_address, split_address
+from proxy.settings import (
+    Settings,
+    as_environment,
+    default_data,
+    default_path,
+    load,
+    parent_address,
+    split_address,
+)
 
 
 def file(folder: Path, text: str) -> Path:
@@ -101,3 +109,26 @@ def test_the_users_own_file_comes_before_the_systems(tmp_path):
 def test_data_goes_to_systemds_state_directory_when_there_is_one(tmp_path):
     assert default_data({"STATE_DIRECTORY": "/var/lib/linkmend:/x"}) == Path("/var/lib/linkmend")
     assert default_data({"XDG_DATA_HOME": str(tmp_path)}) == tmp_path / "linkmend"
+
+
+def test_settings_survive_the_way_through_the_environment_of_another_process():
+    settings = load(
+        overrides={
+            "proxy.contact": 'Ms "Achieng", room 12 \\ é\t',
+            "proxy.reach": ["10.0.0.0/8"],
+            "crawl.explore": 0.25,
+            "grow.enabled": True,
+            "crawl.search": "http://searx.example/?q={searchTerms}",
+        },
+        environment={},
+    )
+    assert load(environment=as_environment(settings)) == settings
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["http://searx.example/?q=", "ftp://a.test/{searchTerms}", "http://{searchTerms}/", "nonsense"],
+)
+def test_search_engine_needs_an_address_and_a_place_for_the_words(template):
+    with pytest.raises(SettingsError, match="crawl.search"):
+        load(overrides={"crawl.search": template}, environment={})

@@ -1,9 +1,11 @@
 import asyncio
+import os
 import time
 
 import pytest
 
 from proxy.fetching.politeness import Bandwidth, HostSlots
+from repair.locks import lock_alone
 
 
 def test_bandwidth_is_shared_by_all_fetches():
@@ -51,3 +53,26 @@ def test_idle_hosts_are_forgotten():
         return len(slots._slots)
 
     assert asyncio.run(visited()) <= 1_001
+
+
+def test_bandwidth_is_shared_by_processes_that_share_a_file(tmp_path):
+    queue, crawl = (
+        Bandwidth(lambda: 10_000, clock=lambda: 7.0, shared=tmp_path / "bandwidth.lock") for _ in range(2)
+    )
+    waits = [queue.take(500), crawl.take(500), crawl.take(500), queue.take(500)]
+    assert waits == pytest.approx([0.05, 0.1, 0.15, 0.2])
+
+
+def test_shared_bandwidth_goes_on_while_another_process_has_the_file(tmp_path):
+    file = tmp_path / "bandwidth.lock"
+    bandwidth = Bandwidth(lambda: 10_000, clock=lambda: 7.0, shared=file)
+    handle = lock_alone(file)
+    assert [bandwidth.take(500), bandwidth.take(500)] == pytest.approx([0.05, 0.1])
+    os.close(handle)
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"99999999999.0"])
+def test_shared_file_that_is_new_damaged_or_from_before_a_restart_delays_nothing(tmp_path, content):
+    file = tmp_path / "bandwidth.lock"
+    file.write_bytes(content)
+    assert Bandwidth(lambda: 10_000, clock=lambda: 7.0, shared=file).take(500) == pytest.approx(0.05)

@@ -89,6 +89,18 @@ async def test_many_who_search_the_same_are_one_search_and_it_is_kept(threads):
     assert search.searched == 1
 
 
+async def test_a_page_that_was_just_saved_is_found_a_moment_later(tmp_path, threads, monkeypatch):
+    monkeypatch.setattr("proxy.portal.browsing._KEEP_SEARCH_S", 0.0)
+    with a_collection(tmp_path / "collection") as collection:
+        listing = PageListing(collection.database)
+        search = FilteredSearch(collection, listing, lambda name: frozenset())
+        browser = PortalBrowser(listing, None, search, threads)
+        assert (await browser.find(SearchRequest(text="honey"))).found == ()
+        collection.add(a_document("/bees", text="Bees and honey"), fetched_at=A_MOMENT)
+        collection.commit()
+        assert (await browser.find(SearchRequest(text="honey"))).total == 1
+
+
 async def test_past_so_many_different_requests_the_next_fails_at_once(threads):
     search = SlowSearch()
     browser = PortalBrowser(None, None, search, threads)

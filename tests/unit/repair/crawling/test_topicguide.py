@@ -11,6 +11,7 @@ from repair.crawling.topicguide import TopicGuide
 from repair.crawling.topics import Topic
 from repair.crawling.topicstore import TopicStore
 from tests.holdings import SITE, a_collection, a_document, a_link
+from tests.make import A_MOMENT
 
 VOLCANOES = Topic(name="Volcanoes", subtopics=("Hot springs", "Famous eruptions"))
 
@@ -71,6 +72,14 @@ def test_topics_are_listed_with_their_number_of_pages(guide, store):
 def test_pages_that_others_link_to_come_first(guide, store):
     judge(store, "/plain", "/linked", "/springs", "/hub1", "/hub2")
     assert paths(guide.sections("Volcanoes", limit=3)[0])[:2] == ["/linked", "/springs"]
+
+
+def test_a_link_from_a_page_of_the_topic_counts_more_than_one_from_elsewhere(guide, store, collection):
+    for source, target in (("/elsewhere", "/plain"), ("/hub3", "/bar")):
+        page = a_document(source, title="More links", text="Links.", links=[a_link(target)])
+        collection.add(page, fetched_at=A_MOMENT)
+    judge(store, "/plain", "/bar", "/hub3")
+    assert paths(guide.sections("Volcanoes", limit=3)[0])[:2] == ["/bar", "/plain"]
 
 
 def test_pages_that_users_open_come_before_equal_ones(guide, store, collection):
