@@ -1,13 +1,17 @@
-"""The languages of our pages: catalogues in locales/, and the choice by Accept-Language (RFC 9110 12.5.4)."""
+"""The languages of our pages: catalogues in locales/, and the choice by Accept-Language (RFC 9110 12.5.4).
+
+Catalogues are gettext's: linkmend.pot has the English texts, each other language a .po file. The context of a text
+(`msgctxt`) is its key.
+"""
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
 from pathlib import Path
 
+import polib
 from markupsafe import Markup, escape
 
 ENGLISH = "en"
@@ -20,6 +24,7 @@ _RANGE = re.compile(
     r"\s*([A-Za-z]{1,8})(?:-[A-Za-z0-9-]{1,40})?\s*(?:;\s*q\s*=\s*(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)\s*)?"
 )
 _THIN_SPACE = "\u202f"
+_FOLDER = Path(__file__).parent / "locales"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +68,20 @@ def choose(accept_language: str | None) -> Catalogue:
 @cache
 def catalogue(code: str) -> Catalogue:
     """One of LANGUAGES, read once; a text that a language lacks is taken from English."""
-    texts, months = _read_catalogue(code)
-    if code != ENGLISH:
-        texts = {**catalogue(ENGLISH).texts, **texts}
+    texts = _read_english() if code == ENGLISH else {**catalogue(ENGLISH).texts, **_read_translation(code)}
+    months = tuple(texts[f"months.{number}"] for number in range(1, 13))
     return Catalogue(code=code, name=texts["name"], direction=texts["direction"], months=months, texts=texts)
 
 
-def _read_catalogue(code: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    path = Path(__file__).parent / "locales" / f"{code}.toml"
-    tree = tomllib.loads(path.read_text(encoding="utf-8"))
-    months = tuple(str(month) for month in tree.pop("months"))
-    return dict(_flat(tree)), months
+def _read_english() -> dict[str, str]:
+    return {entry.msgctxt: entry.msgid for entry in polib.pofile(_FOLDER / "linkmend.pot")}
 
 
-def _flat(tree: Mapping[str, object], prefix: str = "") -> list[tuple[str, str]]:
-    pairs: list[tuple[str, str]] = []
-    for key, value in tree.items():
-        pairs += _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else [(prefix + key, str(value))]
-    return pairs
+def _read_translation(code: str) -> dict[str, str]:
+    """The translations of the English texts as they are now; one of an older text is not shown."""
+    english = catalogue(ENGLISH).texts
+    return {
+        entry.msgctxt: entry.msgstr
+        for entry in polib.pofile(_FOLDER / f"{code}.po")
+        if entry.translated() and english.get(entry.msgctxt) == entry.msgid
+    }

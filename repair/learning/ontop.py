@@ -3,7 +3,7 @@
 A model from the school's links alone forgets what many sites taught, and adding two whole models gained less
 (docs/evaluation.md). So boosting goes on from the scores of the default model: what it ranks right needs no trees.
 How sure a ranking is, and when to offer a list, stays as the default learnt it on sites that it had not seen; it
-depends on how far scores are apart, so all scores are scaled until wrong pages are as far apart as before.
+depends on how far scores are apart, so all scores are scaled down until wrong pages are no further apart than before.
 Training always starts from the default, never from an earlier model of the school, so nothing piles up.
 """
 
@@ -38,11 +38,17 @@ def learn_on_top(sets: Sequence[ExampleSets], about: dict[str, Any]) -> SavedMod
     before = default.identity.scores(rows)
     own = boosting.fit_ranking(rows, answers, sizes, trees=_TREES, start=before)
     after = before + forest(own.trees, own.base, len(FEATURES)).scores(rows)
-    scale = _wrong_margin(before, answers, sizes) / max(_LEAST, _wrong_margin(after, answers, sizes))
+    wrong_before, wrong_after = (_wrong_margin(scores, answers, sizes) for scores in (before, after))
+    scale = min(1.0, wrong_before / max(_LEAST, wrong_after))
     saved = _saved_default()
-    trees = [_scaled(tree, scale) for tree in (*saved.identity.trees, *own.trees)]
-    identity = SavedForest(base=scale * saved.identity.base, trees=trees)
-    return msgspec.structs.replace(saved, identity=identity, about=about | {"on top of": saved.about})
+    # The default may be older than some of our features: these come after those that its trees know by number.
+    names = [*saved.features, *(name for name in FEATURES if name not in saved.features)]
+    places = [names.index(name) for name in FEATURES]
+    trees = [*saved.identity.trees, *(_renumbered(tree, places) for tree in own.trees)]
+    identity = SavedForest(base=scale * saved.identity.base, trees=[_scaled(tree, scale) for tree in trees])
+    return msgspec.structs.replace(
+        saved, features=names, identity=identity, about=about | {"on top of": saved.about}
+    )
 
 
 def _forms(found: Examples) -> Iterator[Examples]:
@@ -64,6 +70,10 @@ def _wrong_margin(scores: Matrix, answers: Flags, sizes: Sequence[int]) -> float
         if len(wrong) > 1:
             margins.append(wrong[-1] - wrong[-2])
     return float(np.mean(margins)) if margins else 1.0
+
+
+def _renumbered(tree: dict[str, list[float]], places: Sequence[int]) -> dict[str, list[float]]:
+    return tree | {"feature": [places[int(feature)] for feature in tree["feature"]]}
 
 
 def _scaled(tree: dict[str, list[float]], scale: float) -> dict[str, list[float]]:

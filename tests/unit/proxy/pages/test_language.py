@@ -1,9 +1,9 @@
 import re
 import time
-import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
 
+import polib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -56,12 +56,37 @@ def test_a_hostile_header_takes_no_time():
 
 
 @pytest.mark.parametrize("code", OTHERS)
-def test_a_language_has_exactly_the_texts_of_english(code):
-    def keys(of):
-        tree = tomllib.loads((LOCALES / f"{of}.toml").read_text(encoding="utf-8"))
-        return set(dict(proxy.pages.language._flat({**tree, "months": ""})))
+def test_every_text_is_translated_and_no_translation_is_stale(code):
+    wanted = {entry.msgctxt: entry.msgid for entry in polib.pofile(LOCALES / "linkmend.pot")}
+    found = {
+        entry.msgctxt: entry.msgid for entry in polib.pofile(LOCALES / f"{code}.po") if entry.translated()
+    }
+    assert sorted(wanted.keys() - found.keys()) == []  # missing, or marked as fuzzy
+    assert sorted(found.keys() - wanted.keys()) == []  # no longer used
+    assert [key for key in wanted if found[key] != wanted[key]] == []  # of an older English text
 
-    assert keys(code) == keys(ENGLISH)
+
+def test_a_missing_or_stale_translation_is_shown_in_english(tmp_path, monkeypatch):
+    for file in LOCALES.iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    spanish = polib.pofile(tmp_path / "es.po")
+    for entry in spanish:
+        if entry.msgctxt == "page.best":
+            entry.msgid = "An older text"
+        if entry.msgctxt == "page.again":
+            entry.msgstr = ""
+    spanish.save()
+    monkeypatch.setattr(proxy.pages.language, "_FOLDER", tmp_path)
+    catalogue.cache_clear()
+    try:
+        english, texts = catalogue(ENGLISH).texts, catalogue("es").texts
+    finally:
+        catalogue.cache_clear()
+    assert [texts[key] == english[key] for key in ("page.best", "page.again", "page.found")] == [
+        True,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize("code", OTHERS)

@@ -22,7 +22,7 @@ class Ranker:
 
     def __init__(self):
         self.asked = []
-        self.answers = {"/moved": (an_alternative(0.9),), "/perhaps": (an_alternative(0.3),)}
+        self.answers = {"/moved": (an_alternative(0.97),), "/perhaps": (an_alternative(0.3),)}
 
     async def rank(self, link, *, within_s=None):
         self.asked.append(link)
@@ -142,10 +142,10 @@ async def test_closing_gives_up_what_waits(judge):
     ("alternatives", "marked"),
     [
         ((), LinkMark(target=PAGE)),
-        ((an_alternative(0.8),), LinkMark(target=PAGE, replacement=f"{SITE}/held", title="Held")),
-        ((an_alternative(0.79),), None),
+        ((an_alternative(0.95),), LinkMark(target=PAGE, replacement=f"{SITE}/held", title="Held")),
+        ((an_alternative(0.94),), None),
         ((an_alternative(0.99, held=False),), None),
-        ((an_alternative(0.9, held=False), an_alternative(0.9)), None),
+        ((an_alternative(0.99, held=False), an_alternative(0.99)), None),
     ],
 )
 def test_only_a_saved_and_likely_page_replaces_and_only_nothing_at_all_leads_nowhere(alternatives, marked):

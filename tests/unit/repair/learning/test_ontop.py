@@ -73,3 +73,11 @@ def test_all_scores_are_scaled_alike_so_that_wrong_pages_are_no_further_apart(tr
     scales = after[before != 0] / before[before != 0]
     assert 0 < scales.mean() < 1
     assert np.ptp(scales) < 0.001
+
+
+def test_features_that_the_default_lacks_can_be_learnt(trained):
+    known = json.loads((resources.files("repair.ranking") / "models" / "default.json").read_bytes())[
+        "features"
+    ]
+    assert trained.features[: len(known)] == known
+    assert sorted(trained.features) == sorted(FEATURES)

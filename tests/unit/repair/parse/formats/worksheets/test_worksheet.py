@@ -73,7 +73,8 @@ def odt():
     with zipfile.ZipFile(out, "w") as archive:
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.text", zipfile.ZIP_STORED)
         archive.writestr("content.xml", CONTENT, zipfile.ZIP_DEFLATED)
-        archive.writestr("Pictures/a.png", bytes(range(256)) * 50, zipfile.ZIP_DEFLATED, 9)
+        words = " ".join(str(number * number) for number in range(3_000))
+        archive.writestr("notes.txt", words, zipfile.ZIP_DEFLATED, 1)
     return out.getvalue()
 
 
