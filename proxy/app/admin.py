@@ -158,6 +158,7 @@ class AdminServices:
             mementos=backend.mementos,
             harvester=backend.harvester,
             missing_now=self._watching.missing_now,
+            on_removed=backend.browser.forget,
         )
 
     def _context(self) -> AdminContext:

@@ -71,6 +71,10 @@ class PortalBrowser:
         self._waiting = 0
         self.refused = 0
 
+    def forget(self) -> None:
+        """Work out everything anew from now on: a page was removed."""
+        self._results.forget()
+
     async def start_page(self) -> StartPageLists:
         """The lists of the start page."""
         made: StartPageLists = await self._make("start", self._start_page)

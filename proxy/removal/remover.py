@@ -64,12 +64,15 @@ class PageRemover:
         mementos: MementoClient | None = None,
         harvester: Harvester | None = None,
         missing_now: MissFeed | None = None,
+        on_removed: Callable[[], None] = lambda: None,
     ) -> None:
-        """With a `harvester`, removal waits in its queue: a page it is about to read must not come back."""
+        """With a `harvester`, removal waits in its queue: a page it is about to read must not come back. `on_removed`
+        is called when the page has left the stores: results that were made before may still have it."""
         self._data = data
         self._responses, self._collection, self._hints = responses, collection, hints
         self._pins, self._misses, self._fetches = pins, misses, fetches
         self._mementos, self._harvester, self._missing_now = mementos, harvester, missing_now
+        self._on_removed = on_removed
         self._renewing: asyncio.Task[None] | None = None
         self._once_more = False
 
@@ -87,6 +90,7 @@ class PageRemover:
         await asyncio.to_thread(self._forget_in_topics, normal)
         held = await self._queue_in_harvester(partial(self._forget, normal))
         responses, erased = await self._erase(normal)
+        self._on_removed()
         scrubbed = (erased, await asyncio.to_thread(self._collection.scrub))
         if self._mementos is not None:
             await self._mementos.forget(normal)

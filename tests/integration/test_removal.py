@@ -295,13 +295,13 @@ def test_command_removes_from_a_running_proxy_and_its_memory(origin, start_linkm
     running = start_linkmend(settings=f"[proxy]\nworkers = {workers}\n")
     client = Client(running.url)
     assert all(SECRET in client.open_page(url).text for _ in range(20))  # each worker has it in memory now
-    eventually(lambda: "wintergreen" in client.search("quetzalmoth").text, "it is not found")
+    eventually(lambda: "wintergreen" in client.search("bandstand").text, "it is not found")
     assert origin.asked["/page"] == 1
     removed = linkmend("remove", url, "--yes", "--misses", "--data", running.data)
     assert removed.returncode == 0, removed.stderr
     assert "removed" in removed.stdout
     eventually(lambda: not files_with(running.data, SECRET.encode(), WORD), "it is left in a file")
-    assert "wintergreen" not in client.search("quetzalmoth").text
+    assert "wintergreen" not in client.search("bandstand").text
     origin.down()
     assert not any(SECRET in client.open_page(url).text for _ in range(20))
 
@@ -311,7 +311,7 @@ def test_command_removes_while_the_proxy_is_stopped(origin, start_linkmend):
     url = f"{origin.url}/page"
     running = start_linkmend()
     assert SECRET in Client(running.url).open_page(url).text
-    eventually(lambda: "wintergreen" in Client(running.url).search("quetzalmoth").text, "it is not found")
+    eventually(lambda: "wintergreen" in Client(running.url).search("bandstand").text, "it is not found")
     running.stop()
     assert files_with(running.data, SECRET.encode())
     removed = linkmend("remove", url, "--yes", "--data", running.data)

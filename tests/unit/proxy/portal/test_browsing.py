@@ -89,6 +89,16 @@ async def test_many_who_search_the_same_are_one_search_and_it_is_kept(threads):
     assert search.searched == 1
 
 
+async def test_after_a_removal_nobody_gets_what_was_made_before(threads):
+    search = SlowSearch()
+    browser = PortalBrowser(None, None, search, threads)
+    search.leave.set()
+    await browser.find(SearchRequest(text="lava"))
+    browser.forget()
+    await browser.find(SearchRequest(text="lava"))
+    assert search.searched == 2
+
+
 async def test_a_page_that_was_just_saved_is_found_a_moment_later(tmp_path, threads, monkeypatch):
     monkeypatch.setattr("proxy.portal.browsing._KEEP_SEARCH_S", 0.0)
     with a_collection(tmp_path / "collection") as collection:
