@@ -236,12 +236,16 @@ def test_admin_port_and_metrics_are_not_reachable_through_the_proxy(start_linkme
             assert refused(client.open_page(f"http://{host}:{port}/"))
 
 
-def test_parent_proxy_is_not_reachable_through_the_proxy(start_linkmend, inside):
-    running = start_linkmend(settings=SETTINGS + f'parent = "{inside.url}"\nconnect_ports = ["1-65535"]\n')
-    assert refused(Client(running.url).open_page(inside.url + "/"))
-    status, tunnel = connect(running, "127.0.0.1", inside.port)
-    tunnel.close()
-    assert status == 403
+def test_parent_proxy_is_not_reachable_through_the_proxy(start_linkmend):
+    with Origin() as parent:
+        running = start_linkmend(
+            settings=SETTINGS + f'parent = "{parent.url}"\nconnect_ports = ["1-65535"]\n'
+        )
+        assert refused(Client(running.url).open_page(parent.url + "/keys"))
+        status, tunnel = connect(running, "127.0.0.1", parent.port)
+        tunnel.close()
+        assert status == 403
+        assert not any("keys" in path for path in parent.asked)  # linkmend itself asks whether it is there
 
 
 def test_the_target_of_reverse_mode_is_the_admins_choice(start_linkmend):
