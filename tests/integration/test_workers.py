@@ -427,6 +427,9 @@ def test_readers_who_came_from_different_pages_get_lists_of_their_own(origin, pr
         link = f"<title>Links to {name}</title><p>See <a href='/gone'>{name}</a> for more of it, please.</p>"
         origin.pages[f"/about-{name}"] = reply(link, Cache_Control="max-age=60")
         assert reader.open_page(f"{origin.url}/about-{name}").status == 200
+        # A page that is indexed later would change the lists in between.
+        found = f"{origin.url}/about-{name}"
+        eventually(lambda found=found: found in reader.search("links").text, "the page is not found")
 
     def offered(number, name):
         """The source page that a reader's list was made for, and the list."""
