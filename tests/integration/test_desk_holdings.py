@@ -11,6 +11,7 @@ import pytest
 from proxy.admin.auth.passwords import Passwords
 from tests.integration.client import PORTAL, Client
 from tests.integration.origin import reply
+from tests.integration.processes import eventually
 from tests.integration.test_desk import PASSWORD, log_in, ready
 
 TEXT = "Herons stand in the shallow water and wait for fish, which they catch with a quick stab of the beak. "
@@ -61,8 +62,12 @@ def test_admin_fetches_pages_watches_progress_and_removes_one(protected, origin,
     shoot(page, "fetch")
     page.wait_for_selector(".queue li:has-text('/gone') .state.bad", timeout=20_000)
     assert "the site answered with status 404" in page.inner_text(".queue")
-    page.goto(f"{PORTAL}/admin/collection?q=heron")
-    page.wait_for_selector(".held mark")
+
+    def is_found():
+        page.goto(f"{PORTAL}/admin/collection?q=heron")
+        return page.locator(".held mark").count() > 0
+
+    eventually(is_found, "the heron is not found")
     shoot(page, "collection")
     page.click(".held a:has-text('The heron')")
     assert "the heron" in page.inner_text("section:has(#in-heading)")
