@@ -38,6 +38,9 @@ COLUMNS = (
     "language.both",
     "language.edition",
     "language.variety",
+    "language.named",
+    "language.named_links",
+    "language.named_all",
 )
 _AROUND = 80  # characters of text before and after the link
 
@@ -47,6 +50,7 @@ def columns(
     pages: Sequence[PageSummary],
     backlinks: Sequence[PageSummary],
     editions: Table,
+    default_edition: Table,
 ) -> Table:
     """COLUMNS of each candidate; `backlinks` are the saved pages that link to the lost one.
 
@@ -62,6 +66,10 @@ def columns(
     both                        -1 where the text contradicts both the address and the source
     edition                     what its links and its address say together
     variety                     simplified or traditional Chinese, where Chinese is expected
+    named                       the language of the text against the edition that the address belongs to, the default
+                                one where it names none of the site's; against the source where the site names none
+    named_links                 the share of its links to the site that lead into that edition, from -1 to 1
+    named_all                   the mean of those of text, links, title and address that say anything of that edition
     """
     source, address = query_features.language, address_language(query_features.link.url)
     expected = address or source
@@ -98,9 +106,47 @@ def columns(
         -1.0 * ((spoken[:, 0] < 0) & (spoken[:, 1] < 0)),
         np.sign(np.where(links != 0, links, addressed[:, 1])),
         variety * found,
+        *_named_edition(query_features, own, there, scripts, links if address else default_edition),
     )
     rows: Table = np.concatenate((spoken[:, :3], signs, np.stack(derived, axis=1)), axis=1)
     return rows.astype(np.float32)
+
+
+def _named_edition(
+    query_features: QueryFeatures,
+    own: Sequence[str],
+    there: Sequence[str],
+    scripts: Sequence[str],
+    links: Table,
+) -> tuple[Table, Table, Table]:
+    """The last three of COLUMNS: an address without a language names the default edition where others name theirs."""
+    named, others = address_language(query_features.link.url), frozenset(query_features.editions.values())
+    wanted = named or query_features.language
+
+    def judge(code: str) -> float:
+        return _agree(wanted, code) if named or not others else _is_none_of(others, code)
+
+    def judge_script(script: str) -> float:
+        if named or not others:
+            return 0.0 if is_latin(wanted) else script_agrees(script, wanted)
+        return -1.0 * any(not is_latin(code) and script_agrees(script, code) > 0 for code in others)
+
+    signs = np.stack(
+        (
+            np.array([judge(code) for code in own], np.float32),
+            np.array([judge_script(script) for script in scripts], np.float32),
+            np.array([judge(code) for code in there], np.float32),
+            np.sign(links),
+        ),
+        axis=1,
+    )
+    mean = signs.sum(axis=1) / np.maximum((signs != 0).sum(axis=1), 1)
+    return signs[:, 0], np.asarray(links, np.float32), mean
+
+
+def _is_none_of(others: frozenset[str], code: str) -> float:
+    """1 for a language that none of the other editions has, -1 for that of one of them, 0 for none."""
+    return 0.0 if not code else -1.0 if code in others else 1.0
 
 
 def _look_up(found: Sequence[str], judge: Callable[[str], tuple[float, ...]]) -> Table:

@@ -8,15 +8,29 @@ from tests.make import a_broken_link, a_summary
 LOST = "http://site.test/es/agua.html"
 
 
-def values(pages, *, language="", url=LOST, anchor="", backlinks=(), editions=(), compare_addresses=True):
+def values(
+    pages,
+    *,
+    language="",
+    url=LOST,
+    anchor="",
+    backlinks=(),
+    editions=(),
+    default_edition=(),
+    beside=(),
+    compare_addresses=True,
+):
     query_features = QueryFeatures(
         link=a_broken_link(url, anchor=anchor),
         terms={},
         anchor_name=anchor,
         language=language,
+        editions={f"http://site.test/{code}/": code for code in beside},
         compare_addresses=compare_addresses,
     )
-    rows = languages.columns(query_features, pages, backlinks, np.array(editions or [0] * len(pages)))
+    nothing = [0] * len(pages)
+    links = (np.array(each or nothing) for each in (editions, default_edition))
+    rows = languages.columns(query_features, pages, backlinks, *links)
     return [dict(zip(languages.COLUMNS, map(float, row), strict=True)) for row in rows]
 
 

@@ -1,0 +1,71 @@
+"""The editions of a site: the directories and hosts that name a language, as its known URLs show them.
+
+On a site that has `/ja/` and `/es/`, or `ja.school.test` beside `school.test`, a URL that names no language says one
+too: that of the default edition, which is none of those named.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from repair.text import urls
+from repair.text.languages import address_language, edition_of
+
+_LEAST_URLS = 3  # fewer may be chance
+_LEAST_SHARE = 0.005
+_MOST_EDITIONS = 24
+_HOST_SAMPLE = 20
+_HOST_CODES = (
+    *(
+        "ar",
+        "bn",
+        "cs",
+        "da",
+        "de",
+        "el",
+        "en",
+        "es",
+        "fa",
+        "fi",
+        "fr",
+        "he",
+        "hi",
+        "hu",
+        "id",
+        "it",
+        "ja",
+        "ko",
+    ),
+    *("nl", "no", "pl", "pt", "ro", "ru", "sv", "th", "tr", "uk", "vi", "zh", "cn", "zh-hk", "jp", "kr"),
+)
+"""Names of hosts to look for beside one that names no language."""
+
+
+class AddressLookup(Protocol):
+    """Knows the URLs of a host, saved or linked to."""
+
+    def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
+        """Known URLs with a prefix, sampled evenly."""
+
+
+def site_editions(known: AddressLookup, beginning: str, sample: Sequence[str]) -> Mapping[str, str]:
+    """The directories of a site's editions with their languages; `sample` are URLs that begin with its host."""
+    found = Counter(filter(None, map(edition_of, sample)))
+    if not address_language(beginning):
+        found.update(_hosts_beside(known, beginning))
+    least = max(_LEAST_URLS, _LEAST_SHARE * len(sample))
+    return {
+        directory: address_language(directory)
+        for directory, count in found.most_common(_MOST_EDITIONS)
+        if count >= least or not directory.startswith(beginning)
+    }
+
+
+def _hosts_beside(known: AddressLookup, beginning: str) -> dict[str, int]:
+    parts = urls.parse(beginning)
+    host = parts.authority.removeprefix("www.")
+    if "." not in host:
+        return {}
+    roots = (f"{parts.scheme}://{code}.{host}/" for code in _HOST_CODES)
+    counts = {root: len(known.addresses(root, _HOST_SAMPLE)) for root in roots}
+    return {root: count for root, count in counts.items() if count >= _LEAST_URLS}
