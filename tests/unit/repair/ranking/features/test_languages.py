@@ -124,3 +124,33 @@ def test_simplified_and_traditional_chinese_are_told_apart():
     assert [each["language.variety"] for each in found] == [1, -1, 0]
     found = values(pages, url="http://site.test/ja/news", anchor="發布")
     assert [each["language.variety"] for each in found] == [0, 0, 0]
+
+
+def test_an_address_without_a_language_names_the_default_edition_where_others_name_theirs():
+    """A Japanese page links to an English one that was never translated."""
+    english, japanese, unknown = values(
+        [a_summary(language="en"), a_summary(language="ja", title="水の循環"), a_summary(language="")],
+        url="http://site.test/water.html",
+        language="ja",
+        beside=("ja", "es"),
+    )
+    assert [each["language.named"] for each in (english, japanese, unknown)] == [1, -1, 0]
+    assert japanese["language.named_all"] == -1
+
+
+def test_the_links_of_a_page_tell_the_edition_it_belongs_to():
+    default, other = values(
+        [a_summary(language=""), a_summary(language="")],
+        url="http://site.test/water.html",
+        beside=("ja",),
+        default_edition=[0.8, -0.6],
+    )
+    assert default["language.named_links"] == pytest.approx(0.8)
+    assert (default["language.named_all"], other["language.named_all"]) == (1, -1)
+
+
+def test_on_a_site_without_editions_the_page_of_the_click_tells_the_language():
+    same, other = values(
+        [a_summary(language="ja"), a_summary(language="en")], url="http://site.test/water.html", language="ja"
+    )
+    assert (same["language.named"], other["language.named"]) == (1, -1)
