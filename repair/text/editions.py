@@ -13,6 +13,7 @@ from repair.text.languages import address_language, edition_of
 
 _LEAST_URLS = 3  # fewer may be chance
 _LEAST_SHARE = 0.005
+_LEAST_DEFAULT = 0.1
 _MOST_EDITIONS = 24
 _HOST_SAMPLE = 20
 _HOST_CODES = (
@@ -49,7 +50,13 @@ class AddressLookup(Protocol):
 
 
 def site_editions(known: AddressLookup, beginning: str, sample: Sequence[str]) -> Mapping[str, str]:
-    """The directories of a site's editions with their languages; `sample` are URLs that begin with its host."""
+    """The directories of a site's editions with their languages, if it has a default edition too.
+
+    `sample` are URLs that begin with its host. Where nearly all of them name a language, those that do not are of no
+    edition.
+    """
+    if sum(not address_language(url) for url in sample) < _LEAST_DEFAULT * len(sample):
+        return {}
     found = Counter(filter(None, map(edition_of, sample)))
     if not address_language(beginning):
         found.update(_hosts_beside(known, beginning))

@@ -1,7 +1,8 @@
 """Languages: whether a candidate is in the language that the lost page was probably in.
 
 The address of the lost page, the page of the click and the pages that link to the lost one each say which language
-that was. A value is 1 where the candidate agrees, -1 where it contradicts and 0 where either is unknown. A
+that was. An address that names none says one too where other editions of the site name theirs: that of the default
+edition. A value is 1 where the candidate agrees, -1 where it contradicts and 0 where either is unknown. A
 half-translated page has its title or links in one language and its text in another, so each is compared.
 """
 
@@ -38,9 +39,6 @@ COLUMNS = (
     "language.both",
     "language.edition",
     "language.variety",
-    "language.named",
-    "language.named_links",
-    "language.named_all",
 )
 _AROUND = 80  # characters of text before and after the link
 
@@ -57,7 +55,8 @@ def columns(
     source, address, backlinks  the language of the candidate's text against what each of them says
     expected                    the same against the first of address and source that says anything
     title                       the script of the title against that of the expected language
-    links                       which edition the candidate links to (`editions`, by candidate)
+    links                       which edition the candidate links to (by candidate: `editions`, where the address
+                                names one, else `default_edition`)
     addresses                   the language in the candidate's own address
     script                      the script of the title against that of the link
     all                         the mean of those of the candidate's signs that say anything
@@ -66,18 +65,15 @@ def columns(
     both                        -1 where the text contradicts both the address and the source
     edition                     what its links and its address say together
     variety                     simplified or traditional Chinese, where Chinese is expected
-    named                       the language of the text against the edition that the address belongs to, the default
-                                one where it names none of the site's; against the source where the site names none
-    named_links                 the share of its links to the site that lead into that edition, from -1 to 1
-    named_all                   the mean of those of text, links, title and address that say anything of that edition
     """
-    source, address = query_features.language, address_language(query_features.link.url)
+    own = [same_language(page.language) for page in pages]
+    source, named = query_features.language, address_language(query_features.link.url)
+    address = named or _default_language(query_features, own)
     expected = address or source
     linking = Counter(filter(None, (same_language(page.language) for page in backlinks)))
     script = script_of(query_features.link.anchor) if query_features.anchor_name else ""
     is_telling = bool(expected) and not is_latin(expected)  # Latin letters are those of many languages
     variety = _expected_variety(query_features) if expected == "zh" else 0
-    own = [same_language(page.language) for page in pages]
     there = [address_language(page.url) if query_features.compare_addresses else "" for page in pages]
     scripts = [script_of(page.title) for page in pages]
     spoken = _look_up(
@@ -91,7 +87,8 @@ def columns(
     )
     addressed = _look_up(there, lambda code: (_agree(address, code), _agree(expected, code)))
     written = _look_up(scripts, lambda found: (script_agrees(found, expected), _agree(script, found)))
-    links, title = np.asarray(editions, np.float32), written[:, 0]
+    links = np.asarray(editions if named or not address else default_edition, np.float32)
+    title = written[:, 0]
     signs = np.stack((spoken[:, 3], title, links, addressed[:, 0]), axis=1)
     counted = np.stack((spoken[:, 3], title * is_telling, np.sign(links), addressed[:, 1]), axis=1)
     is_foreign = (counted.min(axis=1) < 0) | (title < 0)
@@ -106,47 +103,19 @@ def columns(
         -1.0 * ((spoken[:, 0] < 0) & (spoken[:, 1] < 0)),
         np.sign(np.where(links != 0, links, addressed[:, 1])),
         variety * found,
-        *_named_edition(query_features, own, there, scripts, links if address else default_edition),
     )
     rows: Table = np.concatenate((spoken[:, :3], signs, np.stack(derived, axis=1)), axis=1)
     return rows.astype(np.float32)
 
 
-def _named_edition(
-    query_features: QueryFeatures,
-    own: Sequence[str],
-    there: Sequence[str],
-    scripts: Sequence[str],
-    links: Table,
-) -> tuple[Table, Table, Table]:
-    """The last three of COLUMNS: an address without a language names the default edition where others name theirs."""
-    named, others = address_language(query_features.link.url), frozenset(query_features.editions.values())
-    wanted = named or query_features.language
+def _default_language(query_features: QueryFeatures, spoken: Sequence[str]) -> str:
+    """The language of the site's default edition, which its addresses need not name; "" when there is none.
 
-    def judge(code: str) -> float:
-        return _agree(wanted, code) if named or not others else _is_none_of(others, code)
-
-    def judge_script(script: str) -> float:
-        if named or not others:
-            return 0.0 if is_latin(wanted) else script_agrees(script, wanted)
-        return -1.0 * any(not is_latin(code) and script_agrees(script, code) > 0 for code in others)
-
-    signs = np.stack(
-        (
-            np.array([judge(code) for code in own], np.float32),
-            np.array([judge_script(script) for script in scripts], np.float32),
-            np.array([judge(code) for code in there], np.float32),
-            np.sign(links),
-        ),
-        axis=1,
-    )
-    mean = signs.sum(axis=1) / np.maximum((signs != 0).sum(axis=1), 1)
-    return signs[:, 0], np.asarray(links, np.float32), mean
-
-
-def _is_none_of(others: frozenset[str], code: str) -> float:
-    """1 for a language that none of the other editions has, -1 for that of one of them, 0 for none."""
-    return 0.0 if not code else -1.0 if code in others else 1.0
+    It is the one that most candidates speak of those that no other edition has.
+    """
+    others = frozenset(query_features.editions.values())
+    found = Counter(code for code in spoken if code and code not in others) if others else Counter[str]()
+    return max(found, key=lambda code: (found[code], code), default="")
 
 
 def _look_up(found: Sequence[str], judge: Callable[[str], tuple[float, ...]]) -> Table:

@@ -32,4 +32,9 @@ def test_one_url_alone_makes_no_edition():
 def test_hosts_that_name_a_language_are_editions_of_the_host_without_one():
     known = (*pages("https://www.school.test/"), *pages("https://ja.school.test/"))
     assert editions("https://www.school.test/", *known) == {"https://ja.school.test/": "ja"}
-    assert editions("https://ja.school.test/", *known) == {"https://ja.school.test/": "ja"}
+    assert editions("https://ja.school.test/", *known) == {}
+
+
+def test_where_nearly_all_urls_name_a_language_there_is_no_default_edition():
+    site = "http://school.test/"
+    assert editions(site, *pages(site, count=1), *pages(f"{site}ja/", 10), *pages(f"{site}en/", 10)) == {}

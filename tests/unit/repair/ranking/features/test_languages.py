@@ -128,29 +128,23 @@ def test_simplified_and_traditional_chinese_are_told_apart():
 
 def test_an_address_without_a_language_names_the_default_edition_where_others_name_theirs():
     """A Japanese page links to an English one that was never translated."""
-    english, japanese, unknown = values(
-        [a_summary(language="en"), a_summary(language="ja", title="水の循環"), a_summary(language="")],
-        url="http://site.test/water.html",
-        language="ja",
-        beside=("ja", "es"),
-    )
-    assert [each["language.named"] for each in (english, japanese, unknown)] == [1, -1, 0]
-    assert japanese["language.named_all"] == -1
+    pages = [a_summary(language="en"), a_summary(language="ja", title="水の循環"), a_summary(language="")]
+    found = values(pages, url="http://site.test/water.html", language="ja", beside=("ja", "es"))
+    assert [each["language.address"] for each in found] == [1, -1, 0]
+    assert [each["language.sure"] for each in found] == [1, -1, 0]
 
 
-def test_the_links_of_a_page_tell_the_edition_it_belongs_to():
+def test_links_into_editions_that_name_a_language_tell_pages_of_these_from_the_default_one():
+    pages = [a_summary(language="en"), a_summary(language="en")]
     default, other = values(
-        [a_summary(language=""), a_summary(language="")],
-        url="http://site.test/water.html",
-        beside=("ja",),
-        default_edition=[0.8, -0.6],
+        pages, url="http://site.test/water.html", beside=("ja",), default_edition=[0.8, -0.6]
     )
-    assert default["language.named_links"] == pytest.approx(0.8)
-    assert (default["language.named_all"], other["language.named_all"]) == (1, -1)
+    assert default["language.links"] == pytest.approx(0.8)
+    assert (default["language.edition"], other["language.edition"]) == (1, -1)
 
 
-def test_on_a_site_without_editions_the_page_of_the_click_tells_the_language():
-    same, other = values(
-        [a_summary(language="ja"), a_summary(language="en")], url="http://site.test/water.html", language="ja"
-    )
-    assert (same["language.named"], other["language.named"]) == (1, -1)
+def test_where_every_candidate_is_of_an_edition_that_names_its_language_the_page_of_the_click_decides():
+    pages = [a_summary(language="ja"), a_summary(language="es")]
+    same, other = values(pages, url="http://site.test/water.html", language="ja", beside=("ja", "es"))
+    assert same["language.address"] == other["language.address"] == 0
+    assert (same["language.expected"], other["language.expected"]) == (1, -1)
