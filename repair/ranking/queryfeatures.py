@@ -91,6 +91,10 @@ class QueryFeatures:
     editions: Mapping[str, str] = field(default_factory=dict)
     compare_addresses: bool = True
 
+    def edition_directories(self) -> tuple[str, ...]:
+        """Those of the site's editions that are directories or hosts."""
+        return tuple(edition for edition in self.editions if edition.endswith("/"))
+
     def page_names(self) -> tuple[str, ...]:
         """The names that the link, its URL and a copy give the page, each once, none empty."""
         names = (self.copy_name, self.anchor_name, self.slug_name, self.tail_name)

@@ -173,7 +173,7 @@ def _backlinks(collection: VectorSource, query_features: QueryFeatures) -> list[
 def _is_on_host(query_features: QueryFeatures) -> npt.NDArray[np.bool_]:
     """Whether each of the site's editions is a directory of the lost page's own host."""
     host = ancestors(query_features.link.url)[-1]
-    return np.array([directory.startswith(host) for directory in query_features.editions], bool)
+    return np.array([directory.startswith(host) for directory in query_features.edition_directories()], bool)
 
 
 def _lengths(vectors: TermVectors) -> Matrix:

@@ -38,3 +38,10 @@ def test_hosts_that_name_a_language_are_editions_of_the_host_without_one():
 def test_where_nearly_all_urls_name_a_language_there_is_no_default_edition():
     site = "http://school.test/"
     assert editions(site, *pages(site, count=1), *pages(f"{site}ja/", 10), *pages(f"{site}en/", 10)) == {}
+
+
+def test_languages_in_the_names_of_files_make_editions_where_they_are_common():
+    site = "http://school.test/"
+    japanese = [f"{site}page{number}.ja.html" for number in range(3)]
+    assert editions(site, *pages(site), *japanese) == {"ja": "ja"}
+    assert editions(site, *pages(site, count=90), *japanese) == {}

@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 
-from repair.ranking.features import languages
+from repair.ranking.features import FEATURES, languages
+from repair.ranking.learned import LearnedRanker
 from repair.ranking.queryfeatures import QueryFeatures
+from tests.holdings import SITE, a_collection, a_document
 from tests.make import a_broken_link, a_summary
 
 LOST = "http://site.test/es/agua.html"
@@ -148,3 +150,21 @@ def test_where_every_candidate_is_of_an_edition_that_names_its_language_the_page
     same, other = values(pages, url="http://site.test/water.html", language="ja", beside=("ja", "es"))
     assert same["language.address"] == other["language.address"] == 0
     assert (same["language.expected"], other["language.expected"]) == (1, -1)
+
+
+def test_a_translated_page_may_link_to_a_page_that_is_saved_in_the_default_language_alone(tmp_path):
+    """The editions are those that the collection's own addresses and links show."""
+    water = "The water cycle: rain, rivers and the sea. " * 5
+    pages = [
+        a_document(f"/{edition}page{number}.html", title=f"Water {number}", text=water, language=language)
+        for edition, language in (("", "en"), ("ja/", "ja"))
+        for number in range(6)
+    ]
+    with a_collection(tmp_path, *pages) as collection:
+        link = a_broken_link(f"{SITE}/old/water-3.html", anchor="Water 3", source_url=f"{SITE}/ja/page1.html")
+        found, rows, _ = LearnedRanker(collection, None).matrix(link)
+    address = rows[:, FEATURES.index("language.address")]
+    assert {(page.language, float(value)) for page, value in zip(found, address, strict=True)} == {
+        ("en", 1.0),
+        ("ja", -1.0),
+    }
