@@ -320,6 +320,26 @@ class MailSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DistrictSettings:
+    """What several schools share: `[district]`."""
+
+    database: str = ""
+    """PostgreSQL of the district, postgresql://USER@HOST/NAME; empty for a school of its own."""
+    database_password_file: str = ""
+    """File with the password in its first line, readable by linkmend's user only."""
+    search: tuple[str, ...] = ()
+    """OpenSearch nodes of the district, https://HOST:PORT each; empty for none."""
+    search_user: str = ""
+    """User name at OpenSearch; empty for none."""
+    search_password_file: str = ""
+    """File with the password in its first line, readable by linkmend's user only."""
+    search_deadline_s: float = 0.3
+    """How long a repair page waits for the district's pages."""
+    ca_file: str = ""
+    """Certificate authorities of both engines, as PEM; empty for the public ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole tree; every part is handed its own section."""
 
@@ -342,6 +362,7 @@ class Settings:
     log: LogSettings = field(default_factory=LogSettings)
     report: ReportSettings = field(default_factory=ReportSettings)
     mail: MailSettings = field(default_factory=MailSettings)
+    district: DistrictSettings = field(default_factory=DistrictSettings)
 
 
 def load(
