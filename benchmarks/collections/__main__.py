@@ -1,6 +1,7 @@
 """Make collection folders: `python -m benchmarks.collections NAME... --mirrors DIR --out DIR`.
 
-`--mirrors` has the git directories of the sites' repositories, each as `owner+name` or `owner+name/repo`.
+`--mirrors` has the git directories of the sites' repositories, each as `owner+name` or `owner+name/repo`, and Debian
+packages as `apt-get download` names them.
 """
 
 import argparse
@@ -9,10 +10,11 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from benchmarks.collections.debianpackage import DebianPackage
 from benchmarks.collections.folder import write_folder
 from benchmarks.collections.reallymoved import with_moves, write_really_moved
 from benchmarks.collections.repository import Repository
-from benchmarks.collections.sitepages import SitePages, joined, read_pages
+from benchmarks.collections.sitepages import SiteFiles, SitePages, joined, read_pages
 from benchmarks.collections.sites import RECIPES, Recipe
 from repair.model import Document
 
@@ -22,7 +24,7 @@ def make(name: str, recipe: Recipe, mirrors: Path, folder: Path) -> dict[str, ob
     parts: list[SitePages] = []
     old: dict[str, Document] = {}
     for site in recipe.sites:
-        repository = Repository(_mirror(mirrors, site.repository))
+        repository = _files(mirrors, site.repository)
         today = read_pages(site, repository)
         moved = with_moves(site, repository, today)
         if moved is not None:
@@ -36,9 +38,12 @@ def make(name: str, recipe: Recipe, mirrors: Path, folder: Path) -> dict[str, ob
     return {"name": name, **counts, "languages": dict(Counter(whole.languages.values()).most_common())}
 
 
-def _mirror(mirrors: Path, repository: str) -> Path:
+def _files(mirrors: Path, repository: str) -> SiteFiles:
+    kind, colon, package = repository.partition(":")
+    if colon and kind == "debian":
+        return DebianPackage(next(iter(sorted(mirrors.glob(f"{package}_*.deb")))))
     place = mirrors / repository.replace("/", "+")
-    return place / "repo" if (place / "repo").is_dir() else place
+    return Repository(place / "repo" if (place / "repo").is_dir() else place)
 
 
 def main() -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.collections.folder import draw, write_lines
-from benchmarks.collections.repository import Repository
-from benchmarks.collections.sitepages import Site, SitePages, read_pages, route_address
+from benchmarks.collections.sitepages import Site, SiteFiles, SitePages, read_pages, route_address
 from repair.model import Document, Link
 from repair.text.urls import normal
 from repair.text.words import is_stop_anchor
@@ -19,7 +18,7 @@ MOST_LINKS = 1_200
 _ONE_TEST_IN = 3
 
 
-def with_moves(site: Site, repository: Repository, today: SitePages) -> tuple[SitePages, SitePages] | None:
+def with_moves(site: Site, repository: SiteFiles, today: SitePages) -> tuple[SitePages, SitePages] | None:
     """Today's pages with the moves known since the day of the site, and the pages of that day."""
     since = repository.revision_before(site.moved_since) if site.moved_since else None
     if since is None:

@@ -55,6 +55,11 @@ class Repository:
                 found.setdefault(old, new)  # the newest comes first
         return found
 
+    def changes(self) -> str:
+        """Every commit, the newest first: \\x01, then lines of git's `--name-status` (A, D, R) for pages."""
+        wanted = ("log", "--no-merges", "--format=%x01", "--name-status", "-M", "--diff-filter=RAD")
+        return self._run(*wanted, "--", "*.md", "*.mdx", "*.html", whole=False)
+
     def _run(self, *arguments: str, whole: bool = True) -> str:
         command = ["git", "-C", str(self.directory), "-c", "diff.renameLimit=4000", *arguments]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=whole)

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit
 
+from benchmarks.collections.debianpackage import DebianPackage
 from benchmarks.collections.docbook import manual_pages
 from benchmarks.collections.markup import Templates, read_source, whole_page
 from benchmarks.collections.repository import Repository
@@ -19,12 +20,17 @@ _MAX_LINKS = 2_000
 _MAX_STEPS = 10
 _DATED = re.compile(r"(\d{4})-(\d{2})-(\d{2})-(.+)")
 _MARKDOWN = (".md", ".mdx", ".markdown")
+_WHOLE_PAGE = re.compile(r"(?i)<html\b")
 _HTML_TYPE = (("content-type", "text/html; charset=utf-8"),)
+
+
+SiteFiles = Repository | DebianPackage
+"""Where the files of a site are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Site:
-    """How the files of one repository become the pages of one site.
+    """How the files of one repository, or of one Debian package (`debian:NAME`), become the pages of one site.
 
     `routes`: patterns of whole paths, each with the path of its page; the first that fits counts. `{name}` in it is
     what the page declares; a page that does not declare it is left out, and a date has parts (`{date:%Y}`). The group
@@ -88,7 +94,7 @@ def joined(parts: Iterable[SitePages]) -> SitePages:
     return SitePages(pages=pages, languages=languages, aliases=aliases)
 
 
-def read_pages(site: Site, repository: Repository, revision: str = "HEAD") -> SitePages:
+def read_pages(site: Site, repository: SiteFiles, revision: str = "HEAD") -> SitePages:
     """All pages of a site as of a revision."""
     paths = repository.paths(revision)
     made = _from_docbook if site.docbook else _from_sources
@@ -135,13 +141,16 @@ def _facts(path: str, declared: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_sources(
-    site: Site, repository: Repository, paths: Sequence[str], revision: str
+    site: Site, repository: SiteFiles, paths: Sequence[str], revision: str
 ) -> Iterator[tuple[str, str, str, list[str]]]:
     wanted = [path for path in paths if any(re.fullmatch(pattern, path) for pattern, _ in site.routes)]
     for path, body in repository.contents(wanted, revision):
         text = body.decode("utf-8", "replace")
         plain = route_address(site, path)
         language = plain[1] if plain else site.language
+        if plain and path.endswith(".html") and _WHOLE_PAGE.search(text[:2_000]):
+            yield *plain, text, []
+            continue
         source = read_source(
             text,
             is_markdown=path.endswith(_MARKDOWN),
@@ -163,7 +172,7 @@ def _from_sources(
 
 
 def _from_docbook(
-    site: Site, repository: Repository, paths: Sequence[str], revision: str
+    site: Site, repository: SiteFiles, paths: Sequence[str], revision: str
 ) -> Iterator[tuple[str, str, str, list[str]]]:
     files = repository.contents((path for path in paths if path.endswith(".xml")), revision)
     for name, html in manual_pages(files, site.language):
@@ -175,7 +184,7 @@ def _listed(value: object) -> list[object]:
 
 
 def _redirects(
-    site: Site, repository: Repository, paths: Sequence[str], revision: str
+    site: Site, repository: SiteFiles, paths: Sequence[str], revision: str
 ) -> Iterator[tuple[str, str]]:
     if not site.redirects:
         return

@@ -129,6 +129,44 @@ _PHP = tuple(
         ("zh", "zh"),
     )
 )
+_HERE = r"usr/share/doc/"
+_LANG = r"(?P<lang>[a-z]{2}(?:[-_][A-Z]{2})?)"
+_DEBIAN = (
+    (
+        "installation-guide-amd64",
+        "www.debian.org/releases/bookworm/amd64/",
+        rf"{_HERE}[^/]+/{_LANG}/(.+)",
+        r"\1/\2",
+    ),
+    ("harden-doc", "securing.debian.example/", rf"{_HERE}harden-doc/html/{_LANG}/(.+)", r"\1/\2"),
+    (
+        "gnucash-docs",
+        "www.gnucash.org/docs/",
+        rf"{_HERE}[^/]+/gnucash-(guide|help)-{_LANG}/(.+)",
+        r"\2/\1/\3",
+    ),
+    ("tuxpaint-data", "tuxpaint.org/docs/", rf"{_HERE}[^/]+/{_LANG}(?:\.UTF-8)?/(.+)", r"\1/\2"),
+    ("debian-history", "www.debian.org/doc/history/", rf"{_HERE}[^/]+/docs/(.+\.{_LANG}\.html)", r"\1"),
+    ("debmake-doc", "www.debian.org/doc/debmake/", rf"{_HERE}[^/]+/html/(.+\.{_LANG}\.html)", r"\1"),
+    *(
+        (f"aptitude-doc-{each}", "aptitude.debian.example/", rf"{_HERE}aptitude/html/{_LANG}/(.+)", r"\1/\2")
+        for each in ("cs", "en", "es", "fi", "fr", "it", "ja", "nl", "ru")
+    ),
+    *(
+        (
+            f"lilypond-doc-html{f'-{each}' if each else ''}",
+            "lilypond.org/doc/",
+            rf"{_HERE}lilypond/html/Documentation/((?:learning|notation|usage|web|music-glossary|extending)/"
+            rf"[^/.]+(?:\.{_LANG})?\.html)",
+            r"\1",
+        )
+        for each in ("", "ca", "cs", "de", "es", "fr", "hu", "it", "ja", "nl", "pt", "zh")
+    ),
+)
+_DEBIAN_DOCS = tuple(
+    Site(repository=f"debian:{package}", base=f"https://{base}", routes=((pattern, template),))
+    for package, base, pattern, template in _DEBIAN
+)
 
 RECIPES: Mapping[str, Recipe] = {
     "rubylang": Recipe(sites=(_RUBY,)),
@@ -137,4 +175,5 @@ RECIPES: Mapping[str, Recipe] = {
     "vuelang": Recipe(sites=_VUE),
     "k8s": Recipe(sites=(_KUBERNETES,), limits=FolderLimits(test=500, test_a_language=500, held_out=True)),
     "phplang": Recipe(sites=_PHP),
+    "debdocs": Recipe(sites=_DEBIAN_DOCS),
 }
