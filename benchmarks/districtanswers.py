@@ -44,10 +44,10 @@ _BATCH = 500
 _WITHIN_S = 60.0
 
 
-def send(collection: Collection, client: OpenSearchClient, count: int | None = None) -> int:
+def send(collection: Collection, client: OpenSearchClient, *, shards: int = 3, replicas: int = 1) -> int:
     """Send a whole collection, then count its terms."""
-    publishing.install(client)
-    sent, numbers = 0, collection.numbers()[:count]
+    publishing.install(client, shards=shards, replicas=replicas)
+    sent, numbers = 0, collection.numbers()
     for start in range(0, len(numbers), _BATCH):
         pages = (shared_page(collection, number) for number in numbers[start : start + _BATCH])
         sent += publishing.publish(client, [page for page in pages if page is not None])

@@ -10,9 +10,13 @@ from dataclasses import dataclass
 
 from repair.collection.database import Database
 
-_CHANGED = "INSERT OR REPLACE INTO outbox (page, url) SELECT id, url FROM urls WHERE id = NEW.id;"
+# Two statements: in a trigger, OR REPLACE gives way to what the statement that fired it says of conflicts.
+_CHANGED = (
+    "DELETE FROM outbox WHERE page = NEW.id;"
+    " INSERT INTO outbox (page, url) SELECT id, url FROM urls WHERE id = NEW.id;"
+)
 _SCHEMA = (
-    "CREATE TABLE outbox (change INTEGER PRIMARY KEY AUTOINCREMENT, page INTEGER NOT NULL, url TEXT NOT NULL UNIQUE,"
+    "CREATE TABLE outbox (change INTEGER PRIMARY KEY AUTOINCREMENT, page INTEGER NOT NULL UNIQUE, url TEXT NOT NULL,"
     " removed INTEGER NOT NULL DEFAULT 0)",
     f"CREATE TRIGGER outbox_new AFTER INSERT ON pages BEGIN {_CHANGED} END",
     "CREATE TRIGGER outbox_changed AFTER UPDATE OF raw_digest, digest ON pages"
