@@ -12,6 +12,7 @@ from pathlib import Path
 
 from proxy.app.admin import AdminServices
 from proxy.app.clientstate import ClientState
+from proxy.app.districtsearch import DistrictSearch
 from proxy.app.sharedstate import SharedState
 from proxy.archives.client import RememberedCopies, client_from
 from proxy.archives.repairpagearchives import ArchiveDisplay, RepairPageArchives
@@ -125,8 +126,21 @@ class Backend:
         settings = self._shared.settings
         copies = RememberedCopies(self.mementos, on_news=lambda url: self.repair_service.forget(url))
         archived = ArchivedCopy(copies, self.collection, stop_titles=settings.repair.stop_titles)
+        self.district = DistrictSearch(
+            self.collection,
+            self.hints,
+            settings.district,
+            settings.repair,
+            is_hurried=lambda: self._admission.in_progress > 0,
+        )
         repairer = Repairer(
-            self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
+            self.collection,
+            settings.repair,
+            self._threads,
+            hints=self.hints,
+            further_sources=(archived,),
+            find=self.district.find,
+            text_of=self.district.text_of,
         )
         self.repairer = AdmittedRepairs(repairer, self.async_collection, self._admission)
         self.archives = RepairPageArchives(
@@ -184,6 +198,7 @@ class Backend:
 
     async def start(self) -> None:
         await self.mementos.__aenter__()
+        self.district.start()
         self._counting = asyncio.create_task(self.readership.run(self._browsing))
         await self.admin.start()
 
@@ -200,6 +215,7 @@ class Backend:
     def _close_stores(self) -> None:
         self.misses.close()  # what it still learns goes to the harvester
         self.harvester.close()
+        self.district.close()
         for threads in (self._threads, self._lookups, self._browsing):
             threads.shutdown(wait=True, cancel_futures=True)
         self._store_readers()
