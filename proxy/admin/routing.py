@@ -266,8 +266,8 @@ def _render_in(language: DeskLanguage, request: web.Request, template: str, **va
     visit = page_request_of(request)
     session = visit.session
     return _environment.get_template(template).render(
-        language=language.pages,
-        languages=[(code, catalogue(code).name) for code in LANGUAGES],
+        desk_language=language.pages,
+        desk_languages=[(code, catalogue(code).name) for code in LANGUAGES],
         csrf=_csrf_field(session),
         menu=[
             entry

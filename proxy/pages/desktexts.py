@@ -40,6 +40,9 @@ class DeskText(str):
     message: str
     values: Mapping[str, object]
 
+    def __deepcopy__(self, _: object) -> "DeskText":
+        return self  # a value that never changes
+
 
 def tr(message: str, **values: object) -> DeskText:
     """A fixed text with values in its {placeholders}; the literal is what translators see.
