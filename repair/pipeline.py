@@ -33,6 +33,7 @@ from repair.model import (
     BrokenLink,
     Click,
     Evidence,
+    HeldPage,
     Link,
     PlacedLink,
     Query,
@@ -42,7 +43,7 @@ from repair.model import (
 from repair.ranking.plain import RankedPage
 from repair.ranking.preference import prefer
 from repair.ranking.query import formulate, keywords, texts
-from repair.ranking.rankers import addresses, finder, stop_anchors
+from repair.ranking.rankers import Find, addresses, finder, stop_anchors
 from repair.ranking.schoolmodel import NAME
 from repair.ranking.tellingterms import telling_terms
 from repair.secrets.addresses import has_secret
@@ -76,11 +77,15 @@ class Repairer:
         *,
         further_sources: Sequence[Source] = (),
         hints: Hints | None = None,
+        find: Find | None = None,
+        text_of: Callable[[str], HeldPage | None] | None = None,
     ) -> None:
+        """`find` is another way to find pages than the collection's own, `text_of` has the text of those it found."""
         self._collection = collection
         self._settings = settings
         self._executor = executor
-        self._find = finder(collection, settings, hints)
+        self._find = find or finder(collection, settings, hints)
+        self._text_of = text_of or collection.get
         self._hints = hints
         self._pins = Pins(collection.database)
         self._model = collection.database.path.parent / NAME
@@ -228,16 +233,18 @@ class Repairer:
         )
 
     def _alternative(self, ranked: RankedPage, shown: Sequence[str]) -> Alternative:
-        page = self._collection.get(ranked.page.url)
+        page = self._text_of(ranked.page.url)
         text = page.text if page else ""
+        held = self._collection.holds(ranked.page.url)
         return Alternative(
             url=ranked.page.url,
             title=ranked.page.title,
             snippet=snippet(text[:_SNIPPET_CHARACTERS], shown, language=ranked.page.language),
             score=ranked.score,
             confidence=ranked.confidence,
-            source="shared" if TargetKind.SHARED.value in ranked.reasons else "local",
+            source="shared" if TargetKind.SHARED.value in ranked.reasons or not held else "local",
             reasons=ranked.reasons,
+            held=held,
         )
 
     def _infer_source(

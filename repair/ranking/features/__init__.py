@@ -14,7 +14,7 @@ order counts; and how much evidence there is at all, the same for all candidates
 by it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -89,8 +89,8 @@ class VectorSource(Protocol):
     def rarities(self) -> Weights:
         """The idf of all terms, by the buckets of `repair.collection.index.idf`."""
 
-    def page_number(self, url: str) -> int | None:
-        """The number of a saved page."""
+    def page_numbers(self, addresses: Iterable[str]) -> dict[str, int]:
+        """The numbers of those of some URLs that are saved."""
 
     def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
         """What ranking needs of pages, by number."""
@@ -166,8 +166,7 @@ def complete_features(raw: Matrix, counts: Sequence[float]) -> Matrix:
 def _backlinks(collection: VectorSource, query_features: QueryFeatures) -> list[int]:
     """The saved pages that link to the lost one, the page of the click included."""
     urls = dict.fromkeys((query_features.link.source_url, *query_features.backlinks))
-    numbers = (collection.page_number(url) for url in urls if url)
-    return [number for number in numbers if number is not None]
+    return list(collection.page_numbers(url for url in urls if url).values())
 
 
 def _is_on_host(query_features: QueryFeatures) -> npt.NDArray[np.bool_]:
