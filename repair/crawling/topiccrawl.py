@@ -22,11 +22,10 @@ from repair.crawling.topics import Topic
 from repair.crawling.traps import ShapeLimits, trap_in
 from repair.model import Link
 from repair.text import urls
-from repair.text.fingerprints import distance, fingerprint
+from repair.text.fingerprints import SamePages, fingerprint
 
 SEED_WORTH = 2.0
 """More than any link has: seeds come first."""
-_SAME_BITS = 3  # fingerprints this near are the same page under another address
 _LINKS_OF_A_PAGE = 300
 _MAX_DEPTH = 20
 _WEIGH_ALL_EVERY = 10  # pages, at first; weighing takes time, and the more is known, the less a page changes
@@ -88,7 +87,7 @@ class TopicCrawl:
         self._worth = LinkWorth(judge, self._hosts, learn_link_weights, learn_topic)
         self._shapes = ShapeLimits()
         self._known: set[str] = set()
-        self._fingerprints: list[int] = []
+        self._fingerprints = SamePages()
         self._recent: deque[bool] = deque(maxlen=max(_PATIENCE, policy.max_pages // 5))
         self._random = random.Random(seed)  # noqa: S311  (which link to try is no secret)
         self._one_host = len({urls.parse(url).authority for url in topic.seeds}) == 1
@@ -136,8 +135,7 @@ class TopicCrawl:
             terms=terms,
             probability=probability,
             fingerprint=found,
-            duplicate=found is not None
-            and any(distance(found, other) <= _SAME_BITS for other in self._fingerprints),
+            duplicate=found is not None and self._fingerprints.has_near(found),
         )
 
     def note_page(
@@ -159,7 +157,7 @@ class TopicCrawl:
         changed: tuple[FrontierLink, ...] = ()
         if not page.duplicate:
             if page.fingerprint is not None:
-                self._fingerprints.append(page.fingerprint)
+                self._fingerprints.add(page.fingerprint)
             if (told := self._verdicts.get(link.url)) is None:
                 self.judge.note_page(final_url, page.terms, page.probability)
             else:
@@ -175,7 +173,7 @@ class TopicCrawl:
     ) -> tuple[FrontierLink, ...]:
         """Take in links of a page that this crawl did not choose; returns the links that are new or better known."""
         changed = self._add_links(links, depth=depth, probability=probability, belongs=belongs)
-        self._worth.weigh(changed)
+        self._weigh(changed)
         return changed
 
     def note_failure(self, link: FrontierLink, *, received: int = 0) -> None:
@@ -203,7 +201,7 @@ class TopicCrawl:
         self.received += received
         self._note_outcome(link, probability >= BELONGS, held=held)
         if print_ is not None:
-            self._fingerprints.append(print_)
+            self._fingerprints.add(print_)
 
     def recall_waiting(self, links: Iterable[FrontierLink]) -> None:
         """Take in the frontier of an earlier run."""
@@ -213,8 +211,7 @@ class TopicCrawl:
 
     def has_open_links(self) -> bool:
         """Whether a link waits at a host that has not had its share."""
-        full = self._full_hosts()
-        return any(link.host not in full for link in self.frontier)
+        return bool(self.frontier.hosts() - self._full_hosts())
 
     def reason_to_stop(self, *, under_way: int = 0, postponed: int = 0) -> str | None:
         """Why no more links should be chosen, with so many being fetched or due later; None to go on."""
@@ -282,6 +279,10 @@ class TopicCrawl:
         if self.judge.learn() or now or is_due:
             self._since_weighing = 0
             self._worth.learn()
-            self._worth.weigh([link for link in self.frontier if link.worth < SEED_WORTH])
+            self._weigh([link for link in self.frontier if link.worth < SEED_WORTH])
         else:
-            self._worth.weigh(changed)
+            self._weigh(changed)
+
+    def _weigh(self, links: Sequence[FrontierLink]) -> None:
+        self._worth.weigh(links)
+        self.frontier.reorder(links)
