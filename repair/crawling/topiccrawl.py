@@ -123,9 +123,11 @@ class TopicCrawl:
         """Whether an address was chosen before, or a page came from it."""
         return url in self._known
 
-    def read(self, terms: Terms, *, url: str = "", language: str = "") -> JudgedPage:
+    def read(
+        self, terms: Terms, *, url: str = "", language: str = "", known_fingerprint: int | None = None
+    ) -> JudgedPage:
         """Judge a page by its terms; a person's word on it counts more, and so does a language of the topic."""
-        found = fingerprint(terms)
+        found = fingerprint(terms) if known_fingerprint is None else known_fingerprint
         probability = self.judge.judge(terms)
         if self.topic.language and language and language != self.topic.language:
             probability *= _OTHER_LANGUAGE

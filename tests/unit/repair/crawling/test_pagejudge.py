@@ -54,6 +54,8 @@ def test_names_that_stand_in_pages_of_the_topic_speak_for_it():
     for number in range(5):
         odds.add(vocabulary.count(["wheat", "farm", f"x{number}"]), belongs=True)
         odds.add(vocabulary.count(["king", f"y{number}"]), belongs=False)
-    wheat, king, nothing = odds.scores(TextBatch([vocabulary.count(text) for text in (["wheat"], ["king"], [])]))
+    wheat, king, nothing = odds.scores(
+        TextBatch([vocabulary.count(text) for text in (["wheat"], ["king"], [])])
+    )
     assert wheat > 0 > king
     assert nothing == 0.0
