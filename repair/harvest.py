@@ -216,7 +216,7 @@ def addition_of(page: Page, settings: CollectionSettings, *, pinned: bool = Fals
     return PageAddition(
         document=_without_secrets(document),
         fetched_at=page.fetched_at,
-        copy=_copy_of(page, settings),
+        copy=copy_of(page, settings),
         pinned=pinned,
         raw_digest=raw_digest(page),
     )
@@ -240,7 +240,8 @@ def raw_digest(page: Page) -> bytes:
     return digest.digest()
 
 
-def _copy_of(page: Page, settings: CollectionSettings) -> HeldCopy | None:
+def copy_of(page: Page, settings: CollectionSettings) -> HeldCopy | None:
+    """The copy that is kept of a page; None when none is."""
     if not settings.keep_copies:
         return None
     body = decode.identity_body(page, settings.max_document_bytes)

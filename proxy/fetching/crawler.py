@@ -314,20 +314,24 @@ class TopicCrawler:
         if kept:
             self._tools.saver.add_pages(kept)
         with self._store.together():
-            for arrival in arrivals:
-                self._take_in(arrival)
+            changed = [self._take_in(arrival) for arrival in arrivals]
+            self._crawl.weigh_links()
+            for arrival, links in zip(arrivals, changed, strict=True):
+                self._commit(arrival, links)
             self._store.drop(self._crawl.frontier.drop_least())
 
-    def _take_in(self, arrival: "_Arrival") -> None:
-        link, judged = arrival.link, arrival.judged
-        changed = self._crawl.note_page(
-            link,
-            judged,
+    def _take_in(self, arrival: "_Arrival") -> Sequence[FrontierLink]:
+        return self._crawl.note_page(
+            arrival.link,
+            arrival.judged,
             arrival.links,
             final_url=arrival.final_url,
             received=arrival.received,
             held=arrival.held,
         )
+
+    def _commit(self, arrival: "_Arrival", changed: Sequence[FrontierLink]) -> None:
+        link, judged = arrival.link, arrival.judged
         for name, probability in arrival.topics.items():
             self._tools.topics.note_page(arrival.final_url, name, probability)
         visited = VisitedLink(

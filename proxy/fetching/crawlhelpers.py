@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -23,7 +23,7 @@ from repair.collection.collection import Collection, PageAddition
 from repair.crawling.pagejudge import document_terms
 from repair.errors import RepairError
 from repair.evidence.hints import Hints
-from repair.harvest import addition_of
+from repair.harvest import addition_of, copy_of
 from repair.model import Page
 from repair.settings import CollectionSettings, RepairSettings
 from repair.soft404.judge import PageJudgement, judge
@@ -57,6 +57,14 @@ def read_page(page: Page, settings: CollectionSettings) -> PageReading:
     return PageReading(judgement=judge(page), addition=addition, terms=terms, fingerprint=fingerprint(terms))
 
 
+def _read_without_copy(page: Page, settings: CollectionSettings) -> PageReading:
+    """The same for another process: one that has the page need not be sent its bytes."""
+    reading = read_page(page, settings)
+    if reading.addition is None or page.header("content-encoding"):
+        return reading
+    return replace(reading, addition=replace(reading.addition, copy=None))
+
+
 class CrawlHelpers:
     """The processes; started with the first page. For one event loop."""
 
@@ -76,10 +84,13 @@ class CrawlHelpers:
         if self._indexing is None:
             self._indexing = asyncio.create_task(self._keep_indexing())
         try:
-            return await self._run(read_page, page, self._collection)
+            reading = await self._run(_read_without_copy, page, self._collection)
         except BrokenExecutor as error:
             self._pool = None
             raise TemporaryFetchError("the process that read it died") from error
+        if reading.addition is None or reading.addition.copy is not None:
+            return reading
+        return replace(reading, addition=replace(reading.addition, copy=copy_of(page, self._collection)))
 
     async def close(self) -> None:
         """Index what is left, then end the processes."""

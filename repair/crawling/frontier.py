@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from repair.crawling.termcodes import CountedTerms
+from repair.crawling.termcodes import CountedTerms, Numbers
 from repair.model import Link
 from repair.text import urls, words
 
@@ -41,6 +41,8 @@ class FrontierLink:
     nav: bool = False
     worth: float = 0.0
     reading: LinkReading | None = field(default=None, compare=False, repr=False)
+    features: Numbers | None = field(default=None, compare=False, repr=False)
+    """What was known when it was weighed last."""
 
     def note_parent(self, link: Link, probability: float, *, belongs: bool) -> None:
         """Take in what one more page says: its anchor, and its context if it is the likeliest page so far."""

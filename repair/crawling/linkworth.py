@@ -16,6 +16,7 @@ from repair.crawling.termcodes import CountedTerms, ModelTable, Numbers, TextBat
 from repair.crawling.topicmodel import Terms, TopicModel
 
 _LEAST_OUTCOMES = 30
+_MOST_OUTCOMES = 2_000
 _TRUST = 40  # outcomes after which what was learnt counts as much as the fixed weights
 _LEAST_TEXTS = 20  # of good and of bad links, before their words are learnt from
 _MOST_TEXTS = 400
@@ -75,12 +76,12 @@ class LinkWorth:
             trust = len(self._outcomes) / (len(self._outcomes) + _TRUST)
             weights, bias = self._learnt
             worth = (1 - trust) * worth + trust * _logistic(features @ weights + bias)
-        for link, value in zip(links, worth, strict=True):
-            link.worth = float(value)
+        for link, value, row in zip(links, worth.tolist(), features, strict=True):
+            link.worth, link.features = value, row
 
     def note_outcome(self, link: FrontierLink, *, belongs: bool) -> None:
-        """Remember what came of a link; called before its host's record changes."""
-        self._seen.append(self._features([link])[0])
+        """Remember what came of a link, beside what was known when it was weighed."""
+        self._seen.append(self._features([link])[0] if link.features is None else link.features.copy())
         self._outcomes.append(belongs)
         self._texts[belongs].append(self._read(link).texts[-1])
 
@@ -91,8 +92,10 @@ class LinkWorth:
             words = self._judge.vocabulary
             bad, good = ([words.terms(text) for text in texts[-_MOST_TEXTS:]] for texts in self._texts)
             self._apprentice = ModelTable(self._learn_texts(good, bad), words)
-        if len(self._outcomes) >= _LEAST_OUTCOMES and len(set(self._outcomes)) == 2:
-            self._learnt = self._learn(np.array(self._seen), self._outcomes)
+        if len(self._outcomes) >= _LEAST_OUTCOMES and len(set(self._outcomes[-_MOST_OUTCOMES:])) == 2:
+            self._learnt = self._learn(
+                np.array(self._seen[-_MOST_OUTCOMES:]), self._outcomes[-_MOST_OUTCOMES:]
+            )
 
     def _features(self, links: Sequence[FrontierLink]) -> Numbers:
         """A row of numbers for each link."""

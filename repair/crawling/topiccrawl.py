@@ -30,6 +30,7 @@ _LINKS_OF_A_PAGE = 300
 _MAX_DEPTH = 20
 _WEIGH_ALL_EVERY = 10  # pages, at first; weighing takes time, and the more is known, the less a page changes
 _WEIGH_ALL_SHARE = 50
+_WEIGH_LINKS = 200  # links for each page that comes before all are weighed again
 _PATIENCE = 40  # pages over which the yield is looked at, at least
 _LEAST_YIELD = 0.05
 _OTHER_LANGUAGE = 0.3
@@ -80,6 +81,8 @@ class TopicCrawl:
         self.judge = judge
         self.frontier = Frontier()
         self._since_weighing = 0
+        self._unweighed: dict[str, FrontierLink] = {}
+        self._has_news = False
         self.fetched = self.received = self.belonging = 0
         """Pages and bytes fetched so far, and how many of the pages belong to the topic."""
         self._policy = policy
@@ -106,6 +109,8 @@ class TopicCrawl:
 
     def choose(self, *, busy_hosts: Collection[str] = ()) -> FrontierLink | None:
         """Take the next link out of the frontier, at a host that is not busy; None when there is none now."""
+        if self._has_news:
+            self.weigh_links()
         link = self._choose({*busy_hosts, *self._full_hosts()})
         while link is not None and self._shapes.is_exhausted(link.url):
             self._take(link)
@@ -150,8 +155,8 @@ class TopicCrawl:
         received: int = 0,
         held: bool = False,
     ) -> tuple[FrontierLink, ...]:
-        """Take in a page and its links; returns the links that are new or better known. A page that was `held`
-        costs nothing."""
+        """Take in a page and its links; returns the links that are new or better known, which `weigh_links` weighs. A
+        page that was `held` costs nothing."""
         self._note_outcome(link, page.belongs, held=held)
         self.received += received
         self._known.add(final_url)
@@ -167,7 +172,9 @@ class TopicCrawl:
             changed = self._add_links(
                 links, depth=link.depth, probability=page.probability, belongs=page.belongs
             )
-        self._learn(changed)
+        self._unweighed |= {each.url: each for each in changed}
+        self._since_weighing += 1
+        self._has_news = True
         return changed
 
     def add_links(
@@ -177,6 +184,17 @@ class TopicCrawl:
         changed = self._add_links(links, depth=depth, probability=probability, belongs=belongs)
         self._weigh(changed)
         return changed
+
+    def weigh_links(self) -> None:
+        """Weigh links anew: all of them when something was learnt, else those that pages brought since."""
+        changed = [link for url, link in self._unweighed.items() if self.frontier.get(url) is link]
+        self._unweighed.clear()
+        self._has_news = False
+        due = max(_WEIGH_ALL_EVERY, self.fetched // _WEIGH_ALL_SHARE, len(self.frontier) // _WEIGH_LINKS)
+        if self.judge.learn() or self._since_weighing >= due:
+            self._weigh_all()
+        else:
+            self._weigh(changed)
 
     def note_failure(self, link: FrontierLink, *, received: int = 0) -> None:
         """A link brought nothing."""
@@ -209,7 +227,8 @@ class TopicCrawl:
         """Take in the frontier of an earlier run."""
         for link in links:
             self.frontier.put(link)
-        self._learn((), now=True)
+        self.judge.learn()
+        self._weigh_all()
 
     def has_open_links(self) -> bool:
         """Whether a link waits at a host that has not had its share."""
@@ -274,16 +293,10 @@ class TopicCrawl:
                 changed[url] = entry
         return tuple(changed.values())
 
-    def _learn(self, changed: Sequence[FrontierLink], *, now: bool = False) -> None:
-        """Weigh links anew: all of them when something was learnt, else the changed ones."""
-        self._since_weighing += 1
-        is_due = self._since_weighing >= max(_WEIGH_ALL_EVERY, self.fetched // _WEIGH_ALL_SHARE)
-        if self.judge.learn() or now or is_due:
-            self._since_weighing = 0
-            self._worth.learn()
-            self._weigh([link for link in self.frontier if link.worth < SEED_WORTH])
-        else:
-            self._weigh(changed)
+    def _weigh_all(self) -> None:
+        self._since_weighing = 0
+        self._worth.learn()
+        self._weigh([link for link in self.frontier if link.worth < SEED_WORTH])
 
     def _weigh(self, links: Sequence[FrontierLink]) -> None:
         self._worth.weigh(links)
