@@ -12,7 +12,7 @@ import numpy as np
 
 from repair.crawling.frontier import FrontierLink, LinkReading
 from repair.crawling.pagejudge import PageJudge
-from repair.crawling.termcodes import CountedTerms, ModelTable, Numbers, TextBatch
+from repair.crawling.termcodes import CountedTerms, ModelTable, Numbers, TextBatch, join
 from repair.crawling.topicmodel import Terms, TopicModel
 
 _LEAST_OUTCOMES = 30
@@ -132,11 +132,11 @@ class LinkWorth:
     def _read(self, link: FrontierLink) -> LinkReading:
         """What its words are; kept until a page says something new of it."""
         if link.reading is None:
-            anchor, context, address = link.terms()
-            texts = (anchor, context, address, anchor or address, [*anchor, *context, *address])
+            terms = link.terms()
+            anchor, _, address = texts = tuple(map(self._judge.vocabulary.count, terms))
             link.reading = LinkReading(
-                texts=tuple(map(self._judge.vocabulary.count, texts)),
-                match=self._judge.words.score([*anchor, *address], saturation=0.2),
+                texts=(*texts, anchor if len(anchor.codes) else address, join(texts)),
+                match=self._judge.words.score([*terms[0], *terms[2]], saturation=0.2),
             )
         return link.reading
 

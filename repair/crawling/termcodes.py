@@ -20,6 +20,11 @@ class CountedTerms(NamedTuple):
     counts: Codes
 
 
+def join(texts: Sequence[CountedTerms]) -> CountedTerms:
+    """Texts as one; a term that several have stands there several times."""
+    return CountedTerms(*map(np.concatenate, zip(*texts, strict=True)))
+
+
 class Vocabulary:
     """The codes of terms, given in the order in which they are met."""
 
