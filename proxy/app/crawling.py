@@ -216,7 +216,7 @@ async def open_crawls(
         shared = SharedState(settings, data)
         collection = Collection.open(data / "collection", settings.collection)
         hints = Hints(collection, settings.repair)
-        helpers = CrawlHelpers(data / "collection", settings.collection, settings.repair)
+        helpers = CrawlHelpers(collection, data / "collection", settings.collection, settings.repair)
         harvester = Harvester(
             collection, settings.collection, hints, leaves_index=lambda: helpers.keeps_index
         )

@@ -21,7 +21,7 @@ class Batches(Generic[T, R]):
 
     async def do(self, thing: T) -> R:
         """The result for one thing."""
-        future = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._waiting.append((thing, future))
         if self._task is None:
             self._task = asyncio.create_task(self._run())

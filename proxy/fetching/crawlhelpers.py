@@ -31,7 +31,6 @@ from repair.text.fingerprints import fingerprint
 
 log = logging.getLogger(__name__)
 
-_PROCESSES = 2
 _SLICE = 500
 _LAST_S = 120.0  # the longest that the end of a crawl waits for the index
 
@@ -66,12 +65,15 @@ def _read_without_copy(page: Page, settings: CollectionSettings) -> PageReading:
 
 
 class CrawlHelpers:
-    """The processes; started with the first page. For one event loop."""
+    """One process that reads and one that indexes (there is one writer of an index), started with the first page.
+    For one event loop."""
 
-    def __init__(self, folder: Path, collection: CollectionSettings, repair: RepairSettings) -> None:
-        """`folder` is the collection's."""
-        self._folder, self._collection, self._repair = folder, collection, repair
-        self._pool: ProcessPoolExecutor | None = None
+    def __init__(
+        self, collection: Collection, folder: Path, settings: CollectionSettings, repair: RepairSettings
+    ) -> None:
+        """`collection` is the one in the `folder`; it leaves its index to the helpers."""
+        self._held, self._folder, self._collection, self._repair = collection, folder, settings, repair
+        self._pools: dict[str, ProcessPoolExecutor] = {}
         self._indexing: asyncio.Task[None] | None = None
 
     @property
@@ -84,9 +86,9 @@ class CrawlHelpers:
         if self._indexing is None:
             self._indexing = asyncio.create_task(self._keep_indexing())
         try:
-            reading = await self._run(_read_without_copy, page, self._collection)
+            reading = await self._run("reader", _read_without_copy, page, self._collection)
         except BrokenExecutor as error:
-            self._pool = None
+            self._pools.pop("reader", None)
             raise TemporaryFetchError("the process that read it died") from error
         if reading.addition is None or reading.addition.copy is not None:
             return reading
@@ -100,8 +102,8 @@ class CrawlHelpers:
             until = time.monotonic() + _LAST_S
             while await self._index() == _SLICE and time.monotonic() < until:
                 pass
-        if self._pool is not None:
-            await asyncio.to_thread(self._pool.shutdown)
+        for pool in self._pools.values():
+            await asyncio.to_thread(pool.shutdown)
 
     async def _keep_indexing(self) -> None:
         while True:
@@ -110,17 +112,19 @@ class CrawlHelpers:
 
     async def _index(self) -> int:
         try:
-            return await self._run(_index_some, self._folder, self._collection, self._repair)
+            await asyncio.to_thread(self._held.leave_index)
+            return await self._run("indexer", _index_some, self._folder, self._collection, self._repair)
         except BrokenExecutor:
-            self._pool = None
+            self._pools.pop("indexer", None)
             return 0
 
-    async def _run(self, work: Callable[..., T], *arguments: object) -> T:
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                _PROCESSES, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent
+    async def _run(self, process: str, work: Callable[..., T], *arguments: object) -> T:
+        pool = self._pools.get(process)
+        if pool is None:
+            pool = self._pools[process] = ProcessPoolExecutor(
+                1, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent
             )
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work, *arguments)
+        return await asyncio.get_running_loop().run_in_executor(pool, work, *arguments)
 
 
 def _index_some(folder: Path, settings: CollectionSettings, repair: RepairSettings) -> int:
