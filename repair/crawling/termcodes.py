@@ -70,7 +70,7 @@ class TextBatch:
 
     def sum(self, values: Numbers) -> Numbers:
         """The sum over each text, given a value for each code."""
-        return np.bincount(self.rows, weights=values, minlength=self.size)
+        return np.bincount(self.rows, weights=values, minlength=self.size).astype(np.float64, copy=False)
 
 
 class ModelTable:

@@ -77,6 +77,7 @@ class Refreshing(Crawling):
             connectivity=Connectivity(),
             topics=self.topics,
             fetch=FETCH,
+            read=None,
             reading=CollectionSettings(),
             responses=SimpleNamespace(lookup=lookup),
         )
