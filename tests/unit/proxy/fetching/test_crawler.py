@@ -49,7 +49,7 @@ class Web:
         final, body = answer if isinstance(answer, tuple) else (url, answer)
         return FetchedPage(page=a_page(final, body=body))
 
-    async def check(self, fetched, judgement):
+    async def check(self, fetched, judgement=None):
         if b"private" in fetched.page.body:
             raise FetchRefused("may not be saved: private")
 
