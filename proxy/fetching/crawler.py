@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from proxy.fetching.batches import Batches
 from proxy.fetching.connectivity import Connectivity
-from proxy.fetching.crawlhelpers import PageReading
+from proxy.fetching.crawlhelpers import CrawledPage
 from proxy.fetching.entries import (
     FetchFailure,
     FetchRefused,
@@ -65,7 +65,7 @@ class CrawlTools:
     connectivity: Connectivity
     topics: TopicStore
     fetch: FetchSettings
-    read: Callable[[Page], Awaitable[PageReading]]
+    read: Callable[[Page], Awaitable[CrawledPage]]
     reading: CollectionSettings
     responses: ResponseStore
 
@@ -270,13 +270,13 @@ class TopicCrawler:
             )
         )
 
-    async def _read(self, fetched: FetchedPage) -> PageReading:
+    async def _read(self, fetched: FetchedPage) -> CrawledPage:
         try:
             return await self._tools.read(fetched.page)
         except FileTooCostly as error:
             raise PermanentFetchError(str(error)) from error
 
-    def _readable(self, fetched: FetchedPage, reading: PageReading) -> PageAddition:
+    def _readable(self, fetched: FetchedPage, reading: CrawledPage) -> PageAddition:
         addition = reading.addition
         if addition is None:
             raise PermanentFetchError("not a page that can be read")

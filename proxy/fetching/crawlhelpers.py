@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageReading:
+class CrawledPage:
     """All that a crawl needs of a page, from one process in one go; `addition` is None for what is no document."""
 
     judgement: PageJudgement
@@ -47,16 +47,16 @@ class PageReading:
     fingerprint: int | None = None
 
 
-def read_page(page: Page, settings: CollectionSettings) -> PageReading:
+def read_page(page: Page, settings: CollectionSettings) -> CrawledPage:
     """Read a fetched page. Raises FileTooCostly."""
     addition = addition_of(page, settings, pinned=True)
     if addition is None:
-        return PageReading(judgement=judge(page), addition=None)
+        return CrawledPage(judgement=judge(page), addition=None)
     terms = tuple(document_terms(addition.document))
-    return PageReading(judgement=judge(page), addition=addition, terms=terms, fingerprint=fingerprint(terms))
+    return CrawledPage(judgement=judge(page), addition=addition, terms=terms, fingerprint=fingerprint(terms))
 
 
-def _read_without_copy(page: Page, settings: CollectionSettings) -> PageReading:
+def _read_without_copy(page: Page, settings: CollectionSettings) -> CrawledPage:
     """The same for another process: one that has the page need not be sent its bytes."""
     reading = read_page(page, settings)
     if reading.addition is None or page.header("content-encoding"):
@@ -81,7 +81,7 @@ class CrawlHelpers:
         """Whether they keep the index up to date: from the first page on."""
         return self._indexing is not None
 
-    async def read(self, page: Page) -> PageReading:
+    async def read(self, page: Page) -> CrawledPage:
         """Read a fetched page. Raises FileTooCostly, and TemporaryFetchError when the process that read it died."""
         if self._indexing is None:
             self._indexing = asyncio.create_task(self._keep_indexing())
