@@ -34,6 +34,8 @@ _REVIEW_CHANGES = (
     *(f"/admin/api/misses/{name}" for name in ("pins", "choices", "marks")),
     "/admin/fetch",
     "/admin/api/fetches",
+    "/admin/proposals",
+    "/admin/suggestions",
 )
 
 
