@@ -57,6 +57,8 @@ PAGES = [
     "/admin/live",
     "/admin/health",
     "/admin/requests",
+    "/admin/proposals",
+    "/admin/suggestions",
     "/admin/users",
     "/admin/audit",
     "/admin/access",
