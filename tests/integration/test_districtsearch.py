@@ -1,5 +1,6 @@
 """Schools and their district's OpenSearch: a real cluster of three nodes, from Maven Central."""
 
+import contextlib
 import json
 import time
 from dataclasses import replace
@@ -12,7 +13,7 @@ from repair.evidence.savedcopy import SavedCopy
 from repair.model import BrokenLink, Document, Link, MissKind
 from repair.opensearch import counting, publishing
 from repair.opensearch.census import EMPTY
-from repair.opensearch.client import OpenSearchClient
+from repair.opensearch.client import OpenSearchClient, SearchUnavailable
 from repair.opensearch.joined import joined_finder
 from repair.opensearch.outgoing import send_batch, shared_page
 from repair.opensearch.pagedocument import INDEX
@@ -308,7 +309,12 @@ def test_a_page_that_one_school_saved_is_offered_in_another(
     with opened(folder, pages()):
         pass
     start_linkmend(data=tmp_path / "first", settings=district)
-    eventually(lambda: counting.current_census(client).pages == 48, "no census of all pages")
+
+    def is_counted():
+        with contextlib.suppress(SearchUnavailable):  # while its index is being created
+            return counting.current_census(client).pages == 48
+
+    eventually(is_counted, "no census of all pages")
     second = Client(start_linkmend("--offline", data=tmp_path / "second", settings=district).url)
 
     def offered():
