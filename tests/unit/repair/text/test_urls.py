@@ -189,8 +189,8 @@ _REFERENCES = st.lists(_PIECES, max_size=6).map("".join)
 @examples(600)
 @given(
     st.sampled_from(("http://h.test", "https://127.0.0.1:8443", "http://H.test:80", "http://localhost")),
-    _REFERENCES,
-    _REFERENCES,
+    st.sampled_from(("a/b/c.html", "a/b/", "a/b?x=1", "a//b")) | _REFERENCES,
+    st.sampled_from(("../d.html", "../../../d", "e/f.html#g", "/h?i=j")) | _REFERENCES,
 )
 def test_a_link_resolves_as_the_standard_library_would_have_it(host, path, href):
     base = f"{host}/{path}"
