@@ -30,7 +30,7 @@ def doctor(config: Config = None, data: Data = None, as_json: Json = False) -> N
         findings = examine_now(settings, data or default_data())
     if as_json:
         for finding in findings:
-            print_json(asdict(finding))
+            print_json({name: str(value) for name, value in asdict(finding).items()})
     else:
         print_findings(findings)
     if has_failed(findings):
