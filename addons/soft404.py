@@ -48,7 +48,7 @@ class Soft404:
         self._redirects = redirects
 
     def response_now(self, flow: http.HTTPFlow) -> bool:
-        """Nothing to look at, a page that came again unchanged, or one that clearly is there."""
+        """Nothing to look at, or a page that came again unchanged."""
         response = flow.response
         if response is None or not self._looks_at(flow):
             return True
@@ -59,10 +59,8 @@ class Soft404:
         page = page_of(flow)
         if not is_document(page):
             return True
-        if self.was_redirected(flow.client_conn.peername[0], page.url):
-            return False
-        found = self._detector.recent_finding(page) or self._detector.find_at_once(page)
-        if found is None:
+        found = self._detector.recent_finding(page)
+        if found is None or self.was_redirected(flow.client_conn.peername[0], page.url):
             return False
         self._note(flow, page, found, None)
         return True

@@ -24,11 +24,10 @@ from repair.soft404.judge import (
     PageKind,
     address_evidence,
     is_filled_by_scripts,
-    is_plainly_ordinary,
     judge,
 )
 from repair.soft404.model import Soft404Weights, shipped_weights
-from repair.soft404.pageparts import PageReading, parts_of, reading_of
+from repair.soft404.pageparts import parts_of
 from repair.soft404.probe import Ask, ProbeVerdict, place_of, probe
 from repair.soft404.redirects import landing
 from repair.soft404.signals import signals
@@ -41,9 +40,6 @@ log = logging.getLogger(__name__)
 _REMEMBERED = 500
 _REUSE_S = 30.0
 """How long a finding is reused for the same page, if nothing was learnt of any site meanwhile."""
-_AT_ONCE_BYTES = 64 * 1024
-"""Pages up to this size, decoded, are looked at without a thread."""
-_BEGUN = 50
 _MAX_PROBES = 20
 _MAX_PROBES_OF_SITE = 2
 """Concurrent: one site that never answers does not keep all others from being probed."""
@@ -92,7 +88,6 @@ class Soft404Detector:
         self._judged = BoundedDict[Key, PageJudgement](_REMEMBERED)
         self._sketched = BoundedDict[tuple[Key, int], Sketch](_REMEMBERED)
         self._settled = BoundedDict[Key, tuple[Soft404Finding, float, Stamp]](_REMEMBERED)
-        self._begun = BoundedDict[Key, PageReading](_BEGUN)
         self._clock = clock
         self._probes: dict[asyncio.Task[Soft404Finding], str] = {}
         self._vouched = BoundedDict[str, None](_REMEMBERED)
@@ -126,23 +121,6 @@ class Soft404Detector:
         """The recent finding for the same page, if it is still valid; None when the page must be judged."""
         found, until, stamp = self._settled.get(_key(page), (None, 0.0, None))
         return found if until > self._clock() and stamp == self._sites.stamp() else None
-
-    def find_at_once(self, page: Page) -> Soft404Finding | None:
-        """The finding for a page whose beginning shows that it is there, in a fraction of a millisecond; else None.
-
-        Nobody needs to vouch for such a page, and it is like no error page: only a redirect could tell against it.
-        """
-        if len(page.body) > _AT_ONCE_BYTES:
-            return None
-        reading = reading_of(page, max_bytes=_AT_ONCE_BYTES)
-        if reading is None:
-            return None
-        if not is_plainly_ordinary(reading):
-            self._begun[_key(page)] = reading
-            return None
-        found = Soft404Finding(judgement=ORDINARY)
-        self._settle(page, found, self._sites.stamp())
-        return found
 
     async def learn_error_page(self, page: Page) -> None:
         """Store the text of a page that was answered 404: the site may send the same text with a 200."""
@@ -204,9 +182,7 @@ class Soft404Detector:
         """The judgement by content, cached for pages that come again."""
         key = _key(page)
         known = self._judged.get(key)
-        if known is not None:
-            return known
-        return self._judged.keep(key, judge(page, self._weights, reading=self._begun.pop(key, None)))
+        return known if known is not None else self._judged.keep(key, judge(page, self._weights))
 
     def _sketch(self, page: Page, judgement: PageJudgement, error_pages: list[Sketch]) -> Sketch:
         """The sketch of a page that is in doubt or may be a known error page; empty for others, which need none."""

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from repair.model import MissKind, Page
 from repair.soft404.model import Soft404Weights
 from repair.soft404.model import shipped_weights as shipped_weights
-from repair.soft404.pageparts import PageParts, PageReading, reading_of
+from repair.soft404.pageparts import PageParts, reading_of
 from repair.soft404.scriptpages import WordTrust, has_empty_place, weigh_words
 from repair.soft404.signals import FEATURES, PageSignals, is_talkative, signals
 from repair.text.words import tokens
@@ -78,14 +78,12 @@ class PageJudgement:
 ORDINARY = PageJudgement(kind=PageKind.ORDINARY, probability=0.0)
 
 
-def judge(
-    page: Page, weights: Soft404Weights | None = None, *, reading: PageReading | None = None
-) -> PageJudgement:
+def judge(page: Page, weights: Soft404Weights | None = None) -> PageJudgement:
     """Judge a page by its content and address, parsing no more of it than needed.
 
-    Never raises; a page that cannot be parsed is ordinary. `reading` is one that was begun (`is_plainly_ordinary`).
+    Never raises; a page that cannot be parsed is ordinary.
     """
-    reading = reading or reading_of(page)
+    reading = reading_of(page)
     if reading is None or is_talkative(reading.beginning()):
         return ORDINARY
     parts, weights = reading.parts(), weights or shipped_weights()
@@ -100,12 +98,6 @@ def judge(
             return PageJudgement(kind=PageKind.SHELL, probability=judgement.probability)
         case WordTrust.DOUBTFUL:
             return PageJudgement(kind=PageKind.ORDINARY, probability=judgement.probability, unsure=True)
-
-
-def is_plainly_ordinary(reading: PageReading) -> bool:
-    """Whether a glance at its beginning shows that `judge` will find the page ordinary; about half of them."""
-    blocks = reading.glance()
-    return blocks is not None and is_talkative(blocks)
 
 
 def is_filled_by_scripts(page: Page) -> bool:

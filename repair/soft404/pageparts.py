@@ -21,8 +21,6 @@ _MAX_UNWALKED = 2_000
 _BEGINNING = 16_000
 """Characters from the first heading on that are parsed first, and the words that are taken of them:"""
 _BEGINNING_WORDS = 250
-_GLANCE_TAGS = 800
-"""Tags that are parsed within a millisecond, whatever they are: some take time that is quadratic in their number."""
 _FIRST_HEADING = re.compile(r"(?i)<h1[\s>]")
 _HTML_TYPES = ("", "text/html", "application/xhtml+xml")
 _FURNITURE = "h1, h2, h3, pre, table, dl, form, input[type=password i], script, iframe, frame"
@@ -56,34 +54,19 @@ class PageReading:
         self._url = url
         self.html = html
         self._begun: tuple[LexborHTMLParser, HtmlTraversal] | None = None
-        """Tree and traversal of the whole page, when its beginning already covers it."""
-        self._glanced: list[TextBlock] | None = None
-
-    def glance(self) -> list[TextBlock] | None:
-        """The same as `beginning`, or a part of it, where that takes no time worth a thread; else None."""
-        if self.html.count("<", 0, _BEGINNING) > _GLANCE_TAGS:
-            return None
-        blocks, is_complete = self._begin(_BEGINNING)
-        self._glanced = blocks if is_complete else None
-        return blocks
+        """Tree and traversal of the whole page, when `beginning` already covers it."""
 
     def beginning(self) -> list[TextBlock]:
         """The first blocks outside menus, each complete. Call it once, before `parts`."""
-        if self._glanced is not None:
-            return self._glanced
         heading = _FIRST_HEADING.search(self.html)
-        return self._begin((heading.start() if heading else 0) + _BEGINNING)[0]
-
-    def _begin(self, end: int) -> tuple[list[TextBlock], bool]:
-        """The first blocks of the page up to a character, and whether further characters would not change them."""
+        end = (heading.start() if heading else 0) + _BEGINNING
         tree, walk = htmlpage.tree(self.html[:end]), HtmlTraversal(_MAX_LINKS)
         _traverse(tree, walk, words=_BEGINNING_WORDS)
         is_cut = end < len(self.html)
         if not is_cut:
             self._begun = tree, walk
         blocks = walk.blocks[:-1] if is_cut else walk.blocks
-        is_complete = not is_cut or len(walk.words) >= _BEGINNING_WORDS
-        return [block for block in blocks if not block.boilerplate], is_complete
+        return [block for block in blocks if not block.boilerplate]
 
     def parts(self) -> PageParts:
         """The parts of the whole page."""
@@ -111,12 +94,12 @@ def parts_of(page: Page) -> PageParts | None:
     return None if reading is None else reading.parts()
 
 
-def reading_of(page: Page, *, max_bytes: int = MAX_BYTES) -> PageReading | None:
+def reading_of(page: Page) -> PageReading | None:
     """A reading of a page, for callers that may not need all of it; None as for `parts_of`."""
     kind = (page.header("content-type") or "").partition(";")[0].partition(",")[0].strip().lower()
     if kind not in (*_HTML_TYPES, "text/plain"):
         return None
-    text = body_text(page, max_bytes)
+    text = body_text(page, MAX_BYTES)
     if text is None:
         return None
     # Some servers send "404 page not found" as plain text: one block without anything else.

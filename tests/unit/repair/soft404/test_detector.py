@@ -238,21 +238,3 @@ async def test_a_static_error_page_is_recognised(made):
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=static))).miss is None
     await detector.learn_error_page(a_page(url=f"{SITE}/c", status=404, body=static))
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=static))).why == "memory"
-
-
-async def test_a_page_with_much_to_say_is_found_without_a_thread(made):
-    detector = made()
-    page = a_page(url=f"{SITE}/lava", body=ESSAY)
-    at_once = detector.find_at_once(page)
-    assert at_once is not None
-    assert at_once.miss is None
-    assert detector.recent_finding(page) is at_once
-    assert at_once == await made().find(page)
-
-
-@pytest.mark.parametrize("body", [ERROR, VAGUE, b"<div>" * 900 + ESSAY, b" " * 70_000 + ESSAY])
-async def test_a_page_in_doubt_or_costly_to_parse_is_left_to_a_thread(made, body):
-    detector = made()
-    page = a_page(url=f"{SITE}/lava", body=body)
-    assert detector.find_at_once(page) is None
-    assert await detector.find(page) == await made().find(page)
