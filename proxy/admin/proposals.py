@@ -21,9 +21,10 @@ from proxy.admin.teach.mypages import number_of
 from proxy.lessons.fixes import Fixes
 from proxy.lessons.model import Proposal
 from proxy.lessons.teacherstore import TeacherStore
+from proxy.pages.desktexts import tr
 
 PROPOSALS, SUGGESTIONS = "/admin/proposals", "/admin/suggestions"
-_GONE = "Somebody else has decided this already."
+_GONE = tr("Somebody else has decided this already.")
 
 
 def routes(admin: AdminContext) -> list[Route]:
@@ -31,9 +32,9 @@ def routes(admin: AdminContext) -> list[Route]:
         return []
     fixes, store = admin.lessons.fixes, admin.lessons.teachers
     changes = {
-        "approve": _deciding(fixes, "approve", "Approved: it is offered first from now on."),
-        "refuse": _deciding(fixes, "refuse", "Refused."),
-        "undo": _deciding(fixes, "undo", "Undone: it waits for a decision again."),
+        "approve": _deciding(fixes, "approve", tr("Approved: it is offered first from now on.")),
+        "refuse": _deciding(fixes, "refuse", tr("Refused.")),
+        "undo": _deciding(fixes, "undo", tr("Undone: it waits for a decision again.")),
     }
 
     async def show(request: web.Request) -> web.StreamResponse:
@@ -41,13 +42,13 @@ def routes(admin: AdminContext) -> list[Route]:
         return render(
             request,
             "desk/proposals.html.jinja",
-            title="Proposals",
+            title=tr("Proposals"),
             rows=[(each, datetime.fromtimestamp(each.at, UTC)) for each in found],
             shown_address=shown_address,
         )
 
     return [
-        AdminPage(path=PROPOSALS, handler=show, menu="Proposals"),
+        AdminPage(path=PROPOSALS, handler=show, menu=tr("Proposals")),
         *(
             AdminPage(path=f"{PROPOSALS}/{name}", handler=each, method="POST")
             for name, each in changes.items()
@@ -72,7 +73,7 @@ def _suggestions(store: TeacherStore) -> list[Route]:
         return render(
             request,
             "desk/suggestions.html.jinja",
-            title="Suggestions",
+            title=tr("Suggestions"),
             rows=await asyncio.to_thread(store.suggestions, ""),
             shown_address=shown_address,
         )
@@ -81,9 +82,9 @@ def _suggestions(store: TeacherStore) -> list[Route]:
         number = number_of(await form(request))
         page_request_of(request).about = f"suggestion {number}"
         gone = await asyncio.to_thread(store.settle, number, "")
-        return see_other(request, SUGGESTIONS, notice="Done." if gone else "It is no longer there.")
+        return see_other(request, SUGGESTIONS, notice=tr("Done.") if gone else tr("It is no longer there."))
 
     return [
-        AdminPage(path=SUGGESTIONS, handler=show, menu="Suggestions"),
+        AdminPage(path=SUGGESTIONS, handler=show, menu=tr("Suggestions")),
         AdminPage(path=f"{SUGGESTIONS}/done", handler=settle, method="POST"),
     ]

@@ -52,7 +52,6 @@ from msgspec import Struct
 
 from proxy.admin.roles import ADMIN, TEACH, Role, may
 from proxy.admin.sessions import AdminSession
-from proxy.admin.sizes import size
 from proxy.fetching.queue import FetchQueue
 from proxy.lessons.service import LessonService
 from proxy.localtime import zone_name
@@ -66,6 +65,7 @@ from proxy.pages.render import breakable
 from proxy.pages.templatetexts import TemplateTexts
 from proxy.removal.remover import PageRemover
 from proxy.settings import Settings
+from proxy.sizes import size
 from proxy.store.responses import ResponseStore
 from repair.admission import RepairPipeline
 from repair.collection.asynccollection import AsyncCollection

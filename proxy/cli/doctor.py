@@ -82,7 +82,7 @@ def status(config: Config = None, data: Data = None, as_json: Json = False) -> N
 
 
 def _lines(found: Any) -> list[tuple[str, str]]:
-    from proxy.admin.sizes import size
+    from proxy.sizes import size
 
     requests = sum(found.requests.values())
     ratio = "–" if found.hit_ratio is None else f"{found.hit_ratio * 100:.0f} %"

@@ -28,7 +28,6 @@ _BATCH = 100
 _TARGETS = 500  # pages linked to by a batch whose names are looked at again
 _PAUSE_S = 5.0
 _CENSUS_CHECK_S = 600.0
-_CENSUS_EVERY_S = 86_400.0
 _CENSUS_FILE = "district-census.npz"
 
 
@@ -106,10 +105,10 @@ class Sender:
                 if not is_installed:
                     publishing.install_if_missing(self._client)
                     is_installed = True
-                self._check_census()
                 while not self._closing.is_set() and not self._is_hurried():
                     if not send_batch(self._collection, self._client, now=datetime.now(UTC)):
                         break
+                self._check_census()
             except (SearchUnavailable, CollectionError) as error:
                 log.info("district: pages wait to be sent: %s", error)
             except Exception:  # the thread survives an odd answer or an odd page
@@ -117,12 +116,14 @@ class Sender:
             self._closing.wait(_PAUSE_S)
 
     def _check_census(self) -> None:
-        """Fetch a newer census now and then; the first school that finds it a day old makes the next one."""
+        """Fetch a newer census now and then; the first school that finds it outdated makes the next one."""
         now = time.time()
         if now - self._census_at < _CENSUS_CHECK_S:
             return
-        name, _ = counting.census_name(self._client)
-        if now - float(name or 0) > _CENSUS_EVERY_S and counting.claim_census(self._client, name):
+        note = counting.current_census(self._client)
+        if note.is_due(counting.count_pages(self._client), now) and counting.claim_census(
+            self._client, note, now
+        ):
             counting.store_census(self._client, counting.take_census(self._client), made_at=now)
         found = counting.fetch_census(self._client)
         if found is not None:

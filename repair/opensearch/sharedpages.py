@@ -31,7 +31,7 @@ from repair.text import urls
 _KEPT_S = 60.0
 _SITE_KEPT_S = 900.0
 _PAGES, _TEXTS, _TARGETS, _SITES = 4_000, 200, 500, 64
-_INLINKS = 100
+_INLINKS = 40  # each costs a node a search of its own; ranking reads no more
 _SITE_URLS = 3_000
 
 K = TypeVar("K")
@@ -166,7 +166,7 @@ class SharedPages:
         return self.page_number(url) is not None
 
     def same(self, page: int) -> tuple[str, ...]:
-        """The URLs of all pages with exactly the content of a page, its own included."""
+        """The URLs of pages with exactly the content of a page, its own included; at most some dozens."""
         known = self.load((page,)).get(page)
         if known is None:
             return ()

@@ -1,5 +1,7 @@
 """Schools and their district's OpenSearch: a real cluster of three nodes, from Maven Central."""
 
+import contextlib
+import json
 import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -11,7 +13,7 @@ from repair.evidence.savedcopy import SavedCopy
 from repair.model import BrokenLink, Document, Link, MissKind
 from repair.opensearch import counting, publishing
 from repair.opensearch.census import EMPTY
-from repair.opensearch.client import OpenSearchClient
+from repair.opensearch.client import OpenSearchClient, SearchUnavailable
 from repair.opensearch.joined import joined_finder
 from repair.opensearch.outgoing import send_batch, shared_page
 from repair.opensearch.pagedocument import INDEX
@@ -22,7 +24,9 @@ from repair.ranking.learned import LearnedRanker
 from repair.ranking.query import formulate
 from repair.ranking.rankers import finder
 from repair.settings import CollectionSettings, RepairSettings
+from tests.integration.client import Client
 from tests.integration.opensearch.cluster import Cluster, NoOpenSearch
+from tests.integration.processes import eventually
 
 _DAY = datetime(2026, 3, 2, tzinfo=UTC)
 _SITE = "https://www.school-topics.org"
@@ -136,8 +140,8 @@ def shared_from(client, deadline_s=30.0):
 def test_ranking_over_the_district_has_the_features_of_a_local_ranking(school, client):
     send_all(school, client)
     shared = shared_from(client)
-    # Pages that a query finds with equal scores come in another order there, and the rank is a feature.
-    compared = [at for at, name in enumerate(FEATURES) if not name.startswith("found.")]
+    # Pages that a query finds with equal scores come in another order there; these features depend on it.
+    compared = [at for at, name in enumerate(FEATURES) if not name.startswith(("found.", "company.best"))]
     for name, _ in _TOPICS:
         link, rows, firsts = broken(name), [], []
         shared.prepare(link)
@@ -295,3 +299,30 @@ def test_a_killed_node_costs_users_nothing(cluster_apart, school, tmp_path):
         while first(find, broken()) != answer:
             assert time.monotonic() < end, "the district's pages did not come back"
             time.sleep(0.5)
+
+
+def test_a_page_that_one_school_saved_is_offered_in_another(
+    cluster, client, school, tmp_path, start_linkmend
+):
+    district = f"[district]\nsearch = {json.dumps(cluster.urls)}\nsearch_deadline_s = 20.0\n"
+    folder = tmp_path / "first" / "collection"
+    with opened(folder, pages()):
+        pass
+    start_linkmend(data=tmp_path / "first", settings=district)
+
+    def is_counted():
+        with contextlib.suppress(SearchUnavailable):  # while its index is being created
+            return counting.current_census(client).pages == 48
+
+    eventually(is_counted, "no census of all pages")
+    second = Client(start_linkmend("--offline", data=tmp_path / "second", settings=district).url)
+
+    def offered():
+        lost = f"http{_SITE[5:]}/old/volcano-formation.html"
+        told = json.loads(second.get(lost, Accept="application/json").body)
+        return [each for each in told["alternatives"] if not each["held"]]
+
+    found = eventually(offered, "nothing of the district is offered")
+    assert found[0]["url"] == f"{_SITE}/volcano/formation.html"
+    assert found[0]["source"] == "shared"
+    assert found[0]["snippet"]

@@ -13,8 +13,8 @@ from proxy.admin.charts import Chart, ChartColumn, ChartSeries
 from proxy.admin.collection.service import GROWTH_DAYS, AdminCollection, PageDetails
 from proxy.admin.misses.views import percent, plain, shown_address, when
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, form, render, see_other
-from proxy.admin.sizes import size
 from proxy.pages.desktexts import tr
+from proxy.sizes import size
 
 PATH = "/admin/collection"
 _LIMIT = 30

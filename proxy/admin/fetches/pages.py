@@ -10,11 +10,11 @@ from msgspec import Meta, Struct
 
 from proxy.admin.misses.views import shown_address, when
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, form, render, see_other
-from proxy.admin.sizes import size
 from proxy.fetching.entries import FetchState, FetchTime, NotQueuedError
 from proxy.fetching.queue import FetchQueue
 from proxy.pages.desktexts import tr
 from proxy.settings import Settings
+from proxy.sizes import size
 
 PATH = "/admin/fetch"
 _LIMIT = 50

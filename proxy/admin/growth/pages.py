@@ -10,10 +10,10 @@ from proxy.admin.charts import Chart, ChartColumn
 from proxy.admin.growth.service import GrowthOverview, GrowthReader, TopicGrowth, moment
 from proxy.admin.misses.views import SERIES, counts, percent, shown_address, tally_meter, when
 from proxy.admin.routing import AdminContext, AdminPage, Route, render
-from proxy.admin.sizes import size
 from proxy.admin.topics.pages import about_topic
 from proxy.pages.desktexts import tr
 from proxy.settings import Settings
+from proxy.sizes import size
 from repair.growing.growthstore import BroughtBy
 
 PATH = "/admin/growth"

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from proxy.admin.roles import TEACH
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, form, page_request_of, see_other
-from proxy.admin.sizes import size
 from proxy.admin.teach.access import TeachAccess, render_teach, texts_for
 from proxy.admin.topics.service import AdminTopics, topic_of_form
 from proxy.fetching.entries import NotQueuedError
@@ -17,6 +16,7 @@ from proxy.lessons.errors import WorksheetError
 from proxy.lessons.model import CheckState, Lesson
 from proxy.lessons.service import LessonService
 from proxy.pages.display import address, clean
+from proxy.sizes import size
 from repair.crawling.topics import InvalidTopic, Topic
 
 PAGES, TOPICS, SUGGESTIONS = f"{TEACH}/pages", f"{TEACH}/topics", f"{TEACH}/suggestions"

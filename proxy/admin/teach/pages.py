@@ -17,7 +17,6 @@ from markupsafe import Markup
 from proxy.admin.gateway import UPLOAD_BYTES, UPLOAD_PATH
 from proxy.admin.roles import TEACH
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, page_request_of, see_other
-from proxy.admin.sizes import size
 from proxy.admin.teach.access import TeachAccess, render_teach, texts_for
 from proxy.lessons.errors import WorksheetError
 from proxy.lessons.model import BROKEN, CheckState, Lesson, LessonLink
@@ -25,6 +24,7 @@ from proxy.lessons.service import LessonService
 from proxy.pages.display import address, clean, link_target
 from proxy.pages.language import Catalogue
 from proxy.portal.routes import PORTAL, copy_path
+from proxy.sizes import size
 from repair.parse.formats.worksheets.model import FIXABLE, WorksheetFormat
 
 LESSONS = UPLOAD_PATH

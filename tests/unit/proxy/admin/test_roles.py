@@ -21,7 +21,8 @@ from tests.lessons import some_lessons
 # The whole table: what is open to anybody, to teachers, what reviewers may change and what they may not even read.
 # Every other GET is for reviewers and admins, every other change for admins.
 ANYBODY = """
-GET /admin/login; POST /admin/login; POST /admin/first-password; POST /admin/language; GET /teach/login; POST /teach/login; GET /l/{code}
+GET /admin/login; POST /admin/login; POST /admin/first-password; POST /admin/language;
+GET /teach/login; POST /teach/login; GET /l/{code}
 """
 TEACHERS = """
 POST /admin/logout; POST /teach/logout; GET /teach; POST /teach/lessons; GET /teach/lessons/{id}

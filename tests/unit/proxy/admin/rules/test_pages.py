@@ -103,7 +103,7 @@ async def test_faulty_text_is_shown_again_with_its_errors(browser, edits):
     response = await saved(browser, BAD + "# <mine> & only\n")
     page = await response.text()
     assert response.status == 422
-    assert "line 2: <bdi lang="en">unknown key" in page
+    assert 'line 2: <bdi lang="en">unknown key' in page
     assert "did you mean" in page
     assert text_in(page) == BAD + "# <mine> & only\n"
     assert [rule.name for rule in edits.live.ruleset.rules] == ["first"]
