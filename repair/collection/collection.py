@@ -356,7 +356,7 @@ class Collection:
 
     def leave_index(self) -> None:
         """Let another process write the index from now on; searching goes on."""
-        self._indexing.release()
+        self._indexing.leave()
 
     def commit(self) -> None:
         """Index all that was added and make it safe from a power cut.

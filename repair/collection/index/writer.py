@@ -169,10 +169,15 @@ class IndexWriter:
     def close(self) -> None:
         """Release the lock; the next writer indexes the pages still pending."""
         self._closing.set()
-        self.release()
+        self._release()
 
-    def release(self) -> None:
+    def leave(self) -> None:
         """Let another process write the index; this one takes the lock again when it indexes and nobody has it."""
+        with self._writing:
+            if self._lock_file is not None:
+                self._release()
+
+    def _release(self) -> None:
         with self._writing, self._switching:
             if self._index is not None:
                 self._index.close()
