@@ -211,6 +211,14 @@ class TeachSettings:
     """Worksheets larger than this are refused."""
     lessons: int = 100
     """Lessons kept for each account; the oldest are dropped."""
+    pages: int = 20
+    """Pages of each account whose links are checked every night, in the hours of `fetch.night`."""
+    fix_at_once: bool = False
+    """What a teacher fixes for everybody is offered at once. With false, an admin or reviewer approves it first."""
+    topic_pages: int = 500
+    """Pages that each account may collect for topics in 30 days; 0 for none."""
+    topic_bytes: int = 200_000_000
+    """Bytes that each account may collect for topics in 30 days."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,9 @@ from proxy.app.sharedstate import SharedState
 from proxy.archives.client import RememberedCopies, client_from
 from proxy.archives.repairpagearchives import ArchiveDisplay, RepairPageArchives
 from proxy.fetching.connectivity import Connectivity
+from proxy.lessons.store import LESSON_FOLDER
+from proxy.lessons.suggestions import Suggestions
+from proxy.lessons.teacherstore import TEACHER_FILE, TeacherStore
 from proxy.misses.store import MissStore, OfferClick
 from proxy.monitoring.metrics import Metrics
 from proxy.monitoring.overview import MonitoringOverview
@@ -34,6 +37,7 @@ from proxy.rpc.protocol import (
     MonitoringService,
     ReadershipService,
     RepairService,
+    SuggestionService,
 )
 from proxy.settings import Settings
 from repair.admission import AdmissionControl, AdmittedRepairs
@@ -104,6 +108,11 @@ class Backend:
             settings.misses,
             on_choice=self._note_choice,
             on_record=self.watching.note_miss,
+        )
+        self.suggestions = Suggestions(
+            TeacherStore(data / LESSON_FOLDER / TEACHER_FILE),
+            self.misses,
+            retention_days=lambda: shared.settings.misses.retention_days,
         )
         self.async_collection = AsyncCollection(self.collection, self._lookups)
         self._build_portal()
@@ -177,6 +186,7 @@ class Backend:
             CollectionService: self.async_collection,
             ArchiveService: self.archives,
             MissLogService: self.misses,
+            SuggestionService: self.suggestions,
             HarvestService: self.harvest,
             MonitoringService: self.watching,
         }
@@ -213,6 +223,7 @@ class Backend:
         await asyncio.to_thread(self._close_stores)
 
     def _close_stores(self) -> None:
+        self.suggestions.store.close()
         self.misses.close()  # what it still learns goes to the harvester
         self.harvester.close()
         self.district.close()

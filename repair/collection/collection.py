@@ -354,6 +354,10 @@ class Collection:
         """Index some of the pages that are due, if no other process does; returns how many were."""
         return self._indexing.catch_up(limit=limit, now=time.time())
 
+    def leave_index(self) -> None:
+        """Let another process write the index from now on; searching goes on."""
+        self._indexing.release()
+
     def commit(self) -> None:
         """Index all that was added and make it safe from a power cut.
 

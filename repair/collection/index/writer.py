@@ -169,6 +169,10 @@ class IndexWriter:
     def close(self) -> None:
         """Release the lock; the next writer indexes the pages still pending."""
         self._closing.set()
+        self.release()
+
+    def release(self) -> None:
+        """Let another process write the index; this one takes the lock again when it indexes and nobody has it."""
         with self._writing, self._switching:
             if self._index is not None:
                 self._index.close()

@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from repair.collection.index.fulltext import ancestors
 from repair.collection.index.idf import Weights
 from repair.collection.index.vectors import FIELDS, Hashes, TermStatistics, TermVectors
 from repair.collection.pages import PageSummary
@@ -137,6 +138,7 @@ def features(
                 pages,
                 list(collection.page_summaries(linking).values()),
                 textsimilarity.editions(tf["edition"]),
+                textsimilarity.default_edition(tf, _is_on_host(query_features)),
             ),
             numbers.columns(query_features, pages),
             explained.columns(query, tf, vectors, collection.rarities()),
@@ -165,6 +167,12 @@ def _backlinks(collection: VectorSource, query_features: QueryFeatures) -> list[
     """The saved pages that link to the lost one, the page of the click included."""
     urls = dict.fromkeys((query_features.link.source_url, *query_features.backlinks))
     return list(collection.page_numbers(url for url in urls if url).values())
+
+
+def _is_on_host(query_features: QueryFeatures) -> npt.NDArray[np.bool_]:
+    """Whether each of the site's editions is a directory of the lost page's own host."""
+    host = ancestors(query_features.link.url)[-1]
+    return np.array([directory.startswith(host) for directory in query_features.edition_directories()], bool)
 
 
 def _lengths(vectors: TermVectors) -> Matrix:
