@@ -22,7 +22,7 @@ from repair.collection.index.vectors import FIELDS as VECTOR_FIELDS
 from repair.collection.index.vectors import Hashes, TermStatistics, TermVectors
 from repair.collection.index.writer import IndexWriter
 from repair.collection.links import LinkGraph
-from repair.collection.outbox import Outbox
+from repair.collection.outbox import DistrictOutbox
 from repair.collection.pages import PageStore, PageSummary
 from repair.collection.versions import HeldVersions, policy_of
 from repair.errors import CollectionError
@@ -79,7 +79,7 @@ class Collection:
         self._graph = LinkGraph(self._database)
         self._indexing = IndexWriter(directory / "index", self._database, self._pages, self._graph)
         self._rarities = InverseFrequencies(self._database)
-        self.outbox = Outbox(self._database)
+        self.outbox = DistrictOutbox(self._database)
         """What the district has still to hear of."""
         self._added = 0
 

@@ -35,7 +35,7 @@ class OutboxRow:
     removed: bool
 
 
-class Outbox:
+class DistrictOutbox:
     """The outbox in a collection's database; closed, which notes nothing, until the school joins a district."""
 
     def __init__(self, database: Database) -> None:

@@ -7,6 +7,7 @@ from repair.model import Document, Link
 from repair.settings import CollectionSettings
 
 DAY = datetime(2026, 3, 2, tzinfo=UTC)
+_TITLES = ("River", "River delta", "Sand", "Glacier")
 _TEXTS = ("water runs down the river", "the river ends in a delta", "sand of the delta", "water and ice")
 
 
@@ -19,7 +20,7 @@ def a_collection(folder):
         )
         page = Document(
             url=f"https://topics.example.org/{at}",
-            title=f"Page {at}",
+            title=_TITLES[at],
             text=text,
             language="en",
             links=(link,),

@@ -1,10 +1,12 @@
 import pytest
 
+from repair.evidence.gather import gather_local
 from repair.model import BrokenLink, MissKind
 from repair.opensearch.client import OpenSearchClient
 from repair.opensearch.joined import joined_finder, merge
 from repair.opensearch.pagedocument import document_id, page_number, same_fetch, version
 from repair.opensearch.sharedpages import SharedPages
+from repair.pipeline import local_sources
 from repair.ranking.query import formulate
 from repair.ranking.rankers import finder
 from repair.settings import RepairSettings
@@ -73,6 +75,9 @@ def test_garbage_of_the_district_costs_nothing_but_its_pages(tmp_path, answer):
     with a_collection(tmp_path) as collection, node(answer) as (url, asked):
         shared = SharedPages(OpenSearchClient([url]), deadline_s=2.0)
         find, _ = joined_finder(collection, shared, RepairSettings(), None)
-        query = formulate(link, ())
-        assert find(link, query) == finder(collection, RepairSettings(), None)(link, query)
+        sources = local_sources(collection, RepairSettings(), None)
+        query = formulate(link, gather_local(link, sources, deadline_s=60.0))
+        alone = finder(collection, RepairSettings(), None)(link, query)
+        assert alone[0].page.title == "River delta"
+        assert find(link, query) == alone
         assert asked
