@@ -75,6 +75,8 @@ def bury(client: OpenSearchClient, urls: Iterable[str], removed_at: datetime) ->
 
 def add_anchors(client: OpenSearchClient, urls: Sequence[str]) -> int:
     """Give pages the names that links of all schools' pages use for them; returns how many changed."""
+    # Searches see new pages only after a refresh; without it a page would lose the names that they gave it.
+    client.ask("POST", f"/{INDEX}/_refresh", within_s=_WITHIN_S)
     ids = [document_id(page_number(url)) for url in urls]
     found = client.ask("POST", f"/{INDEX}/_mget?_source_excludes=text", {"ids": ids}, within_s=_WITHIN_S)
     stored = {each["_id"]: each for each in found["docs"] if each.get("found") and "url" in each["_source"]}

@@ -288,7 +288,7 @@ def test_a_killed_node_costs_users_nothing(cluster_apart, school, tmp_path):
     send_all(school, client)
     cluster_apart.wait_for("green", 3)
     with opened(tmp_path / "small", list(pages("https://small.example.org"))[20:24]) as small:
-        find, _ = joined_finder(small, shared_from(client, deadline_s=2.0), RepairSettings(), None)
+        find, _ = joined_finder(small, shared_from(client, deadline_s=10.0), RepairSettings(), None)
         alone = finder(small, RepairSettings(), None)
         answer = f"{_SITE}/volcano/formation.html"
         assert (first(alone, broken()), first(find, broken())) == (None, answer)
