@@ -44,14 +44,22 @@ from proxy.portal.routes import (
     SearchRoute,
     ShowAnywayRoute,
     StaticRoute,
+    SuggestRoute,
     TopicRoute,
     ToPortalRoute,
     TrustedRoute,
     route,
+    suggestion_of,
 )
 from proxy.privacy.clients import ClientHasher, network_of
 from proxy.privacy.portalredirect import PortalRedirects, RedirectedMiss, split_mark
-from proxy.rpc.protocol import ArchiveService, BrowseService, CollectionService, MissLogService
+from proxy.rpc.protocol import (
+    ArchiveService,
+    BrowseService,
+    CollectionService,
+    MissLogService,
+    SuggestionService,
+)
 from proxy.settings import split_address
 from repair.collection.pagesearch import SearchRequest, SearchResults
 
@@ -83,9 +91,11 @@ class Portal:
         archives: ArchiveService,
         portal_redirects: PortalRedirects,
         show_missed: Callable[[http.HTTPFlow, str, RedirectedMiss], Awaitable[RenderedPage]],
+        suggestions: SuggestionService,
     ) -> None:
         """`show_missed` makes the repair page for a miss at the portal."""
         self._show_missed = show_missed
+        self._suggestions = suggestions
         self._browser = browser
         self._marker = marker
         self._metrics = metrics
@@ -134,6 +144,8 @@ class Portal:
                     page = await self._show_archived(call, flow, texts)
                 elif isinstance(call, DeviceCall):
                     page = await self._about_devices(call, flow, texts)
+                elif isinstance(call, SuggestRoute):
+                    page = await self._suggest(flow, client, texts)
                 else:
                     if isinstance(call, ChoiceRoute):
                         self._note_choice(call, flow, client)
@@ -175,6 +187,14 @@ class Portal:
             portal=self._portal(),
         )
 
+    async def _suggest(self, flow: http.HTTPFlow, client: str, texts: Catalogue) -> RenderedPage:
+        """Pass on what a user looked for. The form is read here and goes no further."""
+        said = suggestion_of(flow.request.raw_content or b"")
+        if said is None:
+            return pages.refused_page(400, texts, portal=self._portal())
+        kept = await self._suggestions.suggest(*said, client=client)
+        return pages.suggested_page(texts, kept=kept, portal=self._portal())
+
     async def _answer(self, call: HelperCall, texts: Catalogue, client: str) -> RenderedPage:
         match call:
             case SearchRoute():
@@ -191,6 +211,8 @@ class Portal:
                 return await self._copy(url, texts)
             case ChoiceRoute():
                 return pages.no_content()
+            case SuggestRoute():  # answered with its form
+                return pages.refused_page(400, texts, portal=self._portal())
             case ShowAnywayRoute(miss_id=miss_id):
                 shown = await self._show_anyway(miss_id, client)
                 return (

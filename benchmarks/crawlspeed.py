@@ -17,6 +17,7 @@ import random
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,7 +73,8 @@ process.start()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrawlFigures:
-    """One run; `cpu_s` is processor time, whatever else the machine does."""
+    """One run; `cpu_s` is processor time, whatever else the machine does, and `peak_bytes` the most memory that all
+    processes of the crawler had at one moment."""
 
     pages: int
     wall_s: float
@@ -130,18 +132,33 @@ async def serve(port: int, count: int) -> None:
     await server.serve_forever()
 
 
+def memory_of_family(pid: int) -> int:
+    """The memory of a process and its descendants; what they share counts once (PSS)."""
+    with suppress(OSError, ValueError):
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        fields = dict(
+            line.split(":", 1) for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]
+        )
+        return int(fields["Pss"].split()[0]) * 1024 + sum(map(memory_of_family, map(int, children)))
+    return 0
+
+
 def measure(command: list[str], pages: int) -> CrawlFigures:
     """Run a crawler to its end. Raises SystemExit when it fails."""
     started = time.monotonic()
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **ON_LOOPBACK})
-    _, status, used = os.wait4(process.pid, 0)
+    ended, peak_bytes = 0, 0
+    while not ended:
+        peak_bytes = max(peak_bytes, memory_of_family(process.pid))
+        time.sleep(0.2)
+        ended, status, used = os.wait4(process.pid, os.WNOHANG)
     if status:
         raise SystemExit(f"failed: {' '.join(command)}")
     return CrawlFigures(
         pages=pages,
         wall_s=time.monotonic() - started,
         cpu_s=used.ru_utime + used.ru_stime,
-        peak_bytes=used.ru_maxrss * 1024,
+        peak_bytes=peak_bytes,
     )
 
 

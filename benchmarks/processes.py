@@ -91,7 +91,7 @@ class Program:
 
     def cpu_s(self) -> float:
         """Processor time of all its processes so far."""
-        return sum(map(_cpu_s, self.pids()))
+        return sum(map(process_cpu_s, self.pids()))
 
     def come_to_rest(self, *, at_most_s: float = 30.0) -> None:
         """Wait until background work is done, which belongs to this measurement and not to the next."""
@@ -123,7 +123,7 @@ def _family(pid: int) -> list[int]:
     return [pid, *(each for child in sorted(children) for each in _family(child))]
 
 
-def _cpu_s(pid: int) -> float:
+def process_cpu_s(pid: int) -> float:
     # The program's name, in brackets, may contain spaces: the fields we read come after it.
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND

@@ -45,6 +45,11 @@ class Variations:
         titles = sorted({word for each in self._originals for word in each.document.title.split()})
         self._marks = [word.lower() for word in titles if word.isascii() and word.isalpha()]
 
+    @property
+    def size(self) -> int:
+        """How many pages the folders have."""
+        return len(self._originals)
+
     def documents(self, count: int) -> Iterator[Document]:
         """`count` pages; a smaller count gives the first of these."""
         for number in range(count):

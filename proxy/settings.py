@@ -211,6 +211,14 @@ class TeachSettings:
     """Worksheets larger than this are refused."""
     lessons: int = 100
     """Lessons kept for each account; the oldest are dropped."""
+    pages: int = 20
+    """Pages of each account whose links are checked every night, in the hours of `fetch.night`."""
+    fix_at_once: bool = False
+    """What a teacher fixes for everybody is offered at once. With false, an admin or reviewer approves it first."""
+    topic_pages: int = 500
+    """Pages that each account may collect for topics in 30 days; 0 for none."""
+    topic_bytes: int = 200_000_000
+    """Bytes that each account may collect for topics in 30 days."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,6 +328,26 @@ class MailSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DistrictSettings:
+    """What several schools share: `[district]`."""
+
+    database: str = ""
+    """PostgreSQL of the district, postgresql://USER@HOST/NAME; empty for a school of its own."""
+    database_password_file: str = ""
+    """File with the password in its first line, readable by linkmend's user only."""
+    search: tuple[str, ...] = ()
+    """OpenSearch nodes of the district, https://HOST:PORT each; empty for none."""
+    search_user: str = ""
+    """User name at OpenSearch; empty for none."""
+    search_password_file: str = ""
+    """File with the password in its first line, readable by linkmend's user only."""
+    search_deadline_s: float = 0.3
+    """How long a repair page waits for the district's pages."""
+    ca_file: str = ""
+    """Certificate authorities of both engines, as PEM; empty for the public ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The whole tree; every part is handed its own section."""
 
@@ -342,6 +370,7 @@ class Settings:
     log: LogSettings = field(default_factory=LogSettings)
     report: ReportSettings = field(default_factory=ReportSettings)
     mail: MailSettings = field(default_factory=MailSettings)
+    district: DistrictSettings = field(default_factory=DistrictSettings)
 
 
 def load(

@@ -57,9 +57,12 @@ class Harvester:
         hints: Hints | None = None,
         *,
         is_hurried: Callable[[], bool] = lambda: False,
+        leaves_index: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`is_hurried` says whether users wait for this process: hints then catch up later."""
+        """`is_hurried` says whether users wait for this process: hints then catch up later. `leaves_index` says
+        whether another process keeps the index up to date."""
         self._is_hurried = is_hurried
+        self._leaves_index = leaves_index
         self._collection = collection
         self._hints = hints
         self._settings = settings
@@ -138,6 +141,8 @@ class Harvester:
 
     def _index(self) -> bool:
         """Index a batch of what is due; returns whether more is left. When nothing is, let the hints catch up."""
+        if self._leaves_index():
+            return False
         try:
             if self._collection.index_some(_SLICE) == _SLICE:
                 return True
@@ -211,7 +216,7 @@ def addition_of(page: Page, settings: CollectionSettings, *, pinned: bool = Fals
     return PageAddition(
         document=_without_secrets(document),
         fetched_at=page.fetched_at,
-        copy=_copy_of(page, settings),
+        copy=copy_of(page, settings),
         pinned=pinned,
         raw_digest=raw_digest(page),
     )
@@ -235,7 +240,8 @@ def raw_digest(page: Page) -> bytes:
     return digest.digest()
 
 
-def _copy_of(page: Page, settings: CollectionSettings) -> HeldCopy | None:
+def copy_of(page: Page, settings: CollectionSettings) -> HeldCopy | None:
+    """The copy that is kept of a page; None when none is."""
     if not settings.keep_copies:
         return None
     body = decode.identity_body(page, settings.max_document_bytes)

@@ -7,7 +7,7 @@ finds nothing does not stop the others: an empty answer is an answer.
 """
 
 import asyncio
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
@@ -33,6 +33,7 @@ from repair.model import (
     BrokenLink,
     Click,
     Evidence,
+    HeldPage,
     Link,
     PlacedLink,
     Query,
@@ -42,20 +43,23 @@ from repair.model import (
 from repair.ranking.plain import RankedPage
 from repair.ranking.preference import prefer
 from repair.ranking.query import formulate, keywords, texts
-from repair.ranking.rankers import addresses, finder, stop_anchors
+from repair.ranking.rankers import Find, addresses, finder, stop_anchors
 from repair.ranking.schoolmodel import NAME
 from repair.ranking.tellingterms import telling_terms
 from repair.secrets.addresses import has_secret
 from repair.settings import RepairSettings
 from repair.text import urls, words
+from repair.text.fingerprints import NEAR, distance
 from repair.text.snippets import snippet
 from repair.text.stoptitles import is_stop_title
+from repair.text.urlstructure import normalise_name
 
 _EVIDENCE_SHARE = 0.5  # of the deadline; ranking needs some of it too
 _RECENT = 20
 _INLINKS = 100
 _SEARCH_LIMIT = 100
 _SEARCHED = 5
+_COMPARED = 60  # ranked pages, more than a list ever shows
 _SNIPPET_CHARACTERS = 8_000  # a snippet from further down a long page is not worth the time to find it
 
 P = ParamSpec("P")
@@ -73,11 +77,15 @@ class Repairer:
         *,
         further_sources: Sequence[Source] = (),
         hints: Hints | None = None,
+        find: Find | None = None,
+        text_of: Callable[[str], HeldPage | None] | None = None,
     ) -> None:
+        """`find` is another way to find pages than the collection's own, `text_of` has the text of those it found."""
         self._collection = collection
         self._settings = settings
         self._executor = executor
-        self._find = finder(collection, settings, hints)
+        self._find = find or finder(collection, settings, hints)
+        self._text_of = text_of or collection.get
         self._hints = hints
         self._pins = Pins(collection.database)
         self._model = collection.database.path.parent / NAME
@@ -161,7 +169,8 @@ class Repairer:
         pinned = self._pinned_alternative(link, shown_keywords)
         unlike = addresses(link) | {item.url for item in pinned}
         offered = islice(
-            _without_duplicates(ranked, unlike=unlike), max(0, self._settings.alternatives - len(pinned))
+            _without_duplicates(ranked, self._fingerprints(ranked), unlike=unlike),
+            max(0, self._settings.alternatives - len(pinned)),
         )
         alternatives = (*pinned, *(self._alternative(choice, shown_keywords) for choice in offered))
         return RankedAlternatives(
@@ -178,6 +187,10 @@ class Repairer:
     def _apply_choices(self, link: BrokenLink, ranked: Sequence[RankedPage]) -> Sequence[RankedPage]:
         """Users' earlier choices decide between pages that the text supports equally."""
         return prefer(ranked, self._hints.favourites(link.url)) if self._hints else ranked
+
+    def _fingerprints(self, ranked: Sequence[RankedPage]) -> Mapping[int, int]:
+        first = [choice.page.page for choice in ranked[:_COMPARED]]
+        return self._hints.fingerprints(first) if self._hints and first else {}
 
     def _pinned_alternative(self, link: BrokenLink, shown: Sequence[str]) -> tuple[Alternative, ...]:
         """The page that an admin pinned for the link's target: certain, and offered whether it is saved or not."""
@@ -215,20 +228,23 @@ class Repairer:
             for hit in found
         ]
         return tuple(
-            self._alternative(choice, shown) for choice in islice(_without_duplicates(ranked), limit)
+            self._alternative(choice, shown)
+            for choice in islice(_without_duplicates(ranked, self._fingerprints(ranked)), limit)
         )
 
     def _alternative(self, ranked: RankedPage, shown: Sequence[str]) -> Alternative:
-        page = self._collection.get(ranked.page.url)
+        page = self._text_of(ranked.page.url)
         text = page.text if page else ""
+        held = self._collection.holds(ranked.page.url)
         return Alternative(
             url=ranked.page.url,
             title=ranked.page.title,
             snippet=snippet(text[:_SNIPPET_CHARACTERS], shown, language=ranked.page.language),
             score=ranked.score,
             confidence=ranked.confidence,
-            source="shared" if TargetKind.SHARED.value in ranked.reasons else "local",
+            source="shared" if TargetKind.SHARED.value in ranked.reasons or not held else "local",
             reasons=ranked.reasons,
+            held=held,
         )
 
     def _infer_source(
@@ -285,17 +301,25 @@ def _place_link(link: BrokenLink, source_url: str | None, stated: Link | None, g
 
 
 def _without_duplicates(
-    ranked: Iterable[RankedPage], *, unlike: frozenset[str] = frozenset()
+    ranked: Iterable[RankedPage], fingerprints: Mapping[int, int], *, unlike: frozenset[str] = frozenset()
 ) -> Iterator[RankedPage]:
     """The pages without those at the given URLs, duplicates in content, and URLs that carry a secret.
 
-    An older linkmend may have saved URLs with secrets.
+    Of pages with the same content, or the same title and nearly the same content, the first remains: ranking put the
+    best address first. The title must be the same since the parts of a series resemble each other too. An older
+    linkmend may have saved URLs with secrets.
     """
     seen: set[bytes] = set()
+    titled: dict[str, list[int]] = {}
     for choice in ranked:
-        if choice.page.url in unlike or choice.page.digest in seen or has_secret(choice.page.url):
+        page = choice.page
+        if page.url in unlike or page.digest in seen or has_secret(page.url):
             continue
-        seen.add(choice.page.digest)
+        found, others = fingerprints.get(page.page), titled.setdefault(normalise_name(page.title), [])
+        if found is not None and any(distance(found, other) <= NEAR for other in others):
+            continue
+        seen.add(page.digest)
+        others += () if found is None else (found,)
         yield choice
 
 

@@ -6,10 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from proxy.fetching.connectivity import Connectivity
 from proxy.fetching.queue import FetchQueue
 from proxy.lessons.service import LessonService
+from proxy.lessons.teacherstore import TEACHER_FILE, TeacherStore
 from proxy.reach.policy import ReachPolicy
 from proxy.rules.parse import rules_of
 from proxy.rules.ruleset import RuleSet
 from proxy.settings import Settings
+from repair.collection.database import Database
+from repair.collection.pins import Pins
 from repair.model import Alternative, RankedAlternatives
 from repair.soft404.detector import Soft404Detector
 from repair.soft404.sitestore import SiteStore
@@ -37,7 +40,7 @@ class NoPages:
 
 
 @contextlib.asynccontextmanager
-async def some_lessons(folder, *, rules="", settings=None, repairs=None, saved=None):
+async def some_lessons(folder, *, rules="", settings=None, repairs=None, saved=None, pins=None):
     """The service; its rules are given as text. Addresses of this machine are out of reach, so it sends nothing."""
     queue, threads = FetchQueue(folder / "queue.sqlite"), ThreadPoolExecutor(1)
     ruleset = RuleSet(rules_of(rules, "a.toml", lambda name: "")[0])
@@ -54,6 +57,8 @@ async def some_lessons(folder, *, rules="", settings=None, repairs=None, saved=N
         saved=saved or NoPages(),
         fetches=queue,
         turns=folder / "hosts",
+        teachers=TeacherStore(folder / "lessons" / TEACHER_FILE),
+        pins=pins or Pins(Database(folder / "pins.sqlite")),
     )
     try:
         yield service

@@ -24,7 +24,7 @@ class ProblemDocument(msgspec.Struct, kw_only=True):
 
 def problem_response(problem: ApiProblem) -> web.Response:
     document = ProblemDocument(
-        status=problem.status, title=HTTPStatus(problem.status).phrase, detail=problem.detail
+        status=problem.status, title=HTTPStatus(problem.status).phrase, detail=str(problem.detail)
     )
     return web.Response(
         status=problem.status,

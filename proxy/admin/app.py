@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from proxy.admin import health, requests, staticfiles, users
+from proxy.admin import health, proposals, requests, staticfiles, users
 from proxy.admin.apihandlers import handler_of
 from proxy.admin.auditlog import AUDIT_FILE, AuditLog
 from proxy.admin.auth.login import Login
@@ -28,6 +28,7 @@ from proxy.admin.routing import MENU, AdminContext, AdminPage, ApiCall, ApiReque
 from proxy.admin.rules import api as rules_api
 from proxy.admin.rules import pages as rules_pages
 from proxy.admin.sessions import Sessions
+from proxy.admin.teach import mypages as teach_mypages
 from proxy.admin.teach import pages as teach_pages
 from proxy.admin.teach.access import TeachAccess
 from proxy.admin.topics import api as topics_api
@@ -52,6 +53,7 @@ FEATURES: tuple[Routes, ...] = (
     live.routes,
     health.routes,
     requests.routes,
+    proposals.routes,
 )
 MAX_BODY_BYTES = 256 * 1024
 
@@ -73,6 +75,7 @@ class AdminApp:
             *users.routes(passwords, audit),
             *teach.routes(),
             *teach_pages.routes(admin, teach),
+            *teach_mypages.routes(admin, teach),
             *self.login.routes(),
         ]
         pages, calls = _split_routes(routes)

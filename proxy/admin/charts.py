@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
+from proxy.pages.desktexts import shown, tr
+
 _HEIGHT = 100
 _BAR = 10
 _GAP = 2
@@ -53,11 +55,18 @@ class Chart:
     def description(self) -> str:
         """The chart in one sentence, for users who cannot see it."""
         if not any(column.total for column in self.columns):
-            return "Nothing in this period."
+            return tr("Nothing in this period.")
         highest = max(self.columns, key=lambda column: column.total)
         total = sum(column.total for column in self.columns)
         first, last = self.columns[0].label, self.columns[-1].label
-        return f"{total} in total, from {first} to {last}; peak: {highest.total}, {highest.label}."
+        return tr(
+            "{total} in total, from {first} to {last}; peak: {highest}, {label}.",
+            total=total,
+            first=first,
+            last=last,
+            highest=highest.total,
+            label=highest.label,
+        )
 
     @property
     def ticks(self) -> tuple[str, ...]:
@@ -72,7 +81,9 @@ class Chart:
         head = Markup(
             '<svg class="chart" role="img" aria-labelledby="{key}-title {key}-desc" viewBox="0 0 {width} {height}"'
             ' preserveAspectRatio="none"><title id="{key}-title">{title}</title><desc id="{key}-desc">{text}</desc>'
-        ).format(key=self.key, width=width, height=_HEIGHT, title=self.title, text=self.description)
+        ).format(
+            key=self.key, width=width, height=_HEIGHT, title=shown(self.title), text=shown(self.description)
+        )
         lines = Markup("").join(
             Markup('<line x1="0" x2="{}" y1="{}" y2="{}"/>').format(width, y, y) for y in (0, 50, 100)
         )
@@ -90,9 +101,11 @@ class Chart:
                     series.tone, left, y, _BAR - _GAP, height
                 )
         numbers = ", ".join(
-            f"{count} {each.name}" for each, count in zip(self.series, column.counts, strict=True) if count
+            f"{shown(each.name)}: {count}"
+            for each, count in zip(self.series, column.counts, strict=True)
+            if count
         )
-        text = f"{column.label}: {numbers or 'none'}"
+        text = f"{column.label}: {numbers or shown(tr('None'))}"
         # The whole height of the column shows the tooltip, because a bar of 1 would be hard to hit.
         area = Markup('<rect class="area" x="{}" y="0" width="{}" height="{}"/>').format(
             place * _BAR, _BAR, _HEIGHT

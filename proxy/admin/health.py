@@ -5,6 +5,7 @@ from aiohttp import web
 from proxy.admin.routing import AdminContext, AdminPage, ApiCall, ApiRequest, Route, render
 from proxy.monitoring.health import HealthReport, HealthSources, health_of
 from proxy.monitoring.problemgroups import group_problems
+from proxy.pages.desktexts import tr
 
 
 def routes(admin: AdminContext) -> list[Route]:
@@ -15,13 +16,13 @@ def routes(admin: AdminContext) -> list[Route]:
     async def show(request: web.Request) -> web.StreamResponse:
         report = await _report(admin, sources)
         problems = group_problems(report.problems)
-        return render(request, "desk/health.html.jinja", title="Health", health=report, problems=problems)
+        return render(request, "desk/health.html.jinja", title=tr("Health"), health=report, problems=problems)
 
     async def call(given: ApiRequest) -> HealthReport:
         return await _report(admin, sources)
 
     return [
-        AdminPage(path="/admin/health", handler=show, menu="Health"),
+        AdminPage(path="/admin/health", handler=show, menu=tr("Health")),
         ApiCall(
             method="GET",
             path="/admin/api/health",

@@ -16,6 +16,7 @@ from proxy.admin.routing import (
     render,
     see_other,
 )
+from proxy.pages.desktexts import tr
 
 PATH = "/admin/requests"
 
@@ -29,18 +30,20 @@ def routes(admin: AdminContext) -> list[Route]:
         asked = await asyncio.to_thread(lessons.store.requests)
         rows = [(each, datetime.fromtimestamp(each.asked_at, UTC)) for each in asked]
         return render(
-            request, "desk/requests.html.jinja", title="Requests", rows=rows, shown_address=shown_address
+            request, "desk/requests.html.jinja", title=tr("Requests"), rows=rows, shown_address=shown_address
         )
 
     async def settle(request: web.Request) -> web.StreamResponse:
         number = (await form(request)).get("id", "")
         if not (number.isascii() and number.isdigit() and len(number) < 16):
-            raise ApiProblem(400, "the form names no request")
+            raise ApiProblem(400, tr("the form names no request"))
         page_request_of(request).about = f"request {number}"
         gone = await asyncio.to_thread(lessons.store.settle, int(number))
-        return see_other(request, PATH, notice="Settled." if gone else "This request is no longer there.")
+        return see_other(
+            request, PATH, notice=tr("Settled.") if gone else tr("This request is no longer there.")
+        )
 
     return [
-        AdminPage(path=PATH, handler=show, menu="Requests"),
+        AdminPage(path=PATH, handler=show, menu=tr("Requests")),
         AdminPage(path=f"{PATH}/settle", handler=settle, method="POST"),
     ]

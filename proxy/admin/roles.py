@@ -7,6 +7,8 @@ admins until it is listed here.
 
 from enum import StrEnum
 
+from proxy.pages.desktexts import tr
+
 
 class Role(StrEnum):
     """What somebody may do who has logged in."""
@@ -17,9 +19,9 @@ class Role(StrEnum):
 
 
 ABOUT_ROLES = {
-    Role.ADMIN: "everything, accounts and rules included",
-    Role.REVIEWER: "dead links, the fetch queue, and reading the rest of the desk",
-    Role.TEACHER: "lesson checks; nothing of what pupils read",
+    Role.ADMIN: tr("everything, accounts and rules included"),
+    Role.REVIEWER: tr("dead links, the fetch queue, and reading the rest of the desk"),
+    Role.TEACHER: tr("lesson checks; nothing of what pupils read"),
 }
 ADMIN = "admin"
 """The name of who has the desk's own password; no account may have it."""
@@ -32,6 +34,8 @@ _REVIEW_CHANGES = (
     *(f"/admin/api/misses/{name}" for name in ("pins", "choices", "marks")),
     "/admin/fetch",
     "/admin/api/fetches",
+    "/admin/proposals",
+    "/admin/suggestions",
 )
 
 

@@ -52,7 +52,6 @@ from msgspec import Struct
 
 from proxy.admin.roles import ADMIN, TEACH, Role, may
 from proxy.admin.sessions import AdminSession
-from proxy.admin.sizes import size
 from proxy.fetching.queue import FetchQueue
 from proxy.lessons.service import LessonService
 from proxy.localtime import zone_name
@@ -60,9 +59,13 @@ from proxy.misses.feed import MissFeed
 from proxy.misses.review import MissReview
 from proxy.misses.store import MissStore
 from proxy.monitoring.health import HealthSources
+from proxy.pages.desktexts import COOKIE, DeskLanguage, choose_language, shown, speaking, tr
+from proxy.pages.language import LANGUAGES, catalogue
 from proxy.pages.render import breakable
+from proxy.pages.templatetexts import TemplateTexts
 from proxy.removal.remover import PageRemover
 from proxy.settings import Settings
+from proxy.sizes import size
 from proxy.store.responses import ResponseStore
 from repair.admission import RepairPipeline
 from repair.collection.asynccollection import AsyncCollection
@@ -229,9 +232,10 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["breakable"] = breakable
+    environment.filters["breakable"] = lambda value: breakable(str(shown(value)))
     environment.filters["local"] = local
     environment.filters["size"] = size
+    environment.add_extension(TemplateTexts)
     return environment
 
 
@@ -242,10 +246,28 @@ def render(
     request: web.Request, template: str, *, title: str, status: int = 200, **values: object
 ) -> web.Response:
     """Render a template; it also gets `csrf`, `menu`, `path`, `notice`, `account` and `zone`."""
+    language = language_of(request)
+    with speaking(language):
+        body = _render_in(language, request, template, title=title, **values)
+    response = web.Response(
+        status=status, body=body.encode("utf-8", "replace"), content_type="text/html", charset="utf-8"
+    )
+    response.headers["Content-Language"] = language.pages.code
+    response.headers["Vary"] = "Accept-Language, Cookie"
+    return response
+
+
+def language_of(request: web.Request) -> DeskLanguage:
+    """The language of the desk for a request."""
+    return choose_language(request.cookies.get(COOKIE), request.headers.get("Accept-Language"))
+
+
+def _render_in(language: DeskLanguage, request: web.Request, template: str, **values: object) -> str:
     visit = page_request_of(request)
     session = visit.session
-    body = _environment.get_template(template).render(
-        title=title,
+    return _environment.get_template(template).render(
+        desk_language=language.pages,
+        desk_languages=[(code, catalogue(code).name) for code in LANGUAGES],
         csrf=_csrf_field(session),
         menu=[
             entry
@@ -257,9 +279,6 @@ def render(
         account=visit.account,
         zone=zone_name(),
         **values,
-    )
-    return web.Response(
-        status=status, body=body.encode("utf-8", "replace"), content_type="text/html", charset="utf-8"
     )
 
 
@@ -296,7 +315,7 @@ async def form_fields(request: web.Request) -> list[tuple[str, str]]:
         async with asyncio.timeout(_BODY_S):
             fields = await request.post()
     except TimeoutError as error:
-        raise ApiProblem(408, "timed out waiting for the form") from error
+        raise ApiProblem(408, tr("timed out waiting for the form")) from error
     if len(fields) > _MAX_FIELDS:
-        raise ApiProblem(400, "the form has too many fields")
+        raise ApiProblem(400, tr("the form has too many fields"))
     return [(name, value) for name, value in fields.items() if isinstance(value, str)]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from proxy.admin.roles import Role
+from proxy.pages.desktexts import DeskText
 from repair.bounded import BoundedDict
 
 _AT_MOST = 200
@@ -29,7 +30,7 @@ class AdminSession:
 
     def leave_notice(self, text: str) -> None:
         """Show this on top of the next page."""
-        self._notice = text[:_NOTICE_LENGTH]
+        self._notice = text if isinstance(text, DeskText) else text[:_NOTICE_LENGTH]
 
     def take_notice(self) -> str:
         notice, self._notice = self._notice, ""

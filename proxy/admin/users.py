@@ -10,6 +10,7 @@ from proxy.admin.auth.passwords import CODE_DAYS, MAX_CODE_DAYS, Passwords, new_
 from proxy.admin.roles import ABOUT_ROLES, Role
 from proxy.admin.routing import AdminPage, ApiProblem, Route, form, page_request_of, render, see_other
 from proxy.errors import StoreError
+from proxy.pages.desktexts import tr
 
 PATH = "/admin/users"
 _SHOWN = 200
@@ -20,14 +21,14 @@ def routes(passwords: Passwords, audit: AuditLog) -> list[Route]:
 
     async def show_audit(request: web.Request) -> web.StreamResponse:
         entries = await asyncio.to_thread(audit.recent, _SHOWN)
-        return render(request, "desk/audit.html.jinja", title="Audit log", entries=entries, shown=_SHOWN)
+        return render(request, "desk/audit.html.jinja", title=tr("Audit log"), entries=entries, shown=_SHOWN)
 
     return [
-        AdminPage(path=PATH, handler=pages.show, menu="Accounts"),
+        AdminPage(path=PATH, handler=pages.show, menu=tr("Accounts")),
         AdminPage(path=f"{PATH}/add", handler=pages.add, method="POST"),
         AdminPage(path=f"{PATH}/code", handler=pages.add_code, method="POST"),
         AdminPage(path=f"{PATH}/remove", handler=pages.remove, method="POST"),
-        AdminPage(path="/admin/audit", handler=show_audit, menu="Audit log"),
+        AdminPage(path="/admin/audit", handler=show_audit, menu=tr("Audit log")),
     ]
 
 
@@ -46,7 +47,7 @@ class UserPages:
         try:
             role = Role(fields.get("role", ""))
         except ValueError:
-            raise ApiProblem(400, "role: expected admin, reviewer or teacher") from None
+            raise ApiProblem(400, tr("role: expected admin, reviewer or teacher")) from None
         name, password = fields.get("name", ""), new_password()
         try:
             await asyncio.to_thread(self._passwords.set_account, name, role, password)
@@ -59,7 +60,7 @@ class UserPages:
         fields = await form(request)
         name, days = fields.get("name", ""), fields.get("days", "")
         if not (days.isascii() and days.isdigit() and len(days) < 6 and 0 < int(days) <= MAX_CODE_DAYS):
-            raise ApiProblem(400, f"days: expected 1 to {MAX_CODE_DAYS}")
+            raise ApiProblem(400, tr("days: expected 1 to {most}", most=MAX_CODE_DAYS))
         ends_at = datetime.now(UTC) + timedelta(days=int(days))
         try:
             code = await asyncio.to_thread(self._passwords.new_code, name, ends_at=ends_at)
@@ -72,7 +73,7 @@ class UserPages:
         name = (await form(request)).get("name", "")
         page_request_of(request).about = name
         gone = await asyncio.to_thread(self._passwords.remove_account, name)
-        notice = "Account removed; its sessions have ended." if gone else "No such account."
+        notice = tr("Account removed; its sessions have ended.") if gone else tr("No such account.")
         return see_other(request, PATH, notice=notice)
 
     async def _render(
@@ -82,7 +83,7 @@ class UserPages:
         return render(
             request,
             "desk/users.html.jinja",
-            title="Accounts",
+            title=tr("Accounts"),
             status=status,
             accounts=sorted(kept.accounts, key=lambda each: each.name.casefold()),
             roles=ABOUT_ROLES,

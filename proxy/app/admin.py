@@ -17,7 +17,9 @@ from proxy.fetching.entries import FetchState
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.fetching.saving import FetchedPageSaver
 from proxy.fetching.service import FetchService
+from proxy.lessons.nightly import NightlyPageChecks
 from proxy.lessons.service import LessonService
+from proxy.lessons.store import LESSON_FOLDER
 from proxy.misses.review import MissReview
 from proxy.monitoring.endpoints import create_app
 from proxy.monitoring.health import HealthSources, model_beside
@@ -56,7 +58,7 @@ class AdminServices:
         )
         self._topics = _open_topics(shared.data / FOLDER)
         self._lessons = LessonService(
-            shared.data / "lessons",
+            shared.data / LESSON_FOLDER,
             settings=lambda: shared.settings,
             reach=lambda: shared.reach,
             rules=lambda: shared.rules.ruleset,
@@ -67,7 +69,11 @@ class AdminServices:
             saved=backend.async_collection,
             fetches=self._fetching.queue,
             turns=shared.data / "fetch" / "hosts",
+            teachers=backend.suggestions.store,
+            pins=self._pins,
         )
+        backend.suggestions.owner_of_link = self._lessons.store.owner_of_link
+        self._my_pages = NightlyPageChecks(self._lessons, lambda: shared.settings)
         self._parent = ParentWatch(lambda: shared.settings.proxy.parent)
         self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
@@ -98,6 +104,7 @@ class AdminServices:
         await self._parent.start()
         await self._fetching.start()
         await self._lessons.start()
+        await self._my_pages.start()
         await self._nights.start()
         await self._removals.start(self._remover)
         await self._server.start()
@@ -114,6 +121,7 @@ class AdminServices:
         await self._server.stop()
         await self._probes.stop()
         await self._removals.close()
+        await self._my_pages.close()
         await self._lessons.close()
         await self._nights.close()
         if self._topics is not None:

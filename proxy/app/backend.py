@@ -12,10 +12,14 @@ from pathlib import Path
 
 from proxy.app.admin import AdminServices
 from proxy.app.clientstate import ClientState
+from proxy.app.districtsearch import DistrictSearch
 from proxy.app.sharedstate import SharedState
 from proxy.archives.client import RememberedCopies, client_from
 from proxy.archives.repairpagearchives import ArchiveDisplay, RepairPageArchives
 from proxy.fetching.connectivity import Connectivity
+from proxy.lessons.store import LESSON_FOLDER
+from proxy.lessons.suggestions import Suggestions
+from proxy.lessons.teacherstore import TEACHER_FILE, TeacherStore
 from proxy.misses.store import MissStore, OfferClick
 from proxy.monitoring.metrics import Metrics
 from proxy.monitoring.overview import MonitoringOverview
@@ -33,6 +37,7 @@ from proxy.rpc.protocol import (
     MonitoringService,
     ReadershipService,
     RepairService,
+    SuggestionService,
 )
 from proxy.settings import Settings
 from repair.admission import AdmissionControl, AdmittedRepairs
@@ -104,6 +109,11 @@ class Backend:
             on_choice=self._note_choice,
             on_record=self.watching.note_miss,
         )
+        self.suggestions = Suggestions(
+            TeacherStore(data / LESSON_FOLDER / TEACHER_FILE),
+            self.misses,
+            retention_days=lambda: shared.settings.misses.retention_days,
+        )
         self.async_collection = AsyncCollection(self.collection, self._lookups)
         self._build_portal()
         self._build_repair()
@@ -125,8 +135,21 @@ class Backend:
         settings = self._shared.settings
         copies = RememberedCopies(self.mementos, on_news=lambda url: self.repair_service.forget(url))
         archived = ArchivedCopy(copies, self.collection, stop_titles=settings.repair.stop_titles)
+        self.district = DistrictSearch(
+            self.collection,
+            self.hints,
+            settings.district,
+            settings.repair,
+            is_hurried=lambda: self._admission.in_progress > 0,
+        )
         repairer = Repairer(
-            self.collection, settings.repair, self._threads, hints=self.hints, further_sources=(archived,)
+            self.collection,
+            settings.repair,
+            self._threads,
+            hints=self.hints,
+            further_sources=(archived,),
+            find=self.district.find,
+            text_of=self.district.text_of,
         )
         self.repairer = AdmittedRepairs(repairer, self.async_collection, self._admission)
         self.archives = RepairPageArchives(
@@ -163,6 +186,7 @@ class Backend:
             CollectionService: self.async_collection,
             ArchiveService: self.archives,
             MissLogService: self.misses,
+            SuggestionService: self.suggestions,
             HarvestService: self.harvest,
             MonitoringService: self.watching,
         }
@@ -184,6 +208,7 @@ class Backend:
 
     async def start(self) -> None:
         await self.mementos.__aenter__()
+        self.district.start()
         self._counting = asyncio.create_task(self.readership.run(self._browsing))
         await self.admin.start()
 
@@ -198,8 +223,10 @@ class Backend:
         await asyncio.to_thread(self._close_stores)
 
     def _close_stores(self) -> None:
+        self.suggestions.store.close()
         self.misses.close()  # what it still learns goes to the harvester
         self.harvester.close()
+        self.district.close()
         for threads in (self._threads, self._lookups, self._browsing):
             threads.shutdown(wait=True, cancel_futures=True)
         self._store_readers()

@@ -21,6 +21,7 @@ from proxy.rpc.protocol import (
     MonitoringService,
     ReadershipService,
     RepairService,
+    SuggestionService,
 )
 from proxy.rpc.wire import Welcome
 from proxy.settings import Settings
@@ -41,6 +42,7 @@ class BackendClient:
         self.repair_service = self._rpc.stub(RepairService)
         self.async_collection = self._rpc.stub(CollectionService)
         self.misses = self._rpc.stub(MissLogService)
+        self.suggestions = self._rpc.stub(SuggestionService)
         self.harvest = self._rpc.stub(HarvestService)
         self.archives = self._rpc.stub(ArchiveService)
         self.clients = SharedClientState(self._rpc.stub(ClientEvents), self._rpc.stub(ReadershipService))

@@ -16,6 +16,7 @@ from proxy.app.sharedstate import SharedState
 from proxy.errors import LinkmendError
 from proxy.fetching.connectivity import Connectivity
 from proxy.fetching.crawler import CrawlTools, TopicCrawler, recall_crawl
+from proxy.fetching.crawlhelpers import CrawlHelpers
 from proxy.fetching.entries import NotQueuedError
 from proxy.fetching.fetcher import Fetcher
 from proxy.fetching.hostturns import HostTurns
@@ -215,7 +216,10 @@ async def open_crawls(
         shared = SharedState(settings, data)
         collection = Collection.open(data / "collection", settings.collection)
         hints = Hints(collection, settings.repair)
-        harvester = Harvester(collection, settings.collection, hints)
+        helpers = CrawlHelpers(collection, data / "collection", settings.collection, settings.repair)
+        harvester = Harvester(
+            collection, settings.collection, hints, leaves_index=lambda: helpers.keeps_index
+        )
         client = HttpClient(
             ConnectGuard(lambda: shared.reach, public_only=public_only),
             purpose=PURPOSE,
@@ -253,6 +257,7 @@ async def open_crawls(
                 connectivity=Connectivity(),
                 topics=TopicStore(database),
                 fetch=settings.fetch,
+                read=helpers.read,
                 reading=settings.collection,
                 responses=shared.responses,
             )
@@ -262,6 +267,7 @@ async def open_crawls(
             await client.close()
             if engine is not None:
                 await engine.close()
+            await helpers.close()
             await asyncio.to_thread(harvester.close)
             await asyncio.to_thread(collection.close)
             await shared.close()

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+from proxy.fetching.hostturns import HostTurns
 from proxy.http.client import HttpClient
 from proxy.http.guard import ConnectGuard
 from proxy.http.prober import PURPOSE, SiteProber
@@ -39,6 +40,7 @@ class SharedState:
         self.rules = LiveRules(rules_folder(settings.rules.folder, data), kept=data / "rules-in-force")
         self.sites = SiteStore(data / "soft404" / "sites.sqlite", changes=changes)
         self._judging = ThreadPoolExecutor(_JUDGING_THREADS, thread_name_prefix="soft404")
+        turns = HostTurns(data / "fetch" / "hosts")
         self._prober = SiteProber(
             HttpClient(
                 ConnectGuard(lambda: self.reach),
@@ -47,7 +49,8 @@ class SharedState:
                 tls=origin_context(settings.proxy),
                 connections=8,
                 per_host=2,
-            )
+            ),
+            turn_at=lambda host: turns.at(host, pause_s=self.settings.fetch.pause_s),
         )
         self.detector = Soft404Detector(
             self.sites, self._judging, ask=self._prober.ask, may_probe=self._may_probe

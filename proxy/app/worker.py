@@ -181,6 +181,7 @@ class WorkerContainer:
             archives=backend.archives,
             portal_redirects=self._portal_redirects,
             show_missed=self._repair.show_missed,
+            suggestions=backend.suggestions,
         )
         self._cache = Cache(settings.cache, shared.responses, self._collapser, self._bodies, offline=offline)
         self._fast_path = FastPath(

@@ -30,7 +30,7 @@ def doctor(config: Config = None, data: Data = None, as_json: Json = False) -> N
         findings = examine_now(settings, data or default_data())
     if as_json:
         for finding in findings:
-            print_json(asdict(finding))
+            print_json({name: str(value) for name, value in asdict(finding).items()})
     else:
         print_findings(findings)
     if has_failed(findings):
@@ -82,7 +82,7 @@ def status(config: Config = None, data: Data = None, as_json: Json = False) -> N
 
 
 def _lines(found: Any) -> list[tuple[str, str]]:
-    from proxy.admin.sizes import size
+    from proxy.sizes import size
 
     requests = sum(found.requests.values())
     ratio = "–" if found.hit_ratio is None else f"{found.hit_ratio * 100:.0f} %"

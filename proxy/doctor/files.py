@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from proxy.doctor.model import Finding, Installation, fail, ok, warn
 from proxy.logs import one_line
+from proxy.pages.desktexts import tr
 from proxy.rules.folder import load, rules_folder
 from proxy.rules.model import RulesError
 
@@ -85,13 +86,15 @@ def _damage(path: Path) -> str:
 
 async def check_certificate(installation: Installation) -> list[Finding]:
     file = installation.data / _CERTIFICATE
-    anew = "restore it from a backup, or delete the folder ca to have a new one made, which all devices must trust"
+    anew = tr(
+        "restore it from a backup, or delete the folder ca to have a new one made, which all devices must trust"
+    )
     if not file.exists():
         return [
             warn(
                 "certificate",
-                f"no authority in {file.parent} yet",
-                "`linkmend serve` makes one at its first start",
+                tr("no authority in {folder} yet", folder=str(file.parent)),
+                tr("`linkmend serve` makes one at its first start"),
             )
         ]
     try:
@@ -101,27 +104,35 @@ async def check_certificate(installation: Installation) -> list[Finding]:
     except (OSError, ValueError, TypeError) as error:
         return [fail("certificate", f"{file}: {str(error).partition(chr(10))[0][:200]}", anew)]
     if key.public_key() != certificate.public_key():
-        return [fail("certificate", f"{file}: key and certificate do not belong together", anew)]
+        return [
+            fail(
+                "certificate", tr("{file}: key and certificate do not belong together", file=str(file)), anew
+            )
+        ]
     now, ends = datetime.now(UTC), _utc(certificate, "not_valid_after")
     if not _utc(certificate, "not_valid_before") <= now <= ends:
         return [
             fail(
                 "certificate",
-                f"{file} is not valid today (it ends on {ends:%Y-%m-%d})",
-                f"check the clock; {anew}",
+                tr("{file} is not valid today (it ends on {day})", file=str(file), day=f"{ends:%Y-%m-%d}"),
+                tr("check the clock; {else_}", else_=anew),
             )
         ]
     if mode & 0o077:
         return [
             fail(
                 "certificate",
-                f"{file} can be read by other users",
-                f"chmod 600 {file}; if the key leaked: {anew}",
+                tr("{file} can be read by other users", file=str(file)),
+                tr("chmod 600 {file}; if the key leaked: {else_}", file=str(file), else_=anew),
             )
         ]
     if ends - now < _SOON:
         return [
-            warn("certificate", f"valid until {ends:%Y-%m-%d}", "plan a new one: all devices must trust it")
+            warn(
+                "certificate",
+                tr("valid until {day}", day=f"{ends:%Y-%m-%d}"),
+                tr("plan a new one: all devices must trust it"),
+            )
         ]
     return [ok("certificate", f"valid until {ends:%Y-%m-%d}, key readable by its owner only")]
 

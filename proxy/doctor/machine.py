@@ -9,6 +9,7 @@ from importlib import metadata
 from pathlib import Path
 
 from proxy.doctor.model import Finding, Installation, fail, ok, warn
+from proxy.pages.desktexts import tr
 from proxy.settings import Settings, split_address
 from proxy.store.reserve import FULL_BYTES, free_bytes
 
@@ -30,12 +31,18 @@ async def check_python(_: Installation) -> list[Finding]:
 async def check_clock(installation: Installation) -> list[Finding]:
     now = time.time()
     shown = time.strftime("%Y-%m-%d %H:%M %Z")
-    advice = "set the clock (timedatectl); with a wrong one, certificates and fresh pages seem expired"
+    advice = tr("set the clock (timedatectl); with a wrong one, certificates and fresh pages seem expired")
     if now < _RELEASED_AT:
-        return [fail("clock", f"{shown} is before this version was made", advice)]
+        return [fail("clock", tr("{time} is before this version was made", time=shown), advice)]
     newest = max(map(_changed_at, installation.data.glob("*/*.sqlite")), default=0.0)
     if newest > now + _SKEW_S:
-        return [fail("clock", f"{shown}, but files in {installation.data} are newer", advice)]
+        return [
+            fail(
+                "clock",
+                tr("{time}, but files in {folder} are newer", time=shown, folder=str(installation.data)),
+                advice,
+            )
+        ]
     return [ok("clock", shown)]
 
 
@@ -49,10 +56,21 @@ def _changed_at(path: Path) -> float:
 async def check_disk(installation: Installation) -> list[Finding]:
     folder = next(each for each in (installation.data, *installation.data.parents) if each.is_dir())
     free = free_bytes(folder)
-    found = f"{free / 1000**3:.1f} GB free for {installation.data}"
-    advice = "free some space, or make cache.max_bytes smaller"
+    gigabytes, folder_name = f"{free / 1000**3:.1f}", str(installation.data)
+    found = tr("{gigabytes} GB free for {folder}", gigabytes=gigabytes, folder=folder_name)
+    advice = tr("free some space, or make cache.max_bytes smaller")
     if free < FULL_BYTES:
-        return [fail("disk", f"{found}: it is full, and nothing new is saved", advice)]
+        return [
+            fail(
+                "disk",
+                tr(
+                    "{gigabytes} GB free for {folder}: it is full, and nothing new is saved",
+                    gigabytes=gigabytes,
+                    folder=folder_name,
+                ),
+                advice,
+            )
+        ]
     return [warn("disk", found, advice)] if free < _LITTLE_DISK else [ok("disk", found)]
 
 
@@ -60,10 +78,12 @@ async def check_memory(_: Installation) -> list[Finding]:
     available = _available_memory(_MEMORY)
     if available is None:
         return []
-    found = f"{available / 1000**2:.0f} MB available"
+    found = tr("{megabytes} MB available", megabytes=f"{available / 1000**2:.0f}")
     if available >= _LITTLE_MEMORY:
         return [ok("memory", found)]
-    return [warn("memory", found, "linkmend needs some 250 MB; set proxy.workers = 1, or end other programs")]
+    return [
+        warn("memory", found, tr("linkmend needs some 250 MB; set proxy.workers = 1, or end other programs"))
+    ]
 
 
 def _available_memory(file: Path) -> int | None:

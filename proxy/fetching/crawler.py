@@ -1,18 +1,22 @@
 """Crawls one topic: links as `TopicCrawl` chooses them, fetched and saved as the fetch queue would.
 
 Every step is committed before the next: a link is claimed before its request, a page is in the collection before its
-link is done. So `kill -9` loses nothing, and a page that was saved is read from the collection the next time, not
-fetched again. What the fetch queue refuses (rules, robots.txt, addresses out of reach, private pages, secrets in
-addresses) is refused here by the same code.
+link is done. Pages that come at about the same time share a commit, and never more than `fetch.at_once` are between
+their request and their commit. So `kill -9` loses nothing, and a page that was saved is read from the collection the
+next time, not fetched again. What the fetch queue refuses (rules, robots.txt, addresses out of reach, private pages,
+secrets in addresses) is refused here by the same code.
 """
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Collection as Collection_
 from dataclasses import dataclass
 
+from proxy.fetching.batches import Batches
 from proxy.fetching.connectivity import Connectivity
+from proxy.fetching.crawlhelpers import CrawledPage
 from proxy.fetching.entries import (
     FetchFailure,
     FetchRefused,
@@ -32,13 +36,13 @@ from repair.collection.collection import Collection, PageAddition
 from repair.crawling.crawlstore import CrawlStore, LinkState, VisitedLink
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.heldpages import held_terms
-from repair.crawling.pagejudge import BELONGS, document_terms
+from repair.crawling.pagejudge import BELONGS
 from repair.crawling.topiccrawl import JudgedPage, TopicCrawl
+from repair.crawling.topicmodel import Terms
 from repair.crawling.topicstore import TopicStore
 from repair.errors import FileTooCostly
 from repair.fetch import FetchLimits
-from repair.harvest import addition_of
-from repair.model import Link
+from repair.model import Link, Page
 from repair.settings import CollectionSettings
 from repair.text import urls
 
@@ -61,8 +65,33 @@ class CrawlTools:
     connectivity: Connectivity
     topics: TopicStore
     fetch: FetchSettings
+    read: Callable[[Page], Awaitable[CrawledPage]]
     reading: CollectionSettings
     responses: ResponseStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Judging:
+    """A page to judge; its fingerprint may have been made when it was read."""
+
+    link: FrontierLink
+    terms: Terms
+    language: str
+    fingerprint: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Arrival:
+    """A page that was judged; `kept` is what has to be saved of it, and `topics` are those that it belongs to."""
+
+    link: FrontierLink
+    judged: JudgedPage
+    links: Sequence[Link]
+    final_url: str
+    topics: dict[str, float]
+    received: int = 0
+    kept: tuple[FetchedPage, PageAddition] | None = None
+    held: bool = False
 
 
 class TopicCrawler:
@@ -88,6 +117,8 @@ class TopicCrawler:
         self._lock = asyncio.Lock()
         self._later: dict[str, tuple[float, FrontierLink]] = {}
         self._silent = False
+        self._judging = Batches(self._judge, most=tools.fetch.at_once)
+        self._recording = Batches(self._record, most=tools.fetch.at_once)
 
     async def run(self) -> str:
         """Crawl until there is a reason to stop, and return it."""
@@ -112,6 +143,8 @@ class TopicCrawler:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await self._judging.finish()
+            await self._recording.finish()
 
     def _recall(self) -> None:
         """Take up what earlier runs left, then the addresses to begin with that are new."""
@@ -139,22 +172,33 @@ class TopicCrawler:
         return reason
 
     async def _start(self, tasks: set[asyncio.Task[None]]) -> bool:
-        """Start the next link, if one can be fetched now."""
+        """Start the next links, as many as can be fetched now; False when there is none."""
         now = time.time()
         for url in [url for url, (due_at, _) in self._later.items() if due_at <= now]:
             self._crawl.put_back(self._later.pop(url)[1])
         async with self._lock:
-            link = await asyncio.to_thread(self._crawl.choose, busy_hosts=self._tools.host_slots.busy())
-        if link is None:
-            return False
-        tries = await asyncio.to_thread(self._store.claim, link.url)
-        tasks.add(asyncio.create_task(self._visit(link, tries)))
-        await asyncio.sleep(0)  # so that it takes its slot at the host before the next is chosen
-        return True
+            chosen = await asyncio.to_thread(self._choose, len(tasks), self._tools.host_slots.busy())
+        for link, tries, is_held in chosen:
+            tasks.add(asyncio.create_task(self._visit(link, tries, is_held)))
+        await asyncio.sleep(0)  # so that they take their slots at the hosts before the next are chosen
+        return bool(chosen)
 
-    async def _visit(self, link: FrontierLink, tries: int) -> None:
+    def _choose(self, under_way: int, busy_hosts: Collection_[str]) -> list[tuple[FrontierLink, int, bool]]:
+        """Choose and claim links at different hosts: each with how often it was tried, and whether it is held."""
+        links: list[FrontierLink] = []
+        busy = set(busy_hosts)
+        while under_way + len(links) < self._tools.fetch.at_once and not self._reason(under_way + len(links)):
+            if (link := self._crawl.choose(busy_hosts=busy)) is None:
+                break
+            links.append(link)
+            busy.add(link.host)
+        held = self._tools.collection.held_among([link.url for link in links]) if links else frozenset()
+        with self._store.together():
+            return [(link, self._store.claim(link.url), link.url in held) for link in links]
+
+    async def _visit(self, link: FrontierLink, tries: int, is_held: bool) -> None:
         try:
-            if not await self._visit_held(link):
+            if not is_held or not await self._visit_held(link):
                 await self._visit_web(link)
             self._on_page(self._crawl.fetched)
         except FetchFailure as failure:
@@ -172,12 +216,13 @@ class TopicCrawler:
         page = await asyncio.to_thread(collection.get, link.url)
         if page is None:
             return False
-        async with self._lock:
-            judged = await asyncio.to_thread(
-                lambda: self._crawl.read(held_terms(page), language=page.language, url=link.url)
-            )
-            links = await asyncio.to_thread(collection.outlinks, link.url)
-            await asyncio.to_thread(self._record, link, judged, links, link.url, 0, held=True)
+        links = await asyncio.to_thread(collection.outlinks, link.url)
+        terms = await asyncio.to_thread(held_terms, page)
+        judged = await self._judging.do(_Judging(link=link, terms=terms, language=page.language))
+        topics = {self._crawl.topic.name: judged.probability} if judged.belongs else {}
+        await self._recording.do(
+            _Arrival(link=link, judged=judged, links=links, final_url=link.url, topics=topics, held=True)
+        )
         return True
 
     async def _visit_web(self, link: FrontierLink) -> None:
@@ -193,29 +238,46 @@ class TopicCrawler:
         final_url = urls.normal(fetched.page.url)
         if final_url != link.url and self._crawl.knows(final_url):
             raise PermanentFetchError(f"leads to a page that the crawl has: {final_url}")
-        await tools.saver.check(fetched)
-        addition = await asyncio.to_thread(self._read, fetched)
+        reading = await self._read(fetched)
+        await tools.saver.check(fetched, reading.judgement)
+        addition = self._readable(fetched, reading)
         document = addition.document
-        async with self._lock:
-            judged = await asyncio.to_thread(
-                lambda: self._crawl.read(document_terms(document), language=document.language, url=link.url)
+        judged = await self._judging.do(
+            _Judging(
+                link=link,
+                terms=reading.terms,
+                language=document.language,
+                fingerprint=reading.fingerprint,
             )
+        )
         topics = {self._crawl.topic.name: judged.probability} if judged.belongs else {}
-        topics |= await asyncio.to_thread(self._judge_for_others, judged)
-        if topics and not judged.duplicate:
-            await tools.saver.save(fetched, addition)
-            for name, probability in topics.items():
-                await asyncio.to_thread(tools.topics.note_page, final_url, name, probability)
-            received += (await fetch_parts(fetched, tools.fetcher, tools.saver, settings)).received
-        links = () if document.nofollow else document.links
-        async with self._lock:
-            await asyncio.to_thread(self._record, link, judged, links, final_url, received)
+        if self._others:
+            topics |= await asyncio.to_thread(self._judge_for_others, judged)
+        is_kept = bool(topics) and not judged.duplicate
+        if is_kept:
+            await tools.saver.pin(fetched)
+            if settings.parts:
+                received += (await fetch_parts(fetched, tools.fetcher, tools.saver, settings)).received
+        await self._recording.do(
+            _Arrival(
+                link=link,
+                judged=judged,
+                links=() if document.nofollow else document.links,
+                final_url=final_url,
+                received=received,
+                topics=topics if is_kept else {},
+                kept=(fetched, addition) if is_kept else None,
+            )
+        )
 
-    def _read(self, fetched: FetchedPage) -> PageAddition:
+    async def _read(self, fetched: FetchedPage) -> CrawledPage:
         try:
-            addition = addition_of(fetched.page, self._tools.reading, pinned=True)
+            return await self._tools.read(fetched.page)
         except FileTooCostly as error:
             raise PermanentFetchError(str(error)) from error
+
+    def _readable(self, fetched: FetchedPage, reading: CrawledPage) -> PageAddition:
+        addition = reading.addition
         if addition is None:
             raise PermanentFetchError("not a page that can be read")
         if addition.document.noindex:
@@ -224,37 +286,64 @@ class TopicCrawler:
             raise FetchRefused("a rule excludes it from search")
         return addition
 
+    async def _judge(self, pages: "Sequence[_Judging]") -> list[JudgedPage]:
+        """Judge pages that came at about the same time, each by what was learnt before."""
+        async with self._lock:
+            return await asyncio.to_thread(self._judge_all, pages)
+
+    def _judge_all(self, pages: "Sequence[_Judging]") -> list[JudgedPage]:
+        return [
+            self._crawl.read(
+                page.terms, language=page.language, url=page.link.url, known_fingerprint=page.fingerprint
+            )
+            for page in pages
+        ]
+
     def _judge_for_others(self, judged: JudgedPage) -> dict[str, float]:
         found = {other.topic.name: other.judge.judge(judged.terms) for other in self._others}
         return {name: probability for name, probability in found.items() if probability >= BELONGS}
 
-    def _record(
-        self,
-        link: FrontierLink,
-        judged: JudgedPage,
-        links: Sequence[Link],
-        final_url: str,
-        received: int,
-        *,
-        held: bool = False,
-    ) -> None:
-        """Take in a page, and commit what came of it."""
-        changed = self._crawl.note_page(
-            link, judged, links, final_url=final_url, received=received, held=held
+    async def _record(self, arrivals: "Sequence[_Arrival]") -> list[None]:
+        async with self._lock:
+            await asyncio.to_thread(self._record_all, arrivals)
+        return [None] * len(arrivals)
+
+    def _record_all(self, arrivals: "Sequence[_Arrival]") -> None:
+        """Save pages, then take them in and commit what came of them."""
+        kept = [arrival.kept for arrival in arrivals if arrival.kept is not None]
+        if kept:
+            self._tools.saver.add_pages(kept)
+        with self._store.together():
+            changed = [self._take_in(arrival) for arrival in arrivals]
+            self._crawl.weigh_links()
+            for arrival, links in zip(arrivals, changed, strict=True):
+                self._commit(arrival, links)
+            self._store.drop(self._crawl.frontier.drop_least())
+
+    def _take_in(self, arrival: "_Arrival") -> Sequence[FrontierLink]:
+        return self._crawl.note_page(
+            arrival.link,
+            arrival.judged,
+            arrival.links,
+            final_url=arrival.final_url,
+            received=arrival.received,
+            held=arrival.held,
         )
-        if held and judged.belongs:
-            self._tools.topics.note_page(final_url, self._crawl.topic.name, judged.probability)
+
+    def _commit(self, arrival: "_Arrival", changed: Sequence[FrontierLink]) -> None:
+        link, judged = arrival.link, arrival.judged
+        for name, probability in arrival.topics.items():
+            self._tools.topics.note_page(arrival.final_url, name, probability)
         visited = VisitedLink(
             link=link,
-            state=LinkState.HELD if held else LinkState.FETCHED,
-            final_url=final_url,
+            state=LinkState.HELD if arrival.held else LinkState.FETCHED,
+            final_url=arrival.final_url,
             probability=0.0 if judged.duplicate else judged.probability,
             fingerprint=judged.fingerprint,
-            received=received,
+            received=arrival.received,
             note="the same as another page" if judged.duplicate else "",
         )
         self._store.finish(visited, changed)
-        self._store.drop(self._crawl.frontier.drop_least())
 
     async def _record_failure(self, link: FrontierLink, tries: int, failure: FetchFailure) -> None:
         settings, note = self._tools.fetch, str(failure)

@@ -5,7 +5,7 @@ private or no-store is not saved.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
 
@@ -17,15 +17,15 @@ from proxy.messages import CacheRequest
 from proxy.privacy.harvestpolicy import may_harvest
 from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection, PageAddition
-from repair.errors import FileTooCostly
+from repair.errors import FileTooCostly, RepairError
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester, addition_of
-from repair.model import Page
+from repair.model import Link, Page
 from repair.parse import decode
 from repair.parse.sitelists import SiteList, read_site_list
 from repair.settings import CollectionSettings
 from repair.soft404.detector import Soft404Detector
-from repair.soft404.judge import PageKind
+from repair.soft404.judge import PageJudgement, PageKind
 from repair.text import urls
 
 _PERMANENT = frozenset((301, 308))
@@ -66,9 +66,12 @@ class FetchedPageSaver:
         await self.check(fetched)
         return await self.save(fetched)
 
-    async def check(self, fetched: FetchedPage) -> None:
-        """Raises FetchFailure for a page that may not be saved, or is not worth it."""
+    async def check(self, fetched: FetchedPage, judgement: PageJudgement | None = None) -> None:
+        """Raises FetchFailure for a page that may not be saved, or is not worth it; `judgement` is what its content
+        says, if it was judged."""
         page = fetched.page
+        if judgement is not None:
+            self._detector.note_judgement(page, judgement)
         self._check(page)
         self.rulings.may_list(page)
         requested_url = fetched.redirects[0].url if fetched.redirects else None
@@ -76,13 +79,25 @@ class FetchedPageSaver:
         if found.miss is not None or found.judgement.kind not in _READABLE:
             raise PageGone(f"status 200, but not a good page: {found.judgement.kind} ({found.why})")
 
-    async def save(self, fetched: FetchedPage, addition: PageAddition | None = None) -> str:
-        """Save a page that was checked; the result is that of `keep`. `addition` is the page as it was read, if it
-        was."""
-        await self._pin(fetched.page)
-        for redirect in fetched.redirects:
-            await self._pin(redirect)
-        return await self._collect_in_queue(fetched, addition)
+    async def save(self, fetched: FetchedPage) -> str:
+        """Save a page that was checked; the result is that of `keep`."""
+        await self.pin(fetched)
+        return await self._collect_in_queue(fetched)
+
+    async def pin(self, fetched: FetchedPage) -> None:
+        """Save a page and the redirects to it in the cache."""
+        for page in (fetched.page, *fetched.redirects):
+            await self._pin(page)
+
+    def add_pages(self, pages: Sequence[tuple[FetchedPage, PageAddition]]) -> None:
+        """Add pages that were checked and read to the collection, all or none. Blocks. Raises TemporaryFetchError."""
+        try:
+            before = {fetched.page.url: self._collection.outlinks(fetched.page.url) for fetched, _ in pages}
+            self._collection.add_many(addition for _, addition in pages)
+            for fetched, _ in pages:
+                self._note_links(fetched, before[fetched.page.url])
+        except (RepairError, OSError) as error:
+            raise TemporaryFetchError(f"could not be added to the collection: {error}") from error
 
     async def keep_archived(self, page: Page) -> str:
         """Read an archive's copy of a dead page into the collection, under the page's own address and the archive's
@@ -107,33 +122,35 @@ class FetchedPageSaver:
             raise FetchRefused(f"may not be saved: {verdict.reason}")
 
     async def _pin(self, page: Page) -> None:
-        # Decompressing may take a while.
-        body = await asyncio.to_thread(decode.identity_body, page, self._max_bytes())
+        if page.header("content-encoding"):  # decompressing may take a while
+            body = await asyncio.to_thread(decode.identity_body, page, self._max_bytes())
+        else:
+            body = decode.identity_body(page, self._max_bytes())
         if body is None:
             raise PermanentFetchError("cannot decompress the page, or it is too large")
         response = pinned_response(page, body, statuses=_SAVED_STATUSES)
         if response is not None and not await self._responses.put(urls.normal(page.url), response):
             raise TemporaryFetchError("cannot write to the cache: is the disk full?")
 
-    async def _collect_in_queue(self, fetched: FetchedPage, addition: PageAddition | None = None) -> str:
+    async def _collect_in_queue(self, fetched: FetchedPage) -> str:
         """Read a page into the collection in the harvester's queue, and wait until it is there."""
         done: Future[str] = Future()
-        if not self._harvester.later(partial(self._collect, fetched, addition, done)):
+        if not self._harvester.later(partial(self._collect, fetched, done)):
             raise TemporaryFetchError("indexing is busy", after_s=_BUSY_S)
         return await asyncio.wrap_future(done)
 
-    def _collect(self, fetched: FetchedPage, addition: PageAddition | None, done: "Future[str]") -> None:
+    def _collect(self, fetched: FetchedPage, done: "Future[str]") -> None:
         if not done.set_running_or_notify_cancel():
             return
         try:
-            done.set_result(self._add_page(fetched, addition))
+            done.set_result(self._add_page(fetched))
         except BaseException as error:
             done.set_exception(TemporaryFetchError(f"could not be added to the collection: {error}"))
             raise
 
-    def _add_page(self, fetched: FetchedPage, addition: PageAddition | None) -> str:
+    def _add_page(self, fetched: FetchedPage) -> str:
         try:
-            addition = addition or addition_of(fetched.page, self._settings, pinned=True)
+            addition = addition_of(fetched.page, self._settings, pinned=True)
         except FileTooCostly as error:
             return f"saved; not searchable: {error}"
         if addition is None:
@@ -142,15 +159,19 @@ class FetchedPageSaver:
             return "saved; marked noindex, so search does not find it"
         if not self.rulings.may_list(fetched.page):
             return "saved; a rule excludes it from search"
-        url = fetched.page.url
-        before = self._collection.outlinks(url)
+        before = self._collection.outlinks(fetched.page.url)
         self._collection.add_many((addition,))
+        self._note_links(fetched, before)
+        return ""
+
+    def _note_links(self, fetched: FetchedPage, before: Sequence[Link]) -> None:
+        """Learn from what has changed since the links were as `before`, and from the redirects on the way."""
+        url = fetched.page.url
         if before:
             self._hints.note_new_links(url, before, self._collection.outlinks(url))
         for redirect in fetched.redirects:
             if redirect.status in _PERMANENT:
                 self._hints.note_redirect(redirect.url, url)
-        return ""
 
     def _read_sitemap(self, page: Page) -> str:
         """Learn from a sitemap; "" when the page is none."""

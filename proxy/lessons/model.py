@@ -73,6 +73,8 @@ class LessonLink(Struct, kw_only=True, frozen=True):
     """When it is fetched for offline use: now or night; "" for not asked."""
     asked: bool = False
     """Whether the admin was asked to unblock it."""
+    fix: int = 0
+    """The number of the proposal to replace it for everybody; 0 for none."""
 
     @property
     def target(self) -> str:
@@ -81,7 +83,8 @@ class LessonLink(Struct, kw_only=True, frozen=True):
 
 
 class Lesson(Struct, kw_only=True, frozen=True):
-    """A checked worksheet. `code` is its short address, "" until it is published."""
+    """A checked worksheet, or a page of the owner's whose links are checked every night. `code` is its short
+    address, "" until it is published; `page` the address of that page, `fault` why it could not be opened last."""
 
     id: int
     owner: str
@@ -90,6 +93,40 @@ class Lesson(Struct, kw_only=True, frozen=True):
     file_name: str
     made_at: float
     code: str = ""
+    page: str = ""
+    checked_at: float = 0.0
+    fault: str = ""
+
+
+class ProposalState(StrEnum):
+    """What became of a proposal."""
+
+    WAITING = "waiting"
+    APPROVED = "approved"
+    REFUSED = "refused"
+
+
+class Proposal(Struct, kw_only=True, frozen=True):
+    """A teacher wants `target` offered first to everybody who misses `url`. `before` was pinned until then,
+    and comes back when that is undone."""
+
+    id: int
+    url: str
+    target: str
+    by: str
+    at: float
+    state: ProposalState = ProposalState.WAITING
+    decided_by: str = ""
+    before: str = ""
+
+
+class Suggestion(Struct, kw_only=True, frozen=True):
+    """What a pupil looked for at a dead link, in their words. Nothing says who it was."""
+
+    id: int
+    url: str
+    words: str
+    day: str
 
 
 class UnblockRequest(Struct, kw_only=True, frozen=True):

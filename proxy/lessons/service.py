@@ -22,11 +22,23 @@ from proxy.fetching.service import parent_of
 from proxy.http.client import HttpClient
 from proxy.http.guard import ConnectGuard
 from proxy.lessons.checker import LinkChecker
-from proxy.lessons.model import BROKEN, CheckState, Lesson, LessonLink, LinkFinding, Replacement
-from proxy.lessons.store import LessonStore
+from proxy.lessons.errors import WorksheetError
+from proxy.lessons.fixes import Fixes
+from proxy.lessons.model import (
+    BROKEN,
+    CheckState,
+    Lesson,
+    LessonLink,
+    LinkFinding,
+    Proposal,
+    Replacement,
+)
+from proxy.lessons.store import LESSON_FILE, LessonStore
+from proxy.lessons.teacherstore import TeacherStore
 from proxy.reach.policy import ReachPolicy
 from proxy.rules.ruleset import RuleSet
 from proxy.settings import Settings
+from repair.collection.pins import Pins, same_page_key
 from repair.errors import FileTooCostly, RepairError
 from repair.fetch import FetchError
 from repair.model import BrokenLink, HeldPage, MissKind, Page, RankedAlternatives
@@ -51,10 +63,6 @@ _MAX_TITLE = 120
 _MAX_WORDS = 600
 _MAX_PAGE_LINKS = 2_000
 _WHY = "for a lesson"
-
-
-class WorksheetError(LinkmendError):
-    """A worksheet or page cannot be checked; the message says why in a few words."""
 
 
 class LessonRepairs(Protocol):
@@ -86,9 +94,13 @@ class LessonService:
         saved: SavedCopies,
         fetches: FetchQueue,
         turns: Path,
+        teachers: TeacherStore,
+        pins: Pins,
     ) -> None:
         """`turns` is the folder in which all that fetches takes turns at hosts. Raises StoreError."""
-        self.store = LessonStore(folder / "lessons.sqlite")
+        self.store = LessonStore(folder / LESSON_FILE)
+        self.teachers = teachers
+        self.fixes = Fixes(teachers, pins)
         self._settings = settings
         self._repairs, self._saved, self._fetches = repairs, saved, fetches
         self._client = HttpClient(
@@ -153,6 +165,85 @@ class LessonService:
             raise WorksheetError("no_page")
         name, links = await asyncio.to_thread(_links_of, page, self._settings().teach.max_page_bytes)
         return await self._begin(owner, title or name or address, WorksheetFormat.TEXT, links)
+
+    async def watch_page(self, owner: str, address: str) -> Lesson:
+        """Check a page of the owner's from now on, every night. Raises WorksheetError."""
+        mine = await asyncio.to_thread(self.store.of, owner, watched=True)
+        try:
+            url = queueable_url(address)
+        except NotQueuedError as error:
+            raise WorksheetError("no_address") from error
+        known = [each for each in mine if same_page_key(each.page) == same_page_key(url)]
+        if known:
+            return known[0]
+        if len(mine) >= self._settings().teach.pages:
+            raise WorksheetError("too_many_pages")
+        lesson = await self.check_page(owner, "", url)
+        await asyncio.to_thread(self.store.watch, lesson.id, url)
+        return lesson
+
+    async def refresh(self, lesson: Lesson) -> None:
+        """Read a page that is watched anew, and check its links; what the owner took and kept stays."""
+        limit = self._settings().teach.max_links
+        try:
+            page = await self._checker.fetch_page(lesson.page)
+            if page.status != 200:
+                raise FetchError(f"status {page.status}")
+            _, found = await asyncio.to_thread(_links_of, page, self._settings().teach.max_page_bytes)
+        except FetchError:
+            await asyncio.to_thread(self.store.renew, lesson.id, None, fault="no_page")
+            return
+        before = {link.url: link for link in await asyncio.to_thread(self.store.links, lesson.id)}
+        fresh = [
+            replace(
+                link,
+                taken=old.taken,
+                wish=old.wish,
+                asked=old.asked,
+                fix=old.fix,
+                replacements=old.replacements,
+            )
+            if (old := before.get(link.url)) is not None
+            else link
+            for link in _lesson_links(found, limit)
+        ]
+        await asyncio.to_thread(self.store.renew, lesson.id, fresh)
+        self._check_later(lesson.id)
+
+    async def fix_for_all(self, lesson: int, number: int, target: str, by: str) -> Proposal | None:
+        """Propose a replacement for everybody; None when the link is not dead. Raises WorksheetError."""
+        link = await self._link(lesson, number)
+        if link is None or link.found.state not in BROKEN:
+            return None
+        try:
+            target = queueable_url(target)
+        except NotQueuedError as error:
+            raise WorksheetError("no_address") from error
+        at_once = self._settings().teach.fix_at_once
+        made = await asyncio.to_thread(self.fixes.propose, link.url, target, by, at_once=at_once)
+        await asyncio.to_thread(self.store.change, lesson, number, lambda each: replace(each, fix=made.id))
+        return made
+
+    async def take_fix_back(self, lesson: int, number: int, by: str) -> None:
+        """Undo `fix_for_all`. Raises WorksheetError when a reviewer has approved it: then it is for them to undo."""
+        link = await self._link(lesson, number)
+        if link is not None and link.fix:
+            await asyncio.to_thread(self.fixes.take_back, link.fix, by)
+            await asyncio.to_thread(self.store.change, lesson, number, lambda each: replace(each, fix=0))
+
+    async def fixes_of(self, links: Iterable[LessonLink], by: str) -> dict[int, Proposal]:
+        """The proposals that an account made for these links, by number of the link."""
+        numbers = [(link.number, link.fix) for link in links if link.fix]
+
+        def find() -> dict[int, Proposal]:
+            found = ((number, self.teachers.proposal(fix)) for number, fix in numbers)
+            return {number: each for number, each in found if each is not None and each.by == by}
+
+        return await asyncio.to_thread(find)
+
+    async def _link(self, lesson: int, number: int) -> LessonLink | None:
+        links = await asyncio.to_thread(self.store.links, lesson)
+        return next((link for link in links if link.number == number), None)
 
     async def _begin(
         self,

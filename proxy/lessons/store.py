@@ -5,19 +5,22 @@ Every method blocks for a moment and may be called from any thread.
 
 import secrets
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
-from proxy.errors import StoreError
 from proxy.lessons.model import CheckState, Lesson, LessonLink, UnblockRequest
+from proxy.lessons.storefile import StoreFile
+from repair.collection.pins import same_page_key
 from repair.parse.formats.worksheets.model import WorksheetFormat
-from repair.sqlite import SqliteFile, transaction
+from repair.text import urls
 
+LESSON_FOLDER = "lessons"
+LESSON_FILE = "lessons.sqlite"
+"""The folder and the file in the data."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS lessons (
     id INTEGER PRIMARY KEY AUTOINCREMENT, owner TEXT NOT NULL, title TEXT NOT NULL, format TEXT NOT NULL,
@@ -32,26 +35,25 @@ CREATE TABLE IF NOT EXISTS unblocking (
     id INTEGER PRIMARY KEY AUTOINCREMENT, url TEXT NOT NULL UNIQUE, rule TEXT NOT NULL, by TEXT NOT NULL,
     asked_at REAL NOT NULL
 );
+CREATE TABLE IF NOT EXISTS watched (
+    lesson INTEGER PRIMARY KEY, page TEXT NOT NULL, checked_at REAL NOT NULL,
+    fault TEXT NOT NULL DEFAULT '', told TEXT
+);
 """
-_SELECT = "SELECT id, owner, title, format, file_name, made_at, coalesce(code, '') FROM lessons "
+_SELECT = """SELECT id, owner, title, format, file_name, made_at, coalesce(code, ''), coalesce(page, ''),
+ coalesce(checked_at, 0.0), coalesce(fault, '') FROM lessons LEFT JOIN watched ON lesson = id """
 _LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 _CODE_LENGTH = 6
 _MAX_REQUESTS = 1_000
 
-_Row = tuple[int, str, str, str, str, float, str]
+_Row = tuple[int, str, str, str, str, float, str, str, float, str]
 
 
-class LessonStore:
+class LessonStore(StoreFile):
     """The file. Raises StoreError when the disk fails."""
 
     def __init__(self, path: Path, *, clock: Callable[[], float] = time.time) -> None:
-        self._path = path
-        self._clock = clock
-        self._lock = threading.Lock()
-        try:
-            self._database = SqliteFile(path=path, schema=_SCHEMA).open()
-        except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{path}: cannot open the lessons: {error}") from error
+        super().__init__(path, _SCHEMA, clock=clock)
 
     def add(
         self,
@@ -64,7 +66,7 @@ class LessonStore:
         document: bytes = b"",
         keep: int = 100,
     ) -> Lesson:
-        """Store a lesson; of this owner's, only the `keep` latest stay."""
+        """Store a lesson; of this owner's, only the `keep` latest stay, and all pages that are watched."""
         with self._write() as database:
             made_at = self._clock()
             number = database.execute(
@@ -75,7 +77,8 @@ class LessonStore:
                 "INSERT INTO links VALUES (?, ?, ?, ?)", [_link_row(number, each) for each in links]
             )
             old = database.execute(
-                "SELECT id FROM lessons WHERE owner = ? ORDER BY id DESC LIMIT -1 OFFSET ?",
+                "SELECT id FROM lessons WHERE owner = ? AND id NOT IN (SELECT lesson FROM watched)"
+                " ORDER BY id DESC LIMIT -1 OFFSET ?",
                 (owner, max(1, keep)),
             ).fetchall()
             for (each,) in old:
@@ -94,13 +97,102 @@ class LessonStore:
             row = database.execute(_SELECT + "WHERE code = ?", (code.lower(),)).fetchone()
         return _lesson(row) if row else None
 
-    def of(self, owner: str, limit: int = 100) -> tuple[Lesson, ...]:
-        """The lessons of an owner, the latest first."""
+    def of(self, owner: str, limit: int = 100, *, watched: bool = False) -> tuple[Lesson, ...]:
+        """The lessons of an owner, the latest first; or their pages, which are `watched`."""
+        which = "page IS NOT NULL" if watched else "page IS NULL"
         with self._read() as database:
             rows = database.execute(
-                _SELECT + "WHERE owner = ? ORDER BY id DESC LIMIT ?", (owner, limit)
+                _SELECT + f"WHERE owner = ? AND {which} ORDER BY id DESC LIMIT ?",
+                (owner, limit),
             ).fetchall()
         return tuple(map(_lesson, rows))
+
+    def watch(self, number: int, page: str) -> None:
+        """Make a lesson one of its owner's pages: the links of `page` are checked every night."""
+        with self._write() as database:
+            database.execute(
+                "INSERT OR REPLACE INTO watched (lesson, page, checked_at) VALUES (?, ?, ?)",
+                (number, page, self._clock()),
+            )
+
+    def watched(self, checked_before: float | None = None) -> tuple[Lesson, ...]:
+        """All pages that are watched, those checked longest ago first."""
+        most = float("inf") if checked_before is None else checked_before
+        with self._read() as database:
+            rows = database.execute(
+                _SELECT + "WHERE page IS NOT NULL AND checked_at < ? ORDER BY checked_at", (most,)
+            ).fetchall()
+        return tuple(map(_lesson, rows))
+
+    def renew(self, number: int, links: Collection[LessonLink] | None, *, fault: str = "") -> None:
+        """Note a check of a page that is watched: its links as they are now, or why it could not be opened."""
+        with self._write() as database:
+            changed = database.execute(
+                "UPDATE watched SET checked_at = ?, fault = ? WHERE lesson = ?",
+                (self._clock(), fault, number),
+            ).rowcount
+            if links is None or not changed:
+                return
+            database.execute("DELETE FROM links WHERE lesson = ?", (number,))
+            database.executemany(
+                "INSERT INTO links VALUES (?, ?, ?, ?)", [_link_row(number, each) for each in links]
+            )
+
+    def told(self, number: int) -> frozenset[str] | None:
+        """The dead links that the owner of a page knows of; None before the first check."""
+        with self._read() as database:
+            row = database.execute("SELECT told FROM watched WHERE lesson = ?", (number,)).fetchone()
+        return None if row is None or row[0] is None else frozenset(msgspec.json.decode(row[0]))
+
+    def note_told(self, number: int, dead: Iterable[str]) -> None:
+        with self._write() as database:
+            told = msgspec.json.encode(sorted(dead)).decode()
+            database.execute("UPDATE watched SET told = ? WHERE lesson = ?", (told, number))
+
+    def owner_of_link(self, url: str, source: str) -> str:
+        """Whose page or shared lesson a link stood on: the source page decides, else the latest that has the link;
+        "" when nobody's does."""
+        with self._read() as database:
+            shared = database.execute(
+                "SELECT owner, page, code, id FROM lessons LEFT JOIN watched ON lesson = id"
+                " WHERE page IS NOT NULL OR code IS NOT NULL ORDER BY id DESC"
+            ).fetchall()
+            for owner, page, code, _ in shared:
+                if (page and _is_same(page, source)) or (code and source.endswith(f"/l/{code}")):
+                    return str(owner)
+            for owner, _, _, number in shared:
+                rows = database.execute(
+                    "SELECT link FROM links WHERE lesson = ? AND instr(link, CAST(? AS BLOB))",
+                    (number, _piece(url)),
+                ).fetchall()
+                found = (msgspec.json.decode(row[0], type=LessonLink) for row in rows)
+                if any(_is_same(each, url) for link in found for each in (link.url, link.target)):
+                    return str(owner)
+        return ""
+
+    def forget(self, url: str) -> int:
+        """Erase a page: as a replacement and as a page that is watched. What teachers wrote, and their links, stay.
+        Returns how many rows changed."""
+        with self._write() as database:
+            pages = database.execute("SELECT lesson, page FROM watched").fetchall()
+            watched = [number for number, page in pages if _is_same(page, url)]
+            for number in watched:
+                _delete(database, number)
+            changed = len(watched)
+            rows = database.execute(
+                "SELECT lesson, link FROM links WHERE instr(link, CAST(? AS BLOB))", (_piece(url),)
+            ).fetchall()
+            for lesson, raw in rows:
+                link = msgspec.json.decode(raw, type=LessonLink)
+                fresh = _without(link, url)
+                if fresh != link:
+                    database.execute("REPLACE INTO links VALUES (?, ?, ?, ?)", _link_row(lesson, fresh))
+                    changed += 1
+            asked = database.execute("SELECT id, url FROM unblocking").fetchall()
+            for number in [number for number, each in asked if _is_same(each, url)]:
+                changed += database.execute("DELETE FROM unblocking WHERE id = ?", (number,)).rowcount
+        self._empty_journal()
+        return changed
 
     def document(self, number: int) -> bytes:
         with self._read() as database:
@@ -185,27 +277,32 @@ class LessonStore:
         with self._write() as database:
             return database.execute("DELETE FROM unblocking WHERE id = ?", (request,)).rowcount > 0
 
-    def close(self) -> None:
-        with self._lock:
-            self._database.close()
-
-    @contextmanager
-    def _read(self) -> Iterator[sqlite3.Connection]:
-        try:
-            with self._lock:
-                yield self._database
-        except sqlite3.Error as error:
-            raise StoreError(f"{self._path}: {error}") from error
-
-    @contextmanager
-    def _write(self) -> Iterator[sqlite3.Connection]:
-        with self._read() as database, transaction(database):
-            yield database
-
 
 def _delete(database: sqlite3.Connection, lesson: int) -> None:
-    database.execute("DELETE FROM links WHERE lesson = ?", (lesson,))
-    database.execute("DELETE FROM lessons WHERE id = ?", (lesson,))
+    for table, column in (("links", "lesson"), ("watched", "lesson"), ("lessons", "id")):
+        database.execute(f"DELETE FROM {table} WHERE {column} = ?", (lesson,))  # noqa: S608
+
+
+def _piece(url: str) -> str:
+    """What every spelling of an address has in it; SQLite looks for it, Python then compares."""
+    return urls.parse(url).authority.removeprefix("www.")
+
+
+def _is_same(one: str, other: str) -> bool:
+    return urls.is_web_url(one) and urls.is_web_url(other) and same_page_key(one) == same_page_key(other)
+
+
+def _without(link: LessonLink, url: str) -> LessonLink:
+    """The link without what a removed page lent it."""
+    if _is_same(link.target, url):
+        link = replace(link, held_on="", wish="")
+    if link.taken and _is_same(link.taken, url):
+        link = replace(link, taken="")
+    if link.found.final_url and _is_same(link.found.final_url, url):
+        link = replace(link, found=replace(link.found, final_url=""))
+    return replace(
+        link, replacements=tuple(each for each in link.replacements if not _is_same(each.url, url))
+    )
 
 
 def _link_row(lesson: int | None, link: LessonLink) -> tuple[int | None, int, bool, bytes]:
@@ -213,7 +310,7 @@ def _link_row(lesson: int | None, link: LessonLink) -> tuple[int | None, int, bo
 
 
 def _lesson(row: _Row) -> Lesson:
-    number, owner, title, format_, file_name, made_at, code = row
+    number, owner, title, format_, file_name, made_at, code, page, checked_at, fault = row
     return Lesson(
         id=number,
         owner=owner,
@@ -222,4 +319,7 @@ def _lesson(row: _Row) -> Lesson:
         file_name=file_name,
         made_at=made_at,
         code=code,
+        page=page,
+        checked_at=checked_at,
+        fault=fault,
     )

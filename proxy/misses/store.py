@@ -217,6 +217,13 @@ class MissStore:
         self._limit_log.warning("a network has missed so many pages today that no more of them are noted")
         return False
 
+    def find(self, miss_id: str, *, client: str) -> MissRecord | None:
+        """A miss of this client (its hash); None when there is none, or it is another's."""
+        rows = self.read(
+            "SELECT * FROM misses WHERE id = ? AND client = ? AND client <> ''", (miss_id, client)
+        )
+        return next((record_of(row) for row in rows), None)
+
     def recent(
         self,
         limit: int = 50,

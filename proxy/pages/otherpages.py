@@ -60,6 +60,12 @@ def refused_page(status: int, texts: Catalogue, *, portal: bool = True) -> Rende
     return _note("helper.refused", "helper.refused_note", texts, status=status, portal=portal)
 
 
+def suggested_page(texts: Catalogue, *, kept: bool, portal: bool = True) -> RenderedPage:
+    """The response to somebody who said what they looked for."""
+    key = "suggest.thanks" if kept else "suggest.not_kept"
+    return _note(key, f"{key}_note", texts, status=200 if kept else 429, portal=portal)
+
+
 def out_of_reach_page(url: str, texts: Catalogue, *, person: bool, portal: bool = True) -> RenderedPage:
     """The response to a request that `proxy.reach.policy` refuses: a page for a person, a line for a program."""
     if person:

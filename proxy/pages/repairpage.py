@@ -18,7 +18,7 @@ from proxy.pages.archivepage import ArchiveContext
 from proxy.pages.display import DisplayAddress, address, clean, clean_spans, link_target
 from proxy.pages.language import Catalogue, catalogue
 from proxy.pages.render import NOTHING_POLICY, Headers, RenderedPage, html_page, page_headers
-from proxy.portal.routes import anyway_path, chose_path, copy_path
+from proxy.portal.routes import SUGGEST_PATH, anyway_path, chose_path, copy_path
 from repair.collection.pins import REASON
 from repair.knowntargets import TargetKind
 from repair.model import JUDGED, Alternative, BrokenLink, RankedAlternatives, Span
@@ -226,6 +226,8 @@ def _html_page(
         framable=True,
         portal=context.portal,
         kind=found.link.kind.value,
+        suggest=SUGGEST_PATH if context.miss_id else "",
+        miss_id=context.miss_id,
         anyway=anyway_path(context.miss_id) if context.anyway and context.miss_id else "",
         judged=found.link.kind in JUDGED,
         retry_after_s=context.retry_after_s,

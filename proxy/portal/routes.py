@@ -34,6 +34,7 @@ SEARCH_PATH = PREFIX + "search"
 COPY_PATH = PREFIX + "copy"
 CHOSE_PATH = PREFIX + "chose"
 ANYWAY_PATH = PREFIX + "anyway"
+SUGGEST_PATH = PREFIX + "suggest"
 MEMENTOS_PATH = PREFIX + "mementos"
 PRIVACY_PATH = PREFIX + "privacy"
 TOPIC_PATH = PREFIX + "topic"
@@ -48,6 +49,7 @@ MAX_PAGE = 50
 _MAX_URL = 4_000
 NO_FILTERS: Mapping[str, str] = MappingProxyType({})
 _MAX_CHOICE = 99
+_MAX_SUGGESTION = 8_000
 MAX_DETOUR = 10_000
 _LOCAL_WPAD = re.compile(r"wpad\.(?:.+\.)?(?:lan|local|internal|intranet|private|corp|home|test|home\.arpa)")
 _ARCHIVE_PATH = re.compile(r"/(?:timemap|timegate|memento)/")
@@ -143,6 +145,13 @@ class ChoiceRoute:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestRoute:
+    """A user says what they looked for, in the body of a form (`suggestion_of`). The id of the miss is in there: only
+    the repair page shown to this user contains it.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ShowAnywayRoute:
     """A user wants to see the page that was taken for missing. The id is the proof: only the repair page shown to
     this user contains it.
@@ -219,6 +228,7 @@ HelperCall = (
     | CopyRoute
     | ChoiceRoute
     | ShowAnywayRoute
+    | SuggestRoute
     | MementosRoute
     | StaticRoute
     | ToPortalRoute
@@ -337,7 +347,9 @@ def _admit_mementos(call: MementosRoute, request: _Request) -> HelperCall | Devi
     return call if origins == ["null"] else RefusedRoute(status=403)
 
 
-def _admit_anyway(call: ShowAnywayRoute, request: _Request) -> ShowAnywayRoute | RefusedRoute:
+def _admit_anyway(
+    call: ShowAnywayRoute | SuggestRoute, request: _Request
+) -> ShowAnywayRoute | SuggestRoute | RefusedRoute:
     return RefusedRoute(status=403) if navigation(request.headers) is False else call
 
 
@@ -432,6 +444,18 @@ def _chose(query: str) -> ChoiceRoute | RefusedRoute:
     return ChoiceRoute(miss_id=miss_id, number=min(int(number), _MAX_CHOICE))
 
 
+def suggestion_of(body: bytes) -> tuple[str, str] | None:
+    """The id of the miss and the words of a form; None for what no page of ours sends."""
+    if len(body) > _MAX_SUGGESTION:
+        return None
+    try:
+        fields = parse_qs(body.decode("ascii"), max_num_fields=5)
+    except (ValueError, UnicodeDecodeError):
+        return None
+    miss_id, words = fields.get("miss", [""])[0], fields.get("words", [""])[0]
+    return (miss_id, words) if _MISS_ID.fullmatch(miss_id) and words.strip() else None
+
+
 def _mementos(query: str) -> MementosRoute | RefusedRoute:
     fields = _fields(query)
     miss_id, seen = fields.get("miss", ""), fields.get("seen", "0")
@@ -474,6 +498,7 @@ _ROUTES: dict[str, _Route[Any]] = {
     "browse": _Route(_browse, _admit_person),
     "copy": _Route(_copy, _admit_person),
     "chose": _Route(_chose, methods=("POST",)),
+    "suggest": _Route(lambda _: SuggestRoute(), _admit_anyway, methods=("POST",)),
     "anyway": _Route(_anyway, _admit_anyway),
     "detour": _Route(_back, _admit_back),
     "mementos": _Route(_mementos, _admit_mementos),

@@ -17,6 +17,8 @@ from pathlib import Path
 from proxy.backup.contents import ASIDE
 from proxy.errors import LinkmendError
 from proxy.fetching.queue import FetchQueue
+from proxy.lessons.store import LESSON_FILE, LESSON_FOLDER, LessonStore
+from proxy.lessons.teacherstore import TEACHER_FILE, TeacherStore
 from proxy.misses.feed import MissFeed
 from proxy.misses.store import MissStore
 from proxy.store.responses import ResponseStore
@@ -88,6 +90,7 @@ class PageRemover:
         normal = urls.normal(url)
         await asyncio.to_thread(self._fetches.forget, normal)
         await asyncio.to_thread(self._forget_in_topics, normal)
+        await asyncio.to_thread(self._forget_at_teachers, normal)
         held = await self._queue_in_harvester(partial(self._forget, normal))
         responses, erased = await self._erase(normal)
         self._on_removed()
@@ -137,6 +140,14 @@ class PageRemover:
         if (folder / NAME).exists():
             with closing(TopicDatabase(folder)) as topics:
                 topics.forget(url)
+
+    def _forget_at_teachers(self, url: str) -> None:
+        """In lessons, teachers' pages, proposals, and what pupils looked for."""
+        folder = self._data / LESSON_FOLDER
+        for name, store in ((LESSON_FILE, LessonStore), (TEACHER_FILE, TeacherStore)):
+            if (folder / name).exists():
+                with closing(store(folder / name)) as opened:
+                    opened.forget(url)
 
     async def _queue_in_harvester(self, work: Callable[[], bool]) -> bool:
         """Run the work in the harvester's queue, behind all waiting pages; in another thread when too many wait."""

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from proxy.admin.sizes import size
 from proxy.localtime import zone_name
 from proxy.misses.record import csv_line, harmless_cell
 from proxy.pages.display import clean
 from proxy.reports.figures import ReportRow, SchoolReport
+from proxy.sizes import size
 
 _MAX_TEXT = 300
 _environment = Environment(

@@ -108,6 +108,13 @@ class MissLogService(Protocol):
     def record_search(self, words: str, *, client: str) -> None: ...
 
 
+class SuggestionService(Protocol):
+    """Passes on what pupils looked for at a dead link."""
+
+    @request(within_s=_LOOKUP_S, otherwise=False)
+    async def suggest(self, miss_id: str, words: str, *, client: str) -> bool: ...
+
+
 class HarvestService(Protocol):
     """Takes pages into the collection, and learns where pages moved."""
 
@@ -165,6 +172,7 @@ SERVICES: tuple[type, ...] = (
     CollectionService,
     ArchiveService,
     MissLogService,
+    SuggestionService,
     HarvestService,
     MonitoringService,
     ClientEvents,

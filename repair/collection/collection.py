@@ -15,13 +15,14 @@ from types import TracebackType
 from typing import Self
 
 from repair.collection.database import Database
-from repair.collection.index.fulltext import WEIGHTS
+from repair.collection.index.fulltext import WEIGHTS, IndexEntry, Search
 from repair.collection.index.idf import InverseFrequencies, Weights
 from repair.collection.index.pending import NEW_WORDS_WAIT_S
 from repair.collection.index.vectors import FIELDS as VECTOR_FIELDS
 from repair.collection.index.vectors import Hashes, TermStatistics, TermVectors
 from repair.collection.index.writer import IndexWriter
 from repair.collection.links import LinkGraph
+from repair.collection.outbox import DistrictOutbox
 from repair.collection.pages import PageStore, PageSummary
 from repair.collection.versions import HeldVersions, policy_of
 from repair.errors import CollectionError
@@ -78,6 +79,8 @@ class Collection:
         self._graph = LinkGraph(self._database)
         self._indexing = IndexWriter(directory / "index", self._database, self._pages, self._graph)
         self._rarities = InverseFrequencies(self._database)
+        self.outbox = DistrictOutbox(self._database)
+        """What the district has still to hear of."""
         self._added = 0
 
     @classmethod
@@ -202,8 +205,9 @@ class Collection:
         normal = _normal(url)
         with self._database.write():
             page = self._pages.number(normal) if normal else None
-            if page is not None:
+            if normal is not None and page is not None:
                 self._remove(page)
+                self.outbox.note_removed(page, normal)
         return page is not None
 
     def scrub(self) -> bool:
@@ -244,6 +248,10 @@ class Collection:
         """Page numbers and scores, for callers that run several queries before they load any page."""
         return self._indexing.search(terms, limit=limit, weights=weights)
 
+    def hits_of(self, searches: Sequence[Search]) -> list[tuple[tuple[int, float], ...]]:
+        """The same for several searches, in their order."""
+        return [self.hits(each.terms, limit=each.limit, weights=each.weights) for each in searches]
+
     def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
         """What ranking needs of pages, by number; pages no longer saved are left out."""
         return self._pages.page_summaries(pages)
@@ -261,9 +269,25 @@ class Collection:
         normal = _normal(url)
         return self._pages.number(normal) if normal else None
 
+    def page_numbers(self, addresses: Iterable[str]) -> dict[str, int]:
+        """The numbers of those of some URLs that are saved."""
+        numbers = ((url, self.page_number(url)) for url in addresses)
+        return {url: number for url, number in numbers if number is not None}
+
+    def indexed_page(self, page: int) -> tuple[Document, IndexEntry] | None:
+        """A page with its links, and its terms by field, as another index may keep it; None once it is removed."""
+        document = self._pages.document(page)
+        if document is None:
+            return None
+        return replace(document, links=self._graph.outlinks(document.url)), self._indexing.entry(page)
+
     def vectors(self, pages: Sequence[int]) -> TermVectors:
         """The term vectors of pages, in their order."""
         return self._indexing.vectors.get(pages)
+
+    def packed_vectors(self, pages: Sequence[int]) -> dict[int, bytes]:
+        """The same as stored, by number, for a caller that joins them with others."""
+        return self._indexing.vectors.packed(pages)
 
     def statistics(
         self, terms: Hashes, fields: Sequence[int] = tuple(range(len(VECTOR_FIELDS)))
@@ -329,6 +353,10 @@ class Collection:
     def index_some(self, limit: int = _SLICE) -> int:
         """Index some of the pages that are due, if no other process does; returns how many were."""
         return self._indexing.catch_up(limit=limit, now=time.time())
+
+    def leave_index(self) -> None:
+        """Let another process write the index from now on; searching goes on."""
+        self._indexing.leave()
 
     def commit(self) -> None:
         """Index all that was added and make it safe from a power cut.

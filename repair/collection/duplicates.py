@@ -108,6 +108,13 @@ class Duplicates:
             ).fetchone()
         return tuple(each for each in self.of(*row, alike=alike) if each.url != url) if row else ()
 
+    def fingerprints(self, pages: Sequence[int]) -> dict[int, int]:
+        """The fingerprints of those of some pages that have one."""
+        marks = ",".join("?" * len(pages))
+        query = f"SELECT id, simhash FROM pages WHERE id IN ({marks}) AND simhash <> {_NO_FINGERPRINT}"  # noqa: S608
+        with self._database.read() as connection:
+            return {page: _to_unsigned(value) for page, value in connection.execute(query, pages)}
+
     def _load_fingerprints(self) -> Fingerprints:
         """All fingerprints, read again when a process has made more."""
         with self._lock, self._database.read() as connection:

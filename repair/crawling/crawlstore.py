@@ -3,7 +3,8 @@ transaction each. So a killed crawl goes on where it was.
 """
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -59,6 +60,12 @@ class CrawlStore:
         self._database = database
         self._topic = topic
         self._clock = clock
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """What is recorded in the block, of topics too, is committed at its end, all or nothing."""
+        with self._database.write():
+            yield
 
     def recover(self, *, max_tries: int) -> int:
         """Make links due again that were being fetched when a process died; returns how many.

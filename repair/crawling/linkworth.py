@@ -5,26 +5,26 @@ page classifier reads them, and what its host brought so far. Fixed weights comb
 learns the weights from the links that were fetched, which say what came of them, and takes over by and by.
 """
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from repair.crawling.frontier import FrontierLink
+from repair.crawling.frontier import FrontierLink, LinkReading
 from repair.crawling.pagejudge import PageJudge
+from repair.crawling.termcodes import CountedTerms, ModelTable, Numbers, TextBatch, join
 from repair.crawling.topicmodel import Terms, TopicModel
 
 _LEAST_OUTCOMES = 30
+_MOST_OUTCOMES = 2_000
 _TRUST = 40  # outcomes after which what was learnt counts as much as the fixed weights
 _LEAST_TEXTS = 20  # of good and of bad links, before their words are learnt from
 _MOST_TEXTS = 400
 _GROWTH = 1.25  # their words are learnt again when there are so many times as many
 _FIXED = np.array([1.0, 1.0, 0.2, 1.0, 0.8, 0.6, 1.0, 0.8, 0.4, 0.5, 1.0, -0.5])
 _FIXED_BIAS = -2.0
+_TEXTS = 5  # anchor, context, address; anchor or else address; all together
 
-Numbers = npt.NDArray[np.float64]
 LearnTexts = Callable[[Sequence[Terms], Sequence[Terms]], TopicModel]
 LearnWeights = Callable[[Numbers, Sequence[bool]], tuple[Numbers, float]]
 """Makes weights and a bias out of rows of features and what came of them."""
@@ -59,9 +59,9 @@ class LinkWorth:
         self._hosts = hosts
         self._learn = learn
         self._learn_texts = learn_texts
-        self._texts: tuple[list[Terms], list[Terms]] = ([], [])
-        self._apprentice: TopicModel | None = None
-        self._version = self._learnt_from = 0
+        self._texts: tuple[list[CountedTerms], list[CountedTerms]] = ([], [])
+        self._apprentice: ModelTable | None = None
+        self._learnt_from = 0
         self._seen: list[Numbers] = []
         self._outcomes: list[bool] = []
         self._learnt: tuple[Numbers, float] | None = None
@@ -76,60 +76,69 @@ class LinkWorth:
             trust = len(self._outcomes) / (len(self._outcomes) + _TRUST)
             weights, bias = self._learnt
             worth = (1 - trust) * worth + trust * _logistic(features @ weights + bias)
-        for link, value in zip(links, worth, strict=True):
-            link.worth = float(value)
+        for link, value, row in zip(links, worth.tolist(), features, strict=True):
+            link.worth, link.features = value, row
 
     def note_outcome(self, link: FrontierLink, *, belongs: bool) -> None:
-        """Remember what came of a link; called before its host's record changes."""
-        self._seen.append(self._features([link])[0])
+        """Remember what came of a link, beside what was known when it was weighed."""
+        self._seen.append(self._features([link])[0] if link.features is None else link.features.copy())
         self._outcomes.append(belongs)
-        self._texts[belongs].append(_words(link))
+        self._texts[belongs].append(self._read(link).texts[-1])
 
     def learn(self) -> None:
         """Learn from the outcomes, once there are enough of both kinds."""
         if min(map(len, self._texts)) >= _LEAST_TEXTS and len(self._outcomes) >= self._learnt_from * _GROWTH:
             self._learnt_from = len(self._outcomes)
-            bad, good = (texts[-_MOST_TEXTS:] for texts in self._texts)
-            self._apprentice = self._learn_texts(good, bad)
-            self._version += 1
-        if len(self._outcomes) >= _LEAST_OUTCOMES and len(set(self._outcomes)) == 2:
-            self._learnt = self._learn(np.array(self._seen), self._outcomes)
+            words = self._judge.vocabulary
+            bad, good = ([words.terms(text) for text in texts[-_MOST_TEXTS:]] for texts in self._texts)
+            self._apprentice = ModelTable(self._learn_texts(good, bad), words)
+        if len(self._outcomes) >= _LEAST_OUTCOMES and len(set(self._outcomes[-_MOST_OUTCOMES:])) == 2:
+            self._learnt = self._learn(
+                np.array(self._seen[-_MOST_OUTCOMES:]), self._outcomes[-_MOST_OUTCOMES:]
+            )
 
     def _features(self, links: Sequence[FrontierLink]) -> Numbers:
         """A row of numbers for each link."""
+        readings = [self._read(link) for link in links]
+        anchors, contexts, addresses, names, texts = (
+            TextBatch([reading.texts[field] for reading in readings]) for field in range(_TEXTS)
+        )
+        judge = self._judge
         shares = {host: self._hosts.share(host) for host in {link.host for link in links}}
-        rows = [
+        known = np.array(
+            [
+                (link.best, link.total / max(1, link.parents), link.good_parents, shares[link.host], link.nav)
+                for link in links
+            ],
+            dtype=np.float64,
+        )
+        return np.column_stack(
             (
-                link.best,
-                link.total / max(1, link.parents),
-                math.log1p(link.good_parents),
-                *self._read(link),
-                shares[link.host],
-                float(link.nav),
+                known[:, 0],
+                known[:, 1],
+                np.log1p(known[:, 2]),
+                judge.read_links(anchors),
+                judge.read_links(contexts),
+                judge.read_links(addresses),
+                judge.odds.scores(names),
+                judge.odds.scores(contexts),
+                self._apprentice.decide(texts) if self._apprentice else np.zeros(len(links)),
+                [reading.match for reading in readings],
+                known[:, 3],
+                known[:, 4],
             )
-            for link in links
-        ]
-        return np.array(rows, dtype=np.float64)
+        )
 
-    def _read(self, link: FrontierLink) -> tuple[float, ...]:
-        """What its words say: anchors, context and address to the model, anchors and address to the topic's words."""
-        version = (self._judge.version, self._version)
-        if link.read is None or link.read[0] != version:
-            anchor, context, address = link.terms()
-            judge, read = self._judge, self._judge.read_link
-            found = (
-                *(read(anchor), read(context), read(address)),
-                judge.odds.score(anchor or address),
-                judge.odds.score(context),
-                self._apprentice.decide([*anchor, *context, *address]) if self._apprentice else 0.0,
-                judge.words.score([*anchor, *address], saturation=0.2),
+    def _read(self, link: FrontierLink) -> LinkReading:
+        """What its words are; kept until a page says something new of it."""
+        if link.reading is None:
+            terms = link.terms()
+            anchor, _, address = texts = tuple(map(self._judge.vocabulary.count, terms))
+            link.reading = LinkReading(
+                texts=(*texts, anchor if len(anchor.codes) else address, join(texts)),
+                match=self._judge.words.score([*terms[0], *terms[2]], saturation=0.2),
             )
-            link.read = (version, found)
-        return link.read[1]
-
-
-def _words(link: FrontierLink) -> list[str]:
-    return [term for terms in link.terms() for term in terms]
+        return link.reading
 
 
 def _logistic(values: Numbers) -> Numbers:

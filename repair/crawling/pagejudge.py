@@ -10,6 +10,9 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+import numpy as np
+
+from repair.crawling.termcodes import CountedTerms, ModelTable, Numbers, TextBatch, Vocabulary
 from repair.crawling.topicmodel import Terms, TopicModel
 from repair.crawling.topics import Topic
 from repair.model import Document
@@ -22,6 +25,7 @@ LEAST_EXAMPLES = 20
 _CLEARLY_IN, _CLEARLY_OUT = 0.7, 0.3
 _MOST_EXAMPLES = 200
 _GROWTH = 1.25  # learn again when there are so many times as many examples
+_LOOK_SHARE = 20  # look for more examples when there are a twentieth more pages
 _FAR_SHARE = 0.8
 _MAX_PAGE_TERMS = 1_000
 _TITLE_WEIGHT = 3
@@ -72,25 +76,30 @@ class TermOdds:
     The model cannot give it: most names are in one page or none of those that it learnt from.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
         self._pages = [0, 0]
-        self._counts: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+        self._counts = np.zeros((2, 1024))
 
-    def add(self, terms: Iterable[str], *, belongs: bool) -> None:
+    def add(self, page: CountedTerms, *, belongs: bool) -> None:
         """Count the words of a page."""
+        self._make_room()
         self._pages[belongs] += 1
-        self._counts[belongs].update(set(terms))
+        self._counts[int(belongs), page.codes] += 1.0
 
-    def score(self, terms: Terms) -> float:
-        """The mean log odds of the words, above 0 for the topic; 0 without words."""
-        return sum(map(self._odds, terms)) / len(terms) if terms else 0.0
-
-    def _odds(self, term: str) -> float:
+    def scores(self, texts: TextBatch) -> Numbers:
+        """The mean log odds of the words of each text, above 0 for the topic; 0 without words."""
+        self._make_room()
         others, ours = (
-            (counts[term] + 0.5) / (pages + 1.0)
-            for counts, pages in zip(self._counts, self._pages, strict=True)
+            (self._counts[kind, texts.codes] + 0.5) / (pages + 1.0) for kind, pages in enumerate(self._pages)
         )
-        return math.log(ours / others)
+        sums = texts.sum(np.log(ours / others) * texts.counts)
+        return sums / np.maximum(1.0, texts.sum(texts.counts.astype(np.float64)))
+
+    def _make_room(self) -> None:
+        missing = len(self._vocabulary) - self._counts.shape[1]
+        if missing > 0:
+            self._counts = np.pad(self._counts, ((0, 0), (0, missing + self._counts.shape[1])))
 
 
 class PageJudge:
@@ -106,49 +115,54 @@ class PageJudge:
     ) -> None:
         """`positives` are trusted examples; `background` are held pages drawn at random."""
         self.words = TopicWords(topic, background)
-        self.version = 0
-        """Counts how often it has learnt."""
-        self.odds = TermOdds()
+        self.vocabulary = Vocabulary()
+        self.odds = TermOdds(self.vocabulary)
         self._learn = learn
         self._positives = list(positives)
         for kind, pages in ((True, self._positives), (False, background)):
             for page in pages:
-                self.odds.add(page, belongs=kind)
+                self.odds.add(self.vocabulary.count(page), belongs=kind)
         scored = sorted(background, key=self.words.score)
         self._far = scored[: math.ceil(len(scored) * _FAR_SHARE)]
-        self._fetched: dict[str, tuple[Terms, float]] = {}
+        self._fetched: dict[str, tuple[CountedTerms, float]] = {}
         self._verdicts: dict[str, tuple[Terms, bool]] = {}
-        self._model: TopicModel | None = None
+        self._table: ModelTable | None = None
         self._learnt_from = 0
+        self._look_at = 0  # from so many pages on it is worth looking whether there is enough to learn from
 
     def judge(self, terms: Terms) -> float:
         """The probability that a page belongs to the topic."""
-        return self._model.probability(terms) if self._model else self.words.score(terms)
+        return self._table.model.probability(terms) if self._table else self.words.score(terms)
 
-    def read_link(self, terms: Terms) -> float:
-        """What the model makes of a few words, above 0 for the topic; 0 before it has learnt."""
-        return self._model.decide(terms) if self._model and terms else 0.0
+    def read_links(self, texts: TextBatch) -> Numbers:
+        """What the model makes of a few words each, above 0 for the topic; 0 before it has learnt."""
+        return self._table.decide(texts) if self._table else np.zeros(texts.size)
 
     def note_page(self, url: str, terms: Terms, probability: float) -> None:
         """Remember a fetched page as a possible example."""
-        self._fetched[url] = (terms, probability)
-        self.odds.add(terms, belongs=probability >= BELONGS)
+        counted = self.vocabulary.count(terms)
+        self._fetched[url] = (counted, probability)
+        self.odds.add(counted, belongs=probability >= BELONGS)
 
     def note_verdict(self, url: str, terms: Terms, belongs: bool) -> None:
         """Remember what a person said of a page."""
         self._verdicts[url] = (terms, belongs)
-        self._learnt_from = 0
+        self._learnt_from = self._look_at = 0
 
     def learn(self) -> bool:
         """Learn again if there is enough, and enough new; whether anything was learnt."""
+        if len(self._fetched) < self._look_at:
+            return False
+        self._look_at = len(self._fetched) + 1 + len(self._fetched) // _LOOK_SHARE
         positives, negatives = self._examples()
         total = len(positives) + len(negatives)
         if min(len(positives), len(negatives)) < LEAST_EXAMPLES or total < self._learnt_from * _GROWTH:
             return False
-        self._model = self._learn(positives, negatives)
+        self._table = ModelTable(self._learn(positives, negatives), self.vocabulary)
         self._learnt_from = total
-        self.version += 1
-        self._fetched = {url: (terms, self.judge(terms)) for url, (terms, _) in self._fetched.items()}
+        pages = [page for page, _ in self._fetched.values()]
+        judged = self._table.probabilities(TextBatch(pages)).tolist()
+        self._fetched = dict(zip(self._fetched, zip(pages, judged, strict=True), strict=True))
         return True
 
     def _examples(self) -> tuple[list[Terms], list[Terms]]:
@@ -160,13 +174,14 @@ class PageJudge:
             ),
             reverse=True,
         )
-        sure = [self._fetched[url][0] for probability, url in judged if probability >= _CLEARLY_IN]
-        other = [
-            self._fetched[url][0] for probability, url in reversed(judged) if probability <= _CLEARLY_OUT
-        ]
+        sure = [url for probability, url in judged if probability >= _CLEARLY_IN]
+        other = [url for probability, url in reversed(judged) if probability <= _CLEARLY_OUT]
         said = {
             kind: [terms for terms, belongs in self._verdicts.values() if belongs is kind]
             for kind in (True, False)
         }
-        positives = [*said[True], *self._positives, *sure[:_MOST_EXAMPLES]]
-        return positives, [*said[False], *self._far, *other[:_MOST_EXAMPLES]]
+        positives = [*said[True], *self._positives, *self._terms_of(sure[:_MOST_EXAMPLES])]
+        return positives, [*said[False], *self._far, *self._terms_of(other[:_MOST_EXAMPLES])]
+
+    def _terms_of(self, pages: Iterable[str]) -> list[Terms]:
+        return [self.vocabulary.terms(self._fetched[url][0]) for url in pages]

@@ -22,15 +22,15 @@ from repair.crawling.topics import Topic
 from repair.crawling.traps import ShapeLimits, trap_in
 from repair.model import Link
 from repair.text import urls
-from repair.text.fingerprints import distance, fingerprint
+from repair.text.fingerprints import SamePages, fingerprint
 
 SEED_WORTH = 2.0
 """More than any link has: seeds come first."""
-_SAME_BITS = 3  # fingerprints this near are the same page under another address
 _LINKS_OF_A_PAGE = 300
 _MAX_DEPTH = 20
 _WEIGH_ALL_EVERY = 10  # pages, at first; weighing takes time, and the more is known, the less a page changes
 _WEIGH_ALL_SHARE = 50
+_WEIGH_LINKS = 200  # links for each page that comes before all are weighed again
 _PATIENCE = 40  # pages over which the yield is looked at, at least
 _LEAST_YIELD = 0.05
 _OTHER_LANGUAGE = 0.3
@@ -81,6 +81,8 @@ class TopicCrawl:
         self.judge = judge
         self.frontier = Frontier()
         self._since_weighing = 0
+        self._unweighed: dict[str, FrontierLink] = {}
+        self._has_news = False
         self.fetched = self.received = self.belonging = 0
         """Pages and bytes fetched so far, and how many of the pages belong to the topic."""
         self._policy = policy
@@ -88,7 +90,7 @@ class TopicCrawl:
         self._worth = LinkWorth(judge, self._hosts, learn_link_weights, learn_topic)
         self._shapes = ShapeLimits()
         self._known: set[str] = set()
-        self._fingerprints: list[int] = []
+        self._fingerprints = SamePages()
         self._recent: deque[bool] = deque(maxlen=max(_PATIENCE, policy.max_pages // 5))
         self._random = random.Random(seed)  # noqa: S311  (which link to try is no secret)
         self._one_host = len({urls.parse(url).authority for url in topic.seeds}) == 1
@@ -107,6 +109,8 @@ class TopicCrawl:
 
     def choose(self, *, busy_hosts: Collection[str] = ()) -> FrontierLink | None:
         """Take the next link out of the frontier, at a host that is not busy; None when there is none now."""
+        if self._has_news:
+            self.weigh_links()
         link = self._choose({*busy_hosts, *self._full_hosts()})
         while link is not None and self._shapes.is_exhausted(link.url):
             self._take(link)
@@ -124,9 +128,11 @@ class TopicCrawl:
         """Whether an address was chosen before, or a page came from it."""
         return url in self._known
 
-    def read(self, terms: Terms, *, url: str = "", language: str = "") -> JudgedPage:
+    def read(
+        self, terms: Terms, *, url: str = "", language: str = "", known_fingerprint: int | None = None
+    ) -> JudgedPage:
         """Judge a page by its terms; a person's word on it counts more, and so does a language of the topic."""
-        found = fingerprint(terms)
+        found = fingerprint(terms) if known_fingerprint is None else known_fingerprint
         probability = self.judge.judge(terms)
         if self.topic.language and language and language != self.topic.language:
             probability *= _OTHER_LANGUAGE
@@ -136,8 +142,7 @@ class TopicCrawl:
             terms=terms,
             probability=probability,
             fingerprint=found,
-            duplicate=found is not None
-            and any(distance(found, other) <= _SAME_BITS for other in self._fingerprints),
+            duplicate=found is not None and self._fingerprints.has_near(found),
         )
 
     def note_page(
@@ -150,8 +155,8 @@ class TopicCrawl:
         received: int = 0,
         held: bool = False,
     ) -> tuple[FrontierLink, ...]:
-        """Take in a page and its links; returns the links that are new or better known. A page that was `held`
-        costs nothing."""
+        """Take in a page and its links; returns the links that are new or better known, which `weigh_links` weighs. A
+        page that was `held` costs nothing."""
         self._note_outcome(link, page.belongs, held=held)
         self.received += received
         self._known.add(final_url)
@@ -159,7 +164,7 @@ class TopicCrawl:
         changed: tuple[FrontierLink, ...] = ()
         if not page.duplicate:
             if page.fingerprint is not None:
-                self._fingerprints.append(page.fingerprint)
+                self._fingerprints.add(page.fingerprint)
             if (told := self._verdicts.get(link.url)) is None:
                 self.judge.note_page(final_url, page.terms, page.probability)
             else:
@@ -167,7 +172,9 @@ class TopicCrawl:
             changed = self._add_links(
                 links, depth=link.depth, probability=page.probability, belongs=page.belongs
             )
-        self._learn(changed)
+        self._unweighed |= {each.url: each for each in changed}
+        self._since_weighing += 1
+        self._has_news = True
         return changed
 
     def add_links(
@@ -175,8 +182,19 @@ class TopicCrawl:
     ) -> tuple[FrontierLink, ...]:
         """Take in links of a page that this crawl did not choose; returns the links that are new or better known."""
         changed = self._add_links(links, depth=depth, probability=probability, belongs=belongs)
-        self._worth.weigh(changed)
+        self._weigh(changed)
         return changed
+
+    def weigh_links(self) -> None:
+        """Weigh links anew: all of them when something was learnt, else those that pages brought since."""
+        changed = [link for url, link in self._unweighed.items() if self.frontier.get(url) is link]
+        self._unweighed.clear()
+        self._has_news = False
+        due = max(_WEIGH_ALL_EVERY, self.fetched // _WEIGH_ALL_SHARE, len(self.frontier) // _WEIGH_LINKS)
+        if self.judge.learn() or self._since_weighing >= due:
+            self._weigh_all()
+        else:
+            self._weigh(changed)
 
     def note_failure(self, link: FrontierLink, *, received: int = 0) -> None:
         """A link brought nothing."""
@@ -203,18 +221,18 @@ class TopicCrawl:
         self.received += received
         self._note_outcome(link, probability >= BELONGS, held=held)
         if print_ is not None:
-            self._fingerprints.append(print_)
+            self._fingerprints.add(print_)
 
     def recall_waiting(self, links: Iterable[FrontierLink]) -> None:
         """Take in the frontier of an earlier run."""
         for link in links:
             self.frontier.put(link)
-        self._learn((), now=True)
+        self.judge.learn()
+        self._weigh_all()
 
     def has_open_links(self) -> bool:
         """Whether a link waits at a host that has not had its share."""
-        full = self._full_hosts()
-        return any(link.host not in full for link in self.frontier)
+        return bool(self.frontier.hosts() - self._full_hosts())
 
     def reason_to_stop(self, *, under_way: int = 0, postponed: int = 0) -> str | None:
         """Why no more links should be chosen, with so many being fetched or due later; None to go on."""
@@ -275,13 +293,11 @@ class TopicCrawl:
                 changed[url] = entry
         return tuple(changed.values())
 
-    def _learn(self, changed: Sequence[FrontierLink], *, now: bool = False) -> None:
-        """Weigh links anew: all of them when something was learnt, else the changed ones."""
-        self._since_weighing += 1
-        is_due = self._since_weighing >= max(_WEIGH_ALL_EVERY, self.fetched // _WEIGH_ALL_SHARE)
-        if self.judge.learn() or now or is_due:
-            self._since_weighing = 0
-            self._worth.learn()
-            self._worth.weigh([link for link in self.frontier if link.worth < SEED_WORTH])
-        else:
-            self._worth.weigh(changed)
+    def _weigh_all(self) -> None:
+        self._since_weighing = 0
+        self._worth.learn()
+        self._weigh([link for link in self.frontier if link.worth < SEED_WORTH])
+
+    def _weigh(self, links: Sequence[FrontierLink]) -> None:
+        self._worth.weigh(links)
+        self.frontier.reorder(links)

@@ -89,11 +89,16 @@ class TopicDatabase:
             yield connection
 
     def forget(self, url: str) -> None:
-        """Delete an address for good, with what was recorded of it."""
+        """Delete an address for good, with what was recorded of it; a topic no longer begins there."""
         with self.write() as connection:
             for table in ("page_topics", "verdicts", "frontier", "wanted", "brought", "revisits"):
                 connection.execute(f"DELETE FROM {table} WHERE url = ?", (url,))  # noqa: S608  (constants)
             connection.execute("DELETE FROM frontier WHERE final_url = ?", (url,))
+            connection.execute(
+                "UPDATE topics SET seeds = (SELECT json_group_array(value) FROM json_each(seeds) WHERE value <> ?1)"
+                " WHERE ?1 IN (SELECT value FROM json_each(seeds))",
+                (url,),
+            )
             connection.execute("UPDATE brought SET wanted = '' WHERE wanted = ?", (url,))
         with self.read() as connection:
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # or it would linger in the write-ahead log

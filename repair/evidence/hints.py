@@ -6,7 +6,7 @@ methods block and may be called from any thread; any number of processes may hav
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from repair.collection.collection import Collection
@@ -133,6 +133,10 @@ class Hints:
             self._moves.forget(normal)
             self._claims.forget(normal)
             self.tags.forget(normal)
+
+    def fingerprints(self, pages: Sequence[int]) -> dict[int, int]:
+        """The fingerprints of those of some saved pages that have one, to tell near-duplicates."""
+        return self._duplicates.fingerprints(pages)
 
     def catch_up(self, is_hurried: Callable[[], bool] = lambda: False) -> bool:
         """Do a batch of overdue work; returns whether there was any.

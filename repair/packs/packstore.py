@@ -15,6 +15,8 @@ _SCHEMA = (
     " UNIQUE (title, sender, licence, created_at))",
     "CREATE TABLE IF NOT EXISTS page_packs (page INTEGER PRIMARY KEY, pack INTEGER NOT NULL,"
     " fetched_at REAL NOT NULL)",
+    "CREATE TRIGGER IF NOT EXISTS page_packs_removed AFTER DELETE ON pages"
+    " BEGIN DELETE FROM page_packs WHERE page = OLD.id; END",
 )
 _COLUMNS = "packs.title, packs.sender, packs.licence, packs.created_at"
 # A page that was fetched again since is no longer the one of the pack.

@@ -255,7 +255,10 @@ def _first(limit: int, *texts: str) -> str:
 
 def tidy(text: str, limit: int) -> str:
     """One line, white space collapsed, no control characters, cut at the limit."""
-    return " ".join(_CONTROLS.sub("", text[: 20 * limit]).split())[:limit].rstrip()
+    text = text[: 20 * limit]
+    if not (text.isascii() and text.isprintable()):
+        text = _CONTROLS.sub("", text)
+    return " ".join(text.split())[:limit].rstrip()
 
 
 def tidy_lines(text: str) -> str:

@@ -107,20 +107,24 @@ class HtmlTraversal:
             if len(self.words) >= words:
                 self._rest = node, open_elements
                 return
-            undo = self._enter(node)
-            child = node.first_child if undo is not None else None
-            if undo is not None and child is not None:
-                open_elements.append(undo)
-                node = child
-                continue
-            if undo is not None:
-                self._leave(undo)
+            tag = node.tag
+            if tag == _TEXT:  # two of three nodes
+                self._note_text(node.text_content or "")
+            elif (undo := self._enter(tag, node)) is not None:
+                child = node.first_child
+                if child is not None:
+                    open_elements.append(undo)
+                    node = child
+                    continue
+                if undo:
+                    self._leave(undo)
             while (following := node.next) is None:
                 parent = node.parent
                 if not open_elements or parent is None:
                     self._end()
                     return
-                self._leave(open_elements.pop())
+                if undo := open_elements.pop():
+                    self._leave(undo)
                 node = parent
             node = following
         self._end()
@@ -129,12 +133,8 @@ class HtmlTraversal:
         self._end_block()
         self._has_ended = True
 
-    def _enter(self, node: LexborNode) -> int | None:
-        """Record a node; returns what to undo when it is left, or None when its content is skipped."""
-        tag = node.tag
-        if tag == _TEXT:
-            self._note_text(node.text_content or "")
-            return None
+    def _enter(self, tag: str | None, node: LexborNode) -> int | None:
+        """Record an element; returns what to undo when it is left, or None when its content is skipped."""
         if tag is None or tag.startswith("-") or tag in _SKIPPED:
             return None
         if (see := _SPECIAL.get(tag)) is not None:
@@ -178,8 +178,6 @@ class HtmlTraversal:
         return len(names) > 2 and _named_boilerplate(names[:200], bool(self._main))
 
     def _leave(self, undo: int) -> None:
-        if undo == _PLAIN:
-            return
         if undo & _BLOCK:
             self._end_block()
         if undo & _BOILER:

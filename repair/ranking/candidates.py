@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from repair.collection.collection import FoundPage
-from repair.collection.index.fulltext import WEIGHTS
+from repair.collection.index.fulltext import WEIGHTS, Search
 from repair.collection.pages import PageSummary
 from repair.model import Query
 from repair.ranking.query import STRONG
@@ -36,13 +36,11 @@ class PageSearch(Protocol):
 class NumberSearch(Protocol):
     """Finds the numbers of saved pages by terms."""
 
-    def hits(
-        self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
-    ) -> tuple[tuple[int, float], ...]:
-        """Page numbers and scores, best first."""
+    def hits_of(self, searches: Sequence[Search]) -> list[tuple[tuple[int, float], ...]]:
+        """Page numbers and scores, best first, for each search: all at once, since an index may be far away."""
 
-    def page_number(self, url: str) -> int | None:
-        """The number of a saved page."""
+    def page_numbers(self, addresses: Iterable[str]) -> dict[str, int]:
+        """The numbers of those of some URLs that are saved."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,21 +102,17 @@ def pages_for(
     """Numbers of the pages that rank high in some query, or that are known targets."""
     best: dict[int, float] = {}
     times: Counter[int] = Counter()
-    for hits in _run_queries(collection, query_features, queries):
+    for hits in collection.hits_of(list(_searches(query_features, queries))):
         for rank, (page, _) in enumerate(hits):
             best[page] = max(best.get(page, 0.0), 1 / (1 + rank))
             times[page] += 1
-    for target in query_features.known_targets:
-        page_there = collection.page_number(target.url)
-        if page_there is not None:
-            best[page_there] = 1.0
+    targets = [target.url for target in query_features.known_targets]
+    best |= dict.fromkeys(collection.page_numbers(targets).values() if targets else (), 1.0)
     kept = sorted(best, key=lambda page: (-best[page], -times[page], page))[:_MAX_CANDIDATES]
     return {page: RetrievalTrace(best[page], times[page]) for page in kept}
 
 
-def _run_queries(
-    collection: NumberSearch, query_features: QueryFeatures, queries: Sequence[RetrievalQuery]
-) -> Iterator[tuple[tuple[int, float], ...]]:
+def _searches(query_features: QueryFeatures, queries: Sequence[RetrievalQuery]) -> Iterator[Search]:
     for query in queries:
         weights: dict[str, float] = {}
         for name, factor in query.query_features.items():
@@ -126,9 +120,9 @@ def _run_queries(
                 weights[term] = weights.get(term, 0.0) + factor * weight
         heaviest = sorted(weights.items(), key=lambda pair: (-pair[1], pair[0]))[:_TERMS]
         if heaviest:
-            yield collection.hits(heaviest, limit=query.limit, weights=query.fields)
+            yield Search(terms=heaviest, limit=query.limit, weights=query.fields)
     called = [(name, 1.0) for name in query_features.page_names()]
-    yield collection.hits(called, limit=_NAME_WEIGHTS, weights={"names": 1.0})
+    yield Search(terms=called, limit=_NAME_WEIGHTS, weights={"names": 1.0})
 
 
 def propose(collection: PageSearch, query: Query) -> tuple[Candidate, ...]:

@@ -70,8 +70,9 @@ class QueryFeatures:
     `names` are normalised anchors of other links with the share of links that use them, most common first;
     `language` is that of the page of the click, "" when unknown, and `source_title` the terms of its title;
     `backlinks` are pages that link to the URL; `directories` are where pages of its directory moved, with their
-    shares. Without `compare_addresses` only the words of URLs count, not their structure nor co-citation: in an
-    evaluation the lost page may be saved under its own URL, and comparing would look it up.
+    shares; `editions` are those of its site that name a language. Without `compare_addresses` only the words of URLs
+    count, not their structure nor co-citation: in an evaluation the lost page may be saved under its own URL, and
+    comparing would look it up.
     """
 
     link: BrokenLink
@@ -87,7 +88,12 @@ class QueryFeatures:
     backlinks: Sequence[str] = ()
     known_targets: Sequence[KnownTarget] = ()
     directories: Mapping[str, float] = field(default_factory=dict)
+    editions: Mapping[str, str] = field(default_factory=dict)
     compare_addresses: bool = True
+
+    def edition_directories(self) -> tuple[str, ...]:
+        """Those of the site's editions that are directories or hosts."""
+        return tuple(edition for edition in self.editions if edition.endswith("/"))
 
     def page_names(self) -> tuple[str, ...]:
         """The names that the link, its URL and a copy give the page, each once, none empty."""
@@ -157,6 +163,7 @@ class QueryFeatureReader:
             backlinks=tuple(dict.fromkeys(inlink.source_url for inlink in inlinks))[:_BACKLINKS],
             known_targets=tuple(self._known_targets(link))[:_MAX_TARGETS],
             directories=self._directories(link.url),
+            editions=self._address_words.of_site(link.url).editions,
             compare_addresses=self._compare_addresses,
         )
 

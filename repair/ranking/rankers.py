@@ -21,7 +21,7 @@ from repair.knowntargets import FindKnownTargets, KnownTarget
 from repair.model import BrokenLink, Query
 from repair.ranking.candidates import Candidate, propose
 from repair.ranking.decisionprocedure import DecisionProcedure
-from repair.ranking.learned import LearnedRanker
+from repair.ranking.learned import LearnedRanker, RankableCollection
 from repair.ranking.plain import PlainRanker, RankedPage, by_confidence, raise_known_targets
 from repair.ranking.rankmodel import RankModel
 from repair.ranking.schoolmodel import NAME, SchoolModel
@@ -38,13 +38,19 @@ _REFUSAL_MIN_PAGES = 1_000  # below, weak matches that the model takes for noise
 log = logging.getLogger(__name__)
 
 
-def finder(collection: Collection, settings: RepairSettings, hints: Hints | None) -> Find:
-    """The ranker that the settings select."""
+def finder(
+    collection: Collection,
+    settings: RepairSettings,
+    hints: Hints | None,
+    *,
+    among: RankableCollection | None = None,
+) -> Find:
+    """The ranker that the settings select; the learned one ranks the pages of `among`, if not the collection's."""
     if settings.ranking == "decision":
         return _decision_finder(collection, settings, hints)
     by_weights = _plain_finder(collection, hints)
     return (
-        _learned_finder(collection, settings, hints, by_weights)
+        _learned_finder(collection, among or collection, settings, hints, by_weights)
         if settings.ranking == "learned"
         else by_weights
     )
@@ -99,11 +105,15 @@ def _decision_finder(collection: Collection, settings: RepairSettings, hints: Hi
 
 
 def _learned_finder(
-    collection: Collection, settings: RepairSettings, hints: Hints | None, fallback: Find
+    collection: Collection,
+    among: RankableCollection,
+    settings: RepairSettings,
+    hints: Hints | None,
+    fallback: Find,
 ) -> Find:
     def made(model: RankModel) -> LearnedRanker:
         return LearnedRanker(
-            collection,
+            among,
             model,
             is_stop_anchor=stop_anchors(settings, hints),
             known_targets=_known_targets(hints),
@@ -114,12 +124,12 @@ def _learned_finder(
     latest.ranker()  # read the model now, not while the first user waits
 
     def find(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
-        ranker = latest.ranker() if collection.size() >= _LEARNED_MIN_PAGES else None
+        ranker = latest.ranker() if among.size() >= _LEARNED_MIN_PAGES else None
         if ranker is None:
             return fallback(link, query)
         # They are never offered, and beside them the other candidates would look poorer than they are.
         found = ranker.find(link, query.evidence, hidden=addresses(link))
-        if found or collection.size() >= _REFUSAL_MIN_PAGES:
+        if found or among.size() >= _REFUSAL_MIN_PAGES:
             return found
         # Fixed weights would offer pages for *index* and *page* too.
         return fallback(link, query) if telling_terms(collection, query) else ()

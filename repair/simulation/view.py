@@ -1,11 +1,11 @@
 """A collection as visible to one broken link under test: with the page that had the link, without the lost page."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
 from repair.collection.collection import Collection
-from repair.collection.index.fulltext import WEIGHTS
+from repair.collection.index.fulltext import Search
 from repair.collection.index.idf import Weights
 from repair.collection.index.vectors import Hashes, TermStatistics, TermVectors
 from repair.collection.pages import PageSummary
@@ -62,19 +62,17 @@ class EvaluationView:
         """Known URLs with a prefix."""
         return self._collection.addresses(beginning, limit)
 
-    def hits(
-        self, terms: Iterable[tuple[str, float]], *, limit: int, weights: Mapping[str, float] = WEIGHTS
-    ) -> tuple[tuple[int, float], ...]:
-        """Page numbers and scores, best first."""
-        return self._collection.hits(terms, limit=limit, weights=weights)
+    def hits_of(self, searches: Sequence[Search]) -> list[tuple[tuple[int, float], ...]]:
+        """Page numbers and scores, best first, for each search."""
+        return self._collection.hits_of(searches)
 
     def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
         """What ranking needs of pages, by number."""
         return self._collection.page_summaries(pages)
 
-    def page_number(self, url: str) -> int | None:
-        """The number of a saved page."""
-        return self._collection.page_number(url)
+    def page_numbers(self, addresses: Iterable[str]) -> dict[str, int]:
+        """The numbers of those of some URLs that are saved."""
+        return self._collection.page_numbers(addresses)
 
     def document_frequency(self, term: str, name: str = "body") -> int:
         """How many pages have a term in a field."""

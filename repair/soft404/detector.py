@@ -117,6 +117,10 @@ class Soft404Detector:
         done, _ = await asyncio.wait({task}, timeout=budget_s)
         return task.result() if done else found
 
+    def note_judgement(self, page: Page, judgement: PageJudgement) -> None:
+        """Take over a judgement by content that another process made."""
+        self._judged[_key(page)] = judgement
+
     def recent_finding(self, page: Page) -> Soft404Finding | None:
         """The recent finding for the same page, if it is still valid; None when the page must be judged."""
         found, until, stamp = self._settled.get(_key(page), (None, 0.0, None))

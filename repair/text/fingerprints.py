@@ -20,6 +20,8 @@ LEAST_TERMS = 20
 """Texts shorter than this have no fingerprint."""
 NEAR = 10
 """The most bits in which near-duplicates differ; of other pages about 1 in 10,000 do."""
+SAME = 3
+"""The most bits in which the same page under two addresses differs."""
 
 _SHIFTS = np.arange(64, dtype=np.uint64)
 _MULTIPLIERS = np.uint64(0x9E3779B97F4A7C15)
@@ -34,7 +36,8 @@ def fingerprint(terms: Sequence[str]) -> int | None:
     features = _mix_bits(np.concatenate((words, words[:-1] * _MULTIPLIERS + words[1:] + np.uint64(1))))
     # Each feature once: a word repeated a hundred times must not drown the rest.
     features = np.unique(features)
-    ones = ((features[:, None] >> _SHIFTS) & np.uint64(1)).sum(axis=0, dtype=np.int64)
+    each_bit = np.unpackbits(features.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1, bitorder="little")
+    ones = each_bit.sum(axis=0, dtype=np.int64)
     bits = (2 * ones > len(features)).astype(np.uint64)
     return int((bits << _SHIFTS).sum(dtype=np.uint64))
 
@@ -42,6 +45,31 @@ def fingerprint(terms: Sequence[str]) -> int | None:
 def distance(left: int, right: int) -> int:
     """In how many bits two fingerprints differ."""
     return (left ^ right).bit_count()
+
+
+class SamePages:
+    """Fingerprints of pages that come one by one, to find those that differ in at most `SAME` bits.
+
+    Such two are equal in at least one of four bands of 16 bits, so few have to be compared.
+    """
+
+    def __init__(self) -> None:
+        self._bands: dict[tuple[int, int], list[int]] = {}
+
+    def add(self, value: int) -> None:
+        """Remember one more."""
+        for band in _bands(value):
+            self._bands.setdefault(band, []).append(value)
+
+    def has_near(self, wanted: int) -> bool:
+        """Whether one of them is nearly the same."""
+        return any(
+            distance(wanted, value) <= SAME for band in _bands(wanted) for value in self._bands.get(band, ())
+        )
+
+
+def _bands(value: int) -> tuple[tuple[int, int], ...]:
+    return tuple((band, value >> 16 * band & 0xFFFF) for band in range(SAME + 1))
 
 
 class Fingerprints:

@@ -32,6 +32,14 @@ _EDGES = "".join(map(chr, range(0x21)))
 _PERCENT = re.compile(r"%([0-9A-Fa-f]{2})?|[^!$&'()*+,\-./0-9:;=@A-Z_a-z~?\[\]]")
 _UNRESERVED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _PLAIN_URL = re.compile(r"(https?)://([a-z0-9\-]+(?:\.[a-z0-9\-]+)+)(/[A-Za-z0-9_~/\-]*(?:\.[a-z0-9]+)?)\Z")
+# A relative reference that needs no change, and a page to whose directory it can be appended as it is.
+_SEGMENT = r"[A-Za-z0-9_~\-][A-Za-z0-9_~.\-]*+"
+_PLAIN_REFERENCE = re.compile(
+    rf"(?s)(/|(?:\.\./)*+)((?:{_SEGMENT}/)*+(?:{_SEGMENT})?+)(\?[A-Za-z0-9_~.\-=&]++)?+(?:#.*)?+\Z"
+)
+_PLAIN_BASE = re.compile(
+    rf"(https?://[a-z0-9\-]+(?:\.[a-z0-9\-]+)*+(?::[0-9]+)?)((?:/{_SEGMENT}(?=/))*+)/[^/?#;]*+(?:\?[^#;]*)?\Z"
+)
 _HOST = re.compile(r"[^\x00-\x20#%/:<>?@\[\\\]^|\x7f]+\Z")
 _WWW = re.compile(r"www[0-9]?\.")
 # Only as the last file name: elsewhere "html" or "php" is what the pages are about.
@@ -107,6 +115,9 @@ def host_and_port(url: str) -> tuple[str, int]:
 
 def resolve(base: str, href: str) -> str | None:
     """The target of a link on the page `base`, in normal form; None when that is no web URL."""
+    plain = _PLAIN_REFERENCE.match(href)
+    if plain is not None and plain[2] and len(base) + len(href) <= MAX_URL and (place := _place_of(base)):
+        return _append(place, plain)
     href = _LINE_NOISE.sub("", href.strip(_EDGES)).replace("\\", "/")
     if len(href) > MAX_URL:
         return None
@@ -116,6 +127,25 @@ def resolve(base: str, href: str) -> str | None:
         return normal(urljoin(base, href))
     except ValueError:
         return None
+
+
+@lru_cache(maxsize=64)
+def _place_of(base: str) -> tuple[str, tuple[str, ...]] | None:
+    """Scheme with authority, and the directories, of a page whose links are resolved; None unless it is plain."""
+    found = _PLAIN_BASE.match(base)
+    if found is None or not is_web_url(base) or normal(base) != base:
+        return None
+    return found[1], tuple(found[2].split("/")[1:])
+
+
+def _append(place: tuple[str, tuple[str, ...]], plain: re.Match[str]) -> str:
+    """What `urljoin` and `normal` would make of a plain reference: most links are such, at a tenth of the cost."""
+    origin, directories = place
+    up, path, query = plain[1], plain[2], plain[3] or ""
+    if up == "/":
+        return f"{origin}/{path}{query}"
+    kept = directories[: max(0, len(directories) - len(up) // 3)]
+    return "/".join((origin, *kept, path)) + query
 
 
 def site(url: str) -> str:

@@ -7,12 +7,12 @@ its old URLs. A sample is counted once and cached for a while.
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from repair.bounded import BoundedDict
 from repair.text import urls, words
+from repair.text.editions import AddressLookup, site_editions
 
 _SAMPLE = 3_000
 _SITES = 64
@@ -22,19 +22,13 @@ Split = Callable[[str], Sequence[str]]
 """Splits a compound into its words; returns the word alone when it is none."""
 
 
-class AddressLookup(Protocol):
-    """Knows the URLs of a host, saved or linked to."""
-
-    def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
-        """Known URLs with a prefix, sampled evenly."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteUrlTerms:
-    """Terms of a site's URLs, and how many of its `size` URLs have each."""
+    """Terms of a site's URLs, and how many of its `size` URLs have each; its `editions` with their languages."""
 
     counts: Counter[str]
     size: int
+    editions: Mapping[str, str] = field(default_factory=dict)
 
     def rarity(self, term: str) -> float:
         """1 for a term that no other URL has, near 0 for one that all have."""
@@ -62,7 +56,8 @@ class UrlTermCounts:
         cached = self._sites.get(beginning)
         if cached is not None and now - cached[0] < _FRESH_S:
             return cached[1]
-        site_words = _count_terms(self._known.addresses(beginning, _SAMPLE))
+        sample = self._known.addresses(beginning, _SAMPLE)
+        site_words = _count_terms(sample, site_editions(self._known, beginning, sample))
         self._sites[beginning] = (now, site_words)
         return site_words
 
@@ -86,9 +81,9 @@ def _terms(url: str, split: Split) -> list[str]:
     return list(dict.fromkeys(term for word in written for term in words.terms(word)))
 
 
-def _count_terms(addresses: tuple[str, ...]) -> SiteUrlTerms:
+def _count_terms(addresses: Sequence[str], editions: Mapping[str, str]) -> SiteUrlTerms:
     counts: Counter[str] = Counter()
     for address in addresses:
         own, above = address_terms(address)
         counts.update({*own, *above})
-    return SiteUrlTerms(counts=counts, size=len(addresses))
+    return SiteUrlTerms(counts=counts, size=len(addresses), editions=editions)

@@ -57,7 +57,7 @@ def test_admin_fetches_pages_watches_progress_and_removes_one(protected, origin,
     page.fill("#urls", wanted)
     page.select_option("#when", "now")
     page.click("button:has-text('Add to queue')")
-    assert "5 pages will be fetched now" in page.inner_text("main")
+    assert "Added to the queue: 5. When: Now." in page.inner_text("main")
     page.wait_for_selector("progress[value]", timeout=20_000)  # without reloading
     shoot(page, "fetch")
     page.wait_for_selector(".queue li:has-text('/gone') .state.bad", timeout=20_000)

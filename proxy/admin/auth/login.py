@@ -20,10 +20,24 @@ from proxy.admin.routing import (
     see_other,
 )
 from proxy.errors import StoreError
+from proxy.pages.desktexts import COOKIE, tr
+from proxy.pages.language import LANGUAGES
 
 log = logging.getLogger(__name__)
 
+_YEAR_S = 365 * 86_400
 _CODE_LETTERS = "ABCDEFGHJKMNPQRSTUVWXYZ23456789"
+
+
+async def choose_language(request: web.Request) -> web.StreamResponse:
+    """Keep the language that somebody chose for the desk, in a cookie that says nothing else."""
+    fields = await form(request)
+    response = see_other(request, fields.get("back", "/admin"))
+    if fields.get("language") in LANGUAGES:
+        response.set_cookie(
+            COOKIE, fields["language"], path="/", max_age=_YEAR_S, samesite="Lax", httponly=True
+        )
+    return response
 
 
 class Login:
@@ -45,8 +59,9 @@ class Login:
                 method="POST",
                 open_to_all=True,
             ),
+            AdminPage(path="/admin/language", handler=choose_language, method="POST", open_to_all=True),
             AdminPage(path="/admin/logout", handler=self._log_out, method="POST"),
-            AdminPage(path="/admin/access", handler=self._access, menu="Access"),
+            AdminPage(path="/admin/access", handler=self._access, menu=tr("Access")),
             AdminPage(path="/admin/access/password", handler=self._change, method="POST"),
             AdminPage(path="/admin/access/token", handler=self._new_token, method="POST"),
             AdminPage(path="/admin/access/token/remove", handler=self._remove_token, method="POST"),
@@ -67,7 +82,7 @@ class Login:
             return render(
                 request,
                 "desk/first.html.jinja",
-                title="Set a password",
+                title=tr("Set a password"),
                 status=status,
                 fault=fault,
                 code=request.query.get("code", "")[:40],
@@ -78,7 +93,7 @@ class Login:
         return render(
             request,
             "desk/login.html.jinja",
-            title="Log in",
+            title=tr("Log in"),
             status=status,
             fault=fault,
             plain=is_unencrypted(visit),
@@ -93,7 +108,7 @@ class Login:
             return await self._page(request)
         session = await self._sign_in.check(visit, fields.get("username", ""), fields.get("password", ""))
         if session is None:
-            return await self._page(request, status=403, fault="Wrong name or password.")
+            return await self._page(request, status=403, fault=tr("Wrong name or password."))
         return await self._sign_in.begin(request, session, fields.get("next", ""))
 
     async def _set_first_password(self, request: web.Request) -> web.StreamResponse:
@@ -107,7 +122,7 @@ class Login:
         # address.
         if not secrets.compare_digest(code, self.setup_code.encode()):
             return await self._page(
-                request, status=403, fault="Wrong set-up code. It changes each time linkmend starts."
+                request, status=403, fault=tr("Wrong set-up code. It changes each time linkmend starts.")
             )
         fault = password_problem(fields.get("password", ""), fields.get("again", ""))
         if fault:
@@ -134,7 +149,7 @@ class Login:
         return render(
             request,
             "desk/access.html.jinja",
-            title="Access",
+            title=tr("Access"),
             status=status,
             fault=fault,
             token=token,
@@ -156,7 +171,7 @@ class Login:
         fault = (
             password_problem(fields.get("password", ""), fields.get("again", ""))
             if right
-            else "Wrong password."
+            else tr("Wrong password.")
         )
         if fault:
             return await self._access_page(request, status=400, fault=fault)
@@ -172,10 +187,10 @@ class Login:
             [each for each in ALL if f"scope-{each}" in fields],
         )
         if not name.isprintable() or not name:
-            return await self._access_page(request, status=400, fault="Enter a name for the token.")
+            return await self._access_page(request, status=400, fault=tr("Enter a name for the token."))
         if not scopes:
             return await self._access_page(
-                request, status=400, fault="Choose at least one right for the token."
+                request, status=400, fault=tr("Choose at least one right for the token.")
             )
         try:
             token = await asyncio.to_thread(self._passwords.new_token, name, scopes)
@@ -188,5 +203,5 @@ class Login:
         name = (await form(request)).get("name", "")
         gone = await asyncio.to_thread(self._passwords.remove_token, name)
         page_request_of(request).about = name
-        notice = "Token removed." if gone else "No such token."
+        notice = tr("Token removed.") if gone else tr("No such token.")
         return see_other(request, "/admin/access", notice=notice)

@@ -28,6 +28,7 @@ from proxy.admin.roles import TEACH, Role, may
 from proxy.admin.routing import VISIT, ApiProblem, PageRequest, form, page_request_of, render
 from proxy.admin.sessions import Sessions
 from proxy.errors import LinkmendError
+from proxy.pages.desktexts import tr
 from proxy.portal.routes import PORTAL_HOST
 from proxy.settings import Settings
 from repair.errors import RepairError
@@ -55,6 +56,21 @@ _HEADERS = {
     # Not no-referrer: with it a browser sends `Origin: null` with our own forms.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+_PHRASES = {
+    400: tr("Bad Request"),
+    403: tr("Forbidden"),
+    404: tr("Not Found"),
+    405: tr("Method Not Allowed"),
+    408: tr("Request Timeout"),
+    409: tr("Conflict"),
+    413: tr("Request Entity Too Large"),
+    421: tr("Misdirected Request"),
+    429: tr("Too Many Requests"),
+    500: tr("Internal Server Error"),
+    503: tr("Service Unavailable"),
 }
 
 
@@ -100,7 +116,7 @@ class AuthMiddleware:
                 raise
             kept = {name: error.headers[name] for name in ("Allow",) if name in error.headers}
             return _problem_page(
-                request, ApiProblem(error.status, HTTPStatus(error.status).description, kept)
+                request, ApiProblem(error.status, _PHRASES.get(error.status, error.reason), kept)
             )
         except (LinkmendError, RepairError) as error:
             log.warning("desk: request failed for %s: %s", request.path, error)
@@ -108,10 +124,12 @@ class AuthMiddleware:
         except ConnectionError:
             return web.Response(status=400)  # the client has disconnected, nobody reads this
         except TimeoutError:
-            return _problem_page(request, ApiProblem(408, "the request took too long to arrive"))
+            return _problem_page(request, ApiProblem(408, tr("the request took too long to arrive")))
         except Exception:
             log.exception("desk: internal error for %s %s", request.method, request.path)
-            return _problem_page(request, ApiProblem(500, "something went wrong; see the log for details"))
+            return _problem_page(
+                request, ApiProblem(500, tr("something went wrong; see the log for details"))
+            )
 
     @web.middleware
     async def let_in(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -159,18 +177,18 @@ class AuthMiddleware:
         settings = self._settings().desk
         if passed is None and not _own_name(host, settings.names):
             raise ApiProblem(
-                421, "the desk does not answer to this host name; add it to desk.names in the settings"
+                421, tr("the desk does not answer to this host name; add it to desk.names in the settings")
             )
         if is_teaching(request.path):
             if not self._settings().teach.enabled:
                 raise ApiProblem(
-                    404, "there are no pages for teachers here; see teach.enabled in the settings"
+                    404, tr("there are no pages for teachers here; see teach.enabled in the settings")
                 )
             return
         if passed is not None and not settings.through_proxy:
-            raise ApiProblem(404, "the desk is not available through the proxy")
+            raise ApiProblem(404, tr("the desk is not available through the proxy"))
         if settings.clients and not _within(visit.client, settings.clients):
-            raise ApiProblem(403, "your address may not open the desk; see desk.clients in the settings")
+            raise ApiProblem(403, tr("your address may not open the desk; see desk.clients in the settings"))
 
     async def _recognise(self, request: web.Request, visit: PageRequest) -> None:
         kept = await asyncio.to_thread(self._passwords.load)
@@ -239,7 +257,7 @@ def _check_role(method: str, path: str, visit: PageRequest) -> None:
         why = refusal(method, path, visit.scopes)
     else:
         allowed = visit.role is not None and may(visit.role, method, path)
-        why = "" if allowed else "your account may not do this; ask the admin"
+        why = "" if allowed else tr("your account may not do this; ask the admin")
     if why:
         raise ApiProblem(403, why)
 
@@ -252,7 +270,7 @@ def _check_origin(request: web.Request, visit: PageRequest) -> None:
         or origin not in (None, visit.origin)
         or (site is None and origin is None)
     ):
-        raise ApiProblem(403, "rejected: this request did not come from a page of the desk")
+        raise ApiProblem(403, tr("rejected: this request did not come from a page of the desk"))
 
 
 async def _check_token(request: web.Request, visit: PageRequest) -> None:
@@ -261,12 +279,12 @@ async def _check_token(request: web.Request, visit: PageRequest) -> None:
         shown = (await form(request)).get("csrf", "")
     expected = visit.session.csrf if visit.session else ""
     if not expected or not hmac.compare_digest(shown.encode("utf-8", "replace"), expected.encode()):
-        raise ApiProblem(403, "this form has expired; reload the page and try again")
+        raise ApiProblem(403, tr("this form has expired; reload the page and try again"))
 
 
 def _to_login(request: web.Request) -> web.StreamResponse:
     if request.path.startswith(API):
-        raise ApiProblem(401, "log in, or send a desk token", {"WWW-Authenticate": "Bearer"})
+        raise ApiProblem(401, tr("log in, or send a desk token"), {"WWW-Authenticate": "Bearer"})
     wanted = f"?next={quote(request.path_qs, safe='')}" if request.method == "GET" else ""
     at = TEACH_LOGIN if is_teaching(request.path) else LOGIN
     return web.Response(status=303, headers={"Location": at + wanted})
@@ -278,7 +296,7 @@ def _problem_page(request: web.Request, problem: ApiProblem) -> web.StreamRespon
     response = render(
         request,
         "desk/problem.html.jinja",
-        title=HTTPStatus(problem.status).phrase,
+        title=_PHRASES.get(problem.status, HTTPStatus(problem.status).phrase),
         status=problem.status,
         detail=problem.detail,
         home=TEACH

@@ -20,6 +20,7 @@ import msgspec
 from proxy.admin.auth.scopes import ALL
 from proxy.admin.roles import ADMIN, Role
 from proxy.errors import StoreError
+from proxy.pages.desktexts import tr
 
 FILE = "desk.json"
 """Its name in the data folder."""
@@ -131,12 +132,12 @@ def _scrypt(password: str, salt: bytes, n: int, r: int, p: int) -> bytes:
 def password_problem(password: str, again: str) -> str:
     """Why a new password is not accepted; empty when it is."""
     if password != again:
-        return "The passwords do not match."
+        return tr("The passwords do not match.")
     if len(password) < MIN_LENGTH:
-        return f"The password needs at least {MIN_LENGTH} characters."
+        return tr("The password needs at least {least} characters.", least=MIN_LENGTH)
     if len(password) > MAX_LENGTH:
-        return f"The password may have at most {MAX_LENGTH} characters."
-    return "" if len(set(password)) > 3 else "This password is too easy to guess."
+        return tr("The password may have at most {most} characters.", most=MAX_LENGTH)
+    return "" if len(set(password)) > 3 else tr("This password is too easy to guess.")
 
 
 class Passwords:

@@ -7,6 +7,8 @@ listed: they need a login with the password. A new call is closed to tokens unti
 from collections.abc import Collection
 from enum import StrEnum
 
+from proxy.pages.desktexts import tr
+
 
 class TokenScope(StrEnum):
     """What a token may be created for."""
@@ -19,11 +21,11 @@ class TokenScope(StrEnum):
 
 
 ABOUT = {
-    TokenScope.READ: "read everything on the desk",
-    TokenScope.REVIEW: "pin pages for dead links, and mark them",
-    TokenScope.FETCH: "fetch pages, and change topics",
-    TokenScope.RULES: "change rules",
-    TokenScope.REMOVE: "remove pages and log entries",
+    TokenScope.READ: tr("read everything on the desk"),
+    TokenScope.REVIEW: tr("pin pages for dead links, and mark them"),
+    TokenScope.FETCH: tr("fetch pages, and change topics"),
+    TokenScope.RULES: tr("change rules"),
+    TokenScope.REMOVE: tr("remove pages and log entries"),
 }
 ALL: tuple[str, ...] = tuple(TokenScope)
 
@@ -57,5 +59,5 @@ def refusal(method: str, path: str, scopes: Collection[str]) -> str:
     """Why a token with these scopes is refused; "" when it is accepted."""
     needed = scope_of(method, path)
     if needed is None:
-        return "tokens can't open this page: log in with the password"
-    return "" if needed in scopes else f"the token lacks the scope {needed!s}"
+        return tr("tokens can't open this page: log in with the password")
+    return "" if needed in scopes else tr("the token lacks the scope {scope}", scope=str(needed))

@@ -17,6 +17,7 @@ from proxy.admin.auth.passwords import Passwords, matches
 from proxy.admin.roles import ADMIN, Role, home_of, may
 from proxy.admin.routing import ApiProblem, PageRequest, page_request_of, see_other
 from proxy.admin.sessions import AdminSession, Sessions
+from proxy.pages.desktexts import tr
 from proxy.privacy.clients import device_of
 from proxy.settings import AdminSettings
 
@@ -117,7 +118,9 @@ class SignIn:
         if wait:
             seconds = int(wait) + 1
             raise ApiProblem(
-                429, f"too many attempts; try again in {seconds} s", {"Retry-After": str(seconds)}
+                429,
+                tr("too many attempts; try again in {seconds} s", seconds=seconds),
+                {"Retry-After": str(seconds)},
             )
 
     def forget_failures(self, visit: PageRequest) -> None:
@@ -135,7 +138,7 @@ class HashingSlots:
     async def take(self) -> AsyncIterator[None]:
         """Wait for the turn. Raises ApiProblem when too many wait already."""
         if self._waiting >= _MAX_WAITING:
-            raise ApiProblem(429, "too many logins at once; try again", {"Retry-After": "2"})
+            raise ApiProblem(429, tr("too many logins at once; try again"), {"Retry-After": "2"})
         self._waiting += 1
         try:
             async with self._one:

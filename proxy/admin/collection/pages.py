@@ -13,7 +13,8 @@ from proxy.admin.charts import Chart, ChartColumn, ChartSeries
 from proxy.admin.collection.service import GROWTH_DAYS, AdminCollection, PageDetails
 from proxy.admin.misses.views import percent, plain, shown_address, when
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, form, render, see_other
-from proxy.admin.sizes import size
+from proxy.pages.desktexts import tr
+from proxy.sizes import size
 
 PATH = "/admin/collection"
 _LIMIT = 30
@@ -31,7 +32,7 @@ class CollectionListQuery(Struct, kw_only=True, frozen=True):
 def routes(admin: AdminContext) -> list[Route]:
     pages = CollectionPages(admin)
     listed: list[Route] = [
-        AdminPage(path=PATH, handler=pages.show, menu="Collection"),
+        AdminPage(path=PATH, handler=pages.show, menu=tr("Collection")),
         AdminPage(path=f"{PATH}/page", handler=pages.page),
     ]
     if admin.remover is None:
@@ -60,7 +61,7 @@ class CollectionPages:
         return render(
             request,
             "desk/collection.html.jinja",
-            title="Collection",
+            title=tr("Collection"),
             held=held,
             query=query,
             found=await self._admin.repairer.search(query.q, _FOUND) if query.q.strip() else None,
@@ -72,8 +73,8 @@ class CollectionPages:
             less=_address(query, offset=max(0, query.offset - _LIMIT)) if query.offset else "",
             more=_address(query, offset=query.offset + _LIMIT) if len(listed) > _LIMIT else "",
             tabs=(
-                (_address(query, kept=False, offset=0), "All pages", not query.kept),
-                (_address(query, kept=True, offset=0), "Kept permanently", query.kept),
+                (_address(query, kept=False, offset=0), tr("All pages"), not query.kept),
+                (_address(query, kept=True, offset=0), tr("Kept permanently"), query.kept),
             ),
             **_template_helpers(now),
         )
@@ -84,7 +85,7 @@ class CollectionPages:
         return render(
             request,
             "desk/heldpage.html.jinja",
-            title=plain(about.page.title if about.page else "", 120) or "Untitled page",
+            title=plain(about.page.title if about.page else "", 120) or tr("Untitled page"),
             status=404 if missing else 200,
             about=about,
             links_in=[(each.source_url, each.link.anchor) for each in about.links_in],
@@ -101,7 +102,7 @@ class CollectionPages:
         return render(
             request,
             "desk/remove.html.jinja",
-            title="Remove permanently?",
+            title=tr("Remove permanently?"),
             about=about,
             misses=misses,
             **_template_helpers(datetime.now().astimezone()),
@@ -111,12 +112,14 @@ class CollectionPages:
         fields = await form(request)
         about = await self._about(fields.get("url", ""))
         if self._admin.remover is None:
-            raise ApiProblem(404, "pages can't be removed on this desk")
+            raise ApiProblem(404, tr("pages can't be removed on this desk"))
         removed = await self._admin.remover.remove(about.url, from_log="misses" in fields)
         if not removed.held and not removed.responses:
-            return see_other(request, PATH, notice="No page was saved for that address.")
-        sentences = ["Page removed.", *(f"But {each}." for each in removed.left)]
-        return see_other(request, PATH, notice=" ".join(sentences))
+            return see_other(request, PATH, notice=tr("No page was saved for that address."))
+        if not removed.left:
+            return see_other(request, PATH, notice=tr("Page removed."))
+        notice = tr("Page removed. But {left}.", left="; ".join(removed.left))
+        return see_other(request, PATH, notice=notice)
 
     def _count_misses(self, url: str) -> int:
         rows = self._admin.misses.read("SELECT count(*) AS times FROM misses WHERE url = ?", (url,))
@@ -125,7 +128,7 @@ class CollectionPages:
     async def _about(self, url: str) -> PageDetails:
         about = await self._holder.about(url)
         if about is None:
-            raise ApiProblem(400, "not a web address (start with http:// or https://)")
+            raise ApiProblem(400, tr("not a web address (start with http:// or https://)"))
         return about
 
 
@@ -145,12 +148,12 @@ def growth_chart(days: tuple[tuple[str, int], ...], now: datetime) -> Chart:
     first = now.date() - timedelta(days=GROWTH_DAYS - 1)
     dates = [first + timedelta(days=number) for number in range(GROWTH_DAYS)]
     columns = tuple(
-        ChartColumn(label=f"{day:%-d %b}", counts=(counted.get(day.isoformat(), 0),)) for day in dates
+        ChartColumn(label=day.isoformat(), counts=(counted.get(day.isoformat(), 0),)) for day in dates
     )
     return Chart(
         key="growth",
-        title="Pages added per day",
-        series=(ChartSeries(name="pages", tone="tone0"),),
+        title=tr("Pages added per day"),
+        series=(ChartSeries(name=tr("pages"), tone="tone0"),),
         columns=columns,
     )
 
@@ -182,4 +185,4 @@ def _listing(request: web.Request) -> CollectionListQuery:
             {k: v for k, v in request.query.items() if v}, CollectionListQuery, strict=False
         )
     except msgspec.ValidationError as error:
-        raise ApiProblem(400, f"can't show this list: {error}") from error
+        raise ApiProblem(400, tr("can't show this list: {error}", error=str(error))) from error

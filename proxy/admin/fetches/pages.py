@@ -10,22 +10,23 @@ from msgspec import Meta, Struct
 
 from proxy.admin.misses.views import shown_address, when
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, form, render, see_other
-from proxy.admin.sizes import size
 from proxy.fetching.entries import FetchState, FetchTime, NotQueuedError
 from proxy.fetching.queue import FetchQueue
+from proxy.pages.desktexts import tr
 from proxy.settings import Settings
+from proxy.sizes import size
 
 PATH = "/admin/fetch"
 _LIMIT = 50
 _MAX_ADDED = 500
 _SHOWN_FAULTS = 5
-WISHES = {FetchTime.NOW: "now", FetchTime.LINE: "when online", FetchTime.NIGHT: "at night"}
+WISHES = {FetchTime.NOW: tr("Now"), FetchTime.LINE: tr("When online"), FetchTime.NIGHT: tr("At night")}
 _STATES = {
-    FetchState.FETCHING: "Fetching",
-    FetchState.WAITING: "Waiting",
-    FetchState.DONE: "Done",
-    FetchState.FAILED: "Failed",
-    FetchState.REFUSED: "Not allowed",
+    FetchState.FETCHING: tr("Fetching"),
+    FetchState.WAITING: tr("Waiting"),
+    FetchState.DONE: tr("Done"),
+    FetchState.FAILED: tr("Failed"),
+    FetchState.REFUSED: tr("Not allowed"),
 }
 
 
@@ -39,7 +40,7 @@ def routes(admin: AdminContext) -> list[Route]:
         return []
     pages = FetchPages(admin, admin.fetches)
     return [
-        AdminPage(path=PATH, handler=pages.show, menu="Fetch queue"),
+        AdminPage(path=PATH, handler=pages.show, menu=tr("Fetch queue")),
         AdminPage(path=f"{PATH}/add", handler=pages.add, method="POST"),
         AdminPage(path=f"{PATH}/retry", handler=pages.retry, method="POST"),
         AdminPage(path=f"{PATH}/remove", handler=pages.remove, method="POST"),
@@ -62,26 +63,26 @@ class FetchPages:
         wish = _wish(fields)
         lines = [line for line in map(str.strip, fields.get("urls", "").splitlines()) if line]
         if not lines:
-            return await self._render(request, faults=["Enter at least one address."], status=400)
+            return await self._render(request, faults=[tr("Enter at least one address.")], status=400)
         left, faults = await asyncio.to_thread(self._add_all, lines[:_MAX_ADDED], wish)
         left += lines[_MAX_ADDED:]
         if lines[_MAX_ADDED:]:
-            faults.append(f"Only the first {_MAX_ADDED} lines were read.")
+            faults.append(tr("Only the first {most} lines were read.", most=_MAX_ADDED))
         if not faults:
-            added = "One page" if len(lines) == 1 else f"{len(lines)} pages"
-            return see_other(request, PATH, notice=f"{added} will be fetched {WISHES[wish]}.")
+            notice = tr("Added to the queue: {count}. When: {when}.", count=len(lines), when=WISHES[wish])
+            return see_other(request, PATH, notice=notice)
         return await self._render(request, faults=faults, urls="\n".join(left), wish=wish, status=400)
 
     async def retry(self, request: web.Request) -> web.StreamResponse:
         number = _number(await form(request))
         if await asyncio.to_thread(self._queue.retry, number) is None:
-            return see_other(request, PATH, notice="This page is no longer in the queue.")
-        return see_other(request, PATH, notice="Fetching again now.")
+            return see_other(request, PATH, notice=tr("This page is no longer in the queue."))
+        return see_other(request, PATH, notice=tr("Fetching again now."))
 
     async def remove(self, request: web.Request) -> web.StreamResponse:
         number = _number(await form(request))
         await asyncio.to_thread(self._queue.remove, number)
-        return see_other(request, PATH, notice="Removed from the queue.")
+        return see_other(request, PATH, notice=tr("Removed from the queue."))
 
     def _add_all(self, lines: list[str], wish: FetchTime) -> tuple[list[str], list[str]]:
         """Queue the lines; returns those that could not be queued, and what was wrong with the first of them."""
@@ -111,7 +112,7 @@ class FetchPages:
         return render(
             request,
             "desk/fetch.html.jinja",
-            title="Fetch queue",
+            title=tr("Fetch queue"),
             status=status,
             entries=entries[:_LIMIT],
             counts=counts,
@@ -137,15 +138,15 @@ def _hindrance(settings: Settings) -> str:
     """Why linkmend fetches nothing at all; "" when it does fetch."""
     if settings.proxy.offline:
         return "linkmend runs in offline mode. Restart it without --offline to fetch pages."
-    return "" if settings.fetch.enabled else "Fetching is switched off in the settings (fetch.enabled)."
+    return "" if settings.fetch.enabled else tr("Fetching is switched off in the settings (fetch.enabled).")
 
 
 def _tabs(query: FetchListQuery, counts: dict[FetchState, int]) -> list[tuple[str, str, bool]]:
-    everything = (_address(None), f"All {sum(counts.values())}", query.state is None)
+    everything = (_address(None), tr("All {count}", count=sum(counts.values())), query.state is None)
     return [
         everything,
         *(
-            (_address(state), f"{name} {counts[state]}", state is query.state)
+            (_address(state), tr("{state}: {count}", state=name, count=counts[state]), state is query.state)
             for state, name in _STATES.items()
         ),
     ]
@@ -161,18 +162,18 @@ def _listing(request: web.Request) -> FetchListQuery:
     try:
         return msgspec.convert({k: v for k, v in request.query.items() if v}, FetchListQuery, strict=False)
     except msgspec.ValidationError as error:
-        raise ApiProblem(400, f"can't show this list: {error}") from error
+        raise ApiProblem(400, tr("can't show this list: {error}", error=str(error))) from error
 
 
 def _wish(fields: dict[str, str]) -> FetchTime:
     try:
         return FetchTime(fields.get("when", FetchTime.LINE))
     except ValueError:
-        raise ApiProblem(400, "when: expected now, line (when online) or night") from None
+        raise ApiProblem(400, tr("when: expected now, line (when online) or night")) from None
 
 
 def _number(fields: dict[str, str]) -> int:
     text = fields.get("id", "")
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise ApiProblem(400, "the form names no page of the queue")
+        raise ApiProblem(400, tr("the form names no page of the queue"))
     return int(text)

@@ -10,17 +10,18 @@ from proxy.admin.charts import Chart, ChartColumn
 from proxy.admin.growth.service import GrowthOverview, GrowthReader, TopicGrowth, moment
 from proxy.admin.misses.views import SERIES, counts, percent, shown_address, tally_meter, when
 from proxy.admin.routing import AdminContext, AdminPage, Route, render
-from proxy.admin.sizes import size
 from proxy.admin.topics.pages import about_topic
+from proxy.pages.desktexts import tr
 from proxy.settings import Settings
+from proxy.sizes import size
 from repair.growing.growthstore import BroughtBy
 
 PATH = "/admin/growth"
 WAYS = {
-    BroughtBy.BACK: "back",
-    BroughtBy.ARCHIVED: "archived copies",
-    BroughtBy.RELATED: "related",
-    BroughtBy.CRAWLED: "crawled",
+    BroughtBy.BACK: tr("Back"),
+    BroughtBy.ARCHIVED: tr("Archived copies"),
+    BroughtBy.RELATED: tr("Related"),
+    BroughtBy.CRAWLED: tr("Crawled"),
 }
 
 
@@ -28,7 +29,7 @@ def routes(admin: AdminContext) -> list[Route]:
     if admin.topics is None:
         return []
     page = GrowthPage(admin, GrowthReader(admin.misses, admin.topics))
-    return [AdminPage(path=PATH, handler=page.show, menu="Growth")]
+    return [AdminPage(path=PATH, handler=page.show, menu=tr("Growth"))]
 
 
 class GrowthPage:
@@ -48,7 +49,7 @@ class GrowthPage:
         return render(
             request,
             "desk/growth.html.jinja",
-            title="Growth",
+            title=tr("Growth"),
             found=found,
             chosen=chosen,
             shown=shown,
@@ -73,15 +74,15 @@ class GrowthPage:
 def weekly_chart(found: GrowthOverview, shown: TopicGrowth) -> Chart:
     """Misses by week and outcome."""
     columns = tuple(
-        ChartColumn(label=f"{begin:%-d %b}", counts=counts(tally))
+        ChartColumn(label=f"{begin:%Y-%m-%d}", counts=counts(tally))
         for begin, tally in zip(found.begins, shown.weeks, strict=True)
     )
-    return Chart(key="growth", title="Dead links per week", series=SERIES, columns=columns)
+    return Chart(key="growth", title=tr("Dead links per week"), series=SERIES, columns=columns)
 
 
 def _tabs(names: list[str], chosen: str | None) -> list[tuple[str, str, bool]]:
-    everything = (PATH, "All", chosen is None)
-    return [everything, *((_address(name), name or "No topic", name == chosen) for name in names)]
+    everything = (PATH, tr("All"), chosen is None)
+    return [everything, *((_address(name), name or tr("No topic"), name == chosen) for name in names)]
 
 
 def _address(name: str) -> str:
@@ -93,5 +94,7 @@ def _hindrance(settings: Settings) -> str:
     if settings.proxy.offline:
         return "linkmend runs in offline mode, so nothing is fetched."
     if not settings.grow.enabled:
-        return "Growing at night is switched off (grow.enabled). The command linkmend grow works without it."
+        return tr(
+            "Growing at night is switched off (grow.enabled). The command linkmend grow works without it."
+        )
     return ""

@@ -8,7 +8,7 @@ from aiohttp import web
 
 from proxy.admin.charts import Chart, ChartColumn, ChartSeries
 from proxy.admin.health import report_of
-from proxy.admin.home.warnings import setup_warnings
+from proxy.admin.home.warnings import CHECK_NAMES, setup_warnings
 from proxy.admin.misses.actions import MissActions
 from proxy.admin.misses.address import address_details_of, offers_now
 from proxy.admin.misses.views import about_address, plain, shown_address, when
@@ -17,6 +17,7 @@ from proxy.misses.filters import MissFilter
 from proxy.misses.lists import CostlyAddress
 from proxy.monitoring.problemgroups import group_problems
 from proxy.monitoring.traffic import TrafficHour
+from proxy.pages.desktexts import tr
 from repair.model import Alternative
 
 PATH = "/admin"
@@ -26,9 +27,9 @@ _FOUND = 5
 _PROBLEMS = 5
 _MAX_QUERY = 300
 _SERIES = (
-    ChartSeries(name="from the cache", tone="tone0"),
-    ChartSeries(name="from the internet", tone="tone3"),
-    ChartSeries(name="failed or refused", tone="tone1"),
+    ChartSeries(name=tr("From the cache"), tone="tone0"),
+    ChartSeries(name=tr("From the internet"), tone="tone3"),
+    ChartSeries(name=tr("Failed or refused"), tone="tone1"),
 )
 
 
@@ -39,7 +40,7 @@ def routes(admin: AdminContext) -> list[Route]:
         return web.Response(status=308, headers={"Location": PATH})
 
     return [
-        AdminPage(path=PATH, handler=home.show, menu="Start"),
+        AdminPage(path=PATH, handler=home.show, menu=tr("Start")),
         AdminPage(path=f"{PATH}/", handler=slash),
     ]
 
@@ -60,7 +61,7 @@ class HomePage:
         return render(
             request,
             "desk/home.html.jinja",
-            title="Admin desk",
+            title=tr("Admin desk"),
             now=now,
             costly=costly,
             chosen=chosen if any(row.url == chosen for row in costly) else "",
@@ -70,6 +71,7 @@ class HomePage:
             about_address=about_address,
             plain=plain,
             when=when,
+            checks=CHECK_NAMES,
             **await self._state(),
         )
 
@@ -110,4 +112,4 @@ def traffic_chart(hours: tuple[TrafficHour, ...]) -> Chart:
         ChartColumn(label=local(hour.at, "%H:00"), counts=(hour.from_cache, hour.from_sites, hour.failed))
         for hour in hours
     )
-    return Chart(key="traffic", title="Responses in the last 24 hours", series=_SERIES, columns=columns)
+    return Chart(key="traffic", title=tr("Responses in the last 24 hours"), series=_SERIES, columns=columns)

@@ -7,9 +7,23 @@ from proxy.doctor.files import check_certificate
 from proxy.doctor.machine import check_clock, check_disk, check_memory
 from proxy.doctor.model import Check, Finding, FindingLevel, Installation, fail, warn
 from proxy.monitoring.health import HealthReport
+from proxy.pages.desktexts import tr
 from proxy.settings import Settings
 
 _CHECKS: tuple[Check, ...] = (check_clock, check_disk, check_memory, check_certificate)
+CHECK_NAMES = {
+    "clock": tr("Clock"),
+    "disk": tr("Disk"),
+    "memory": tr("Memory"),
+    "certificate": tr("Certificate"),
+    "rules": tr("Rules"),
+    "parent": tr("Parent proxy"),
+    "internet": tr("Internet"),
+    "archives": tr("Web archives"),
+    "collection": tr("Collection"),
+    "log": tr("Log"),
+    "updates": tr("Updates"),
+}
 _ENOUGH_DEVICES = 5
 _TRUSTING = 0.6
 
@@ -47,30 +61,36 @@ def running_warnings(report: HealthReport) -> list[Finding]:
 def _rules(report: HealthReport) -> list[Finding]:
     if not report.rules_fault:
         return []
-    advice = "correct them under Rules; until then the last valid rules stay in force"
+    advice = tr("correct them under Rules; until then the last valid rules stay in force")
     return [fail("rules", report.rules_fault, advice)]
 
 
 def _parent(report: HealthReport) -> list[Finding]:
     if not report.parent_fault:
         return []
-    advice = "start it, or correct proxy.parent; until then users get only what is saved"
+    advice = tr("start it, or correct proxy.parent; until then users get only what is saved")
     return [fail("parent", report.parent_fault, advice)]
 
 
 def _internet(report: HealthReport) -> list[Finding]:
     if report.line != "down" or report.parent_fault:
         return []
-    advice = "check the line; users get saved copies until it is back"
-    return [fail("internet", "no site answers", advice)]
+    advice = tr("check the line; users get saved copies until it is back")
+    return [fail("internet", tr("no site answers"), advice)]
 
 
 def _trust(report: HealthReport) -> list[Finding]:
     devices, trusting = report.trust.devices, report.trust.trusting
     if devices < _ENOUGH_DEVICES or trusting / devices >= _TRUSTING:
         return []
-    found = f"{trusting} of the {devices} devices that used https today trust the certificate"
-    return [warn("certificate", found, "install it on the others: they find it at http://linkmend.internal/")]
+    found = tr(
+        "{trusting} of the {devices} devices that used https today trust the certificate",
+        trusting=trusting,
+        devices=devices,
+    )
+    return [
+        warn("certificate", found, tr("install it on the others: they find it at http://linkmend.internal/"))
+    ]
 
 
 def _archives(report: HealthReport) -> list[Finding]:
@@ -81,8 +101,8 @@ def _archives(report: HealthReport) -> list[Finding]:
     return [
         warn(
             "archives",
-            "no web archive answers",
-            "nothing to do if that is short; else see archives.endpoints",
+            tr("no web archive answers"),
+            tr("nothing to do if that is short; else see archives.endpoints"),
         )
     ]
 
@@ -90,12 +110,14 @@ def _archives(report: HealthReport) -> list[Finding]:
 def _collection(report: HealthReport) -> list[Finding]:
     if report.held_pages:
         return []
-    advice = "pages come in as users read; linkmend import and linkmend crawl bring more"
-    return [warn("collection", "no page is saved yet, so none can be suggested", advice)]
+    advice = tr("pages come in as users read; linkmend import and linkmend crawl bring more")
+    return [warn("collection", tr("no page is saved yet, so none can be suggested"), advice)]
 
 
 def _lost_records(report: HealthReport) -> list[Finding]:
     if not report.lost_records:
         return []
-    found = f"{report.lost_records} entries of the dead link log were lost"
-    return [warn("log", found, "see the warnings below: a full disk, or one network with very many misses")]
+    found = tr("{count} entries of the dead link log were lost", count=report.lost_records)
+    return [
+        warn("log", found, tr("see the warnings below: a full disk, or one network with very many misses"))
+    ]

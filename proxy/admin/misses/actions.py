@@ -11,6 +11,7 @@ from proxy.misses.addresseraser import AddressEraser
 from proxy.misses.erasure import spellings
 from proxy.misses.marks import Mark
 from proxy.misses.review import MissReview
+from proxy.pages.desktexts import tr
 from proxy.pages.display import link_target
 from proxy.rules.history import RuleEdits
 from proxy.rules.model import RulesError
@@ -29,13 +30,13 @@ class MissActions:
     @property
     def review(self) -> MissReview:
         if self._admin.review is None:
-            raise ApiProblem(503, "dead links are not logged here")
+            raise ApiProblem(503, tr("dead links are not logged here"))
         return self._admin.review
 
     @property
     def pins(self) -> Pins:
         if self._admin.pins is None:
-            raise ApiProblem(503, "pinning is not available here")
+            raise ApiProblem(503, tr("pinning is not available here"))
         return self._admin.pins
 
     @property
@@ -50,9 +51,9 @@ class MissActions:
         """Offer a page first for an address."""
         target = target.strip()
         if not urls.is_web_url(url):
-            raise ApiProblem(400, "not a web address (start with http:// or https://)")
+            raise ApiProblem(400, tr("not a web address (start with http:// or https://)"))
         if link_target(target) is None:
-            raise ApiProblem(400, "the page to pin is not a web address (start with http:// or https://)")
+            raise ApiProblem(400, tr("the page to pin is not a web address (start with http:// or https://)"))
         try:
             return await asyncio.to_thread(self.pins.pin, url, target, BY, datetime.now(UTC))
         except ValueError as error:
@@ -60,7 +61,7 @@ class MissActions:
 
     async def unpin(self, url: str) -> None:
         if not await asyncio.to_thread(self.pins.forget, url):
-            raise ApiProblem(404, "no page is pinned for this address")
+            raise ApiProblem(404, tr("no page is pinned for this address"))
 
     async def mark(self, url: str, mark: Mark) -> None:
         await asyncio.to_thread(self.review.marks.put, url, mark, BY, datetime.now(UTC))
@@ -71,7 +72,7 @@ class MissActions:
     async def fetch(self, url: str, when: Literal["now", "line", "night"]) -> None:
         """Put a page into the fetch queue."""
         if self.fetches is None:
-            raise ApiProblem(503, "fetching is not available here")
+            raise ApiProblem(503, tr("fetching is not available here"))
         try:
             await asyncio.to_thread(self.fetches.add, url, when=when, why="missed")
         except NotQueuedError as error:
@@ -81,11 +82,11 @@ class MissActions:
         """Add a rule that redirects users from one address to another."""
         edits, to = self.edits, to.strip()
         if edits is None:
-            raise ApiProblem(503, "editing rules is not available here")
+            raise ApiProblem(503, tr("editing rules is not available here"))
         if not urls.is_web_url(url) or link_target(to) is None:
-            raise ApiProblem(400, "a redirect needs two web addresses (start with http:// or https://)")
+            raise ApiProblem(400, tr("a redirect needs two web addresses (start with http:// or https://)"))
         if same_page_key(url) == same_page_key(to):
-            raise ApiProblem(400, "a page can't redirect to itself")
+            raise ApiProblem(400, tr("a page can't redirect to itself"))
         try:
             await asyncio.to_thread(edits.add_redirect, url, to, by=BY)
         except RulesError as error:
@@ -96,13 +97,13 @@ class MissActions:
         the choice.
         """
         if self._admin.hints is None:
-            raise ApiProblem(503, "choices are not recorded here")
+            raise ApiProblem(503, tr("choices are not recorded here"))
         return await asyncio.to_thread(self._admin.hints.forget_choice, url, chosen)
 
     async def erase(self, url: str) -> int:
         """Forget an address in every store. Returns the number of misses."""
         if self._admin.hints is None:
-            raise ApiProblem(503, "deleting is not available here")
+            raise ApiProblem(503, tr("deleting is not available here"))
         eraser = AddressEraser(
             misses=self._admin.misses,
             hints=self._admin.hints,

@@ -23,6 +23,7 @@ from proxy.admin.misses.views import (
 from proxy.admin.routing import AdminContext, ApiProblem, render
 from proxy.misses.filters import IgnoredFilter, MissFilter
 from proxy.misses.lists import ChosenPage, MissedAddress, MissGroup
+from proxy.pages.desktexts import tr
 from repair.errors import RepairError
 from repair.evidence.choices import Choice
 from repair.model import JUDGED, Alternative, BrokenLink, MissKind
@@ -56,16 +57,16 @@ class AddressPage:
     async def show(self, request: web.Request) -> web.StreamResponse:
         url, offset = request.query.get("url", ""), request.query.get("offset", "0")
         if not 0 < len(url) <= 4_000 or not (offset.isascii() and offset.isdigit() and len(offset) < 8):
-            raise ApiProblem(400, "no address given")
+            raise ApiProblem(400, tr("no address given"))
         known = await asyncio.to_thread(address_details_of, self._admin, self._actions, url)
         if known.missed is None and not urls.is_web_url(url):
-            raise ApiProblem(404, "no log entry for this address")
+            raise ApiProblem(404, tr("no log entry for this address"))
         offers = await offers_now(self._admin, url, known)
         now = datetime.now().astimezone()
         return render(
             request,
             "desk/missedaddress.html.jinja",
-            title="Dead link",
+            title=tr("Dead link"),
             url=url,
             known=known,
             offers=offers,

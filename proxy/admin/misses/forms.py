@@ -7,6 +7,7 @@ from aiohttp import web
 from proxy.admin.misses.actions import MissActions
 from proxy.admin.misses.views import LIST_PATH
 from proxy.admin.routing import AdminPage, ApiProblem, Route, form, form_fields, see_other
+from proxy.pages.desktexts import tr
 
 _MAX_URL = 4_000
 _MAX_REASONS = 3
@@ -17,23 +18,23 @@ FormAction = Callable[[dict[str, str]], Awaitable[str]]
 def routes(actions: MissActions) -> list[Route]:
     async def pin(fields: dict[str, str]) -> str:
         pinned = await actions.pin(_url(fields), fields.get("target", ""))
-        return f"Pinned. The repair page now suggests {pinned.target[:200]} first."
+        return tr("Pinned. The repair page now suggests {target} first.", target=pinned.target[:200])
 
     async def unpin(fields: dict[str, str]) -> str:
         await actions.unpin(_url(fields))
-        return "Unpinned."
+        return tr("Unpinned.")
 
     async def ignore(fields: dict[str, str]) -> str:
         await actions.mark(_url(fields), "ignored")
-        return "Ignored. You can undo this under Pins and decisions."
+        return tr("Ignored. You can undo this under Pins and decisions.")
 
     async def heed(fields: dict[str, str]) -> str:
         await actions.unmark(_url(fields), "ignored")
-        return "No longer ignored."
+        return tr("No longer ignored.")
 
     async def wrong(fields: dict[str, str]) -> str:
         await actions.mark(_url(fields), "wrong")
-        return "Marked as not an error page. linkmend shows it from now on."
+        return tr("Marked as not an error page. linkmend shows it from now on.")
 
     async def right(fields: dict[str, str]) -> str:
         await actions.unmark(_url(fields), "wrong")
@@ -42,25 +43,25 @@ def routes(actions: MissActions) -> list[Route]:
     async def fetch(fields: dict[str, str]) -> str:
         if fields.get("when") == "now":
             await actions.fetch(_url(fields), "now")
-            return "Fetching. See the fetch queue for progress."
+            return tr("Fetching. See the fetch queue for progress.")
         if fields.get("when") == "night":
             await actions.fetch(_url(fields), "night")
-            return "It will be fetched tonight."
+            return tr("It will be fetched tonight.")
         await actions.fetch(_url(fields), "line")
-        return "It will be fetched when online."
+        return tr("It will be fetched when online.")
 
     async def redirect(fields: dict[str, str]) -> str:
         await actions.redirect(_url(fields), fields.get("to", ""))
-        return "Redirect rule added. It is in force now."
+        return tr("Redirect rule added. It is in force now.")
 
     async def forget_choice(fields: dict[str, str]) -> str:
         gone = await actions.forget_choice(_url(fields), fields.get("chosen", ""))
-        return "Choice deleted. It no longer counts." if gone else "This choice was already deleted."
+        return tr("Choice deleted. It no longer counts.") if gone else tr("This choice was already deleted.")
 
     async def erase(fields: dict[str, str]) -> str:
         if fields.get("sure") != "yes":
-            raise ApiProblem(400, "tick the box to confirm")
-        return f"Deleted. Log entries removed: {await actions.erase(_url(fields))}."
+            raise ApiProblem(400, tr("tick the box to confirm"))
+        return tr("Deleted. Log entries removed: {count}.", count=await actions.erase(_url(fields)))
 
     async def several(request: web.Request) -> web.StreamResponse:
         """One action on all selected addresses, or on all that are listed."""
@@ -74,11 +75,16 @@ def routes(actions: MissActions) -> list[Route]:
             "night": lambda each: fetch({**each, "when": "night"}),
         }.get(fields.get("do", ""))
         if act is None:
-            raise ApiProblem(400, "the form names no action")
+            raise ApiProblem(400, tr("the form names no action"))
         done, failed = await _act_on(act, [value for name, value in pairs if name == chosen])
-        notice = f"Done for {done} addresses." if done != 1 else "Done for 1 address."
+        notice = tr("Done. Addresses: {done}.", done=done)
         if failed:
-            notice += f" Not done for {len(failed)}: {'; '.join(failed[:_MAX_REASONS])}."
+            notice = tr(
+                "Done. Addresses: {done}. Not done: {failed} ({reasons}).",
+                done=done,
+                failed=len(failed),
+                reasons="; ".join(failed[:_MAX_REASONS]),
+            )
         return see_other(request, fields.get("back", LIST_PATH), notice=notice)
 
     named = {
@@ -105,7 +111,7 @@ def routes(actions: MissActions) -> list[Route]:
 async def _act_on(action: FormAction, addresses: list[str]) -> tuple[int, list[str]]:
     """How many addresses the action was done for, and why not for the others."""
     if not addresses:
-        raise ApiProblem(400, "no address is selected")
+        raise ApiProblem(400, tr("no address is selected"))
     done, failed = 0, []
     for url in dict.fromkeys(addresses):
         try:
@@ -127,5 +133,5 @@ def _handler_of(action: FormAction) -> Callable[[web.Request], Awaitable[web.Str
 def _url(fields: dict[str, str]) -> str:
     url = fields.get("url", "")
     if not 0 < len(url) <= _MAX_URL:
-        raise ApiProblem(400, "the form has no address")
+        raise ApiProblem(400, tr("the form has no address"))
     return url

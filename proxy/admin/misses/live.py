@@ -17,10 +17,12 @@ from proxy.admin.routing import (
     ApiProblem,
     ApiRequest,
     Route,
+    language_of,
     page_request_of,
     render,
 )
 from proxy.misses.feed import MissFeed, RecentMiss
+from proxy.pages.desktexts import DeskLanguage, tr
 from proxy.pages.display import address, shorten
 
 _SHOWN = 50
@@ -58,19 +60,19 @@ def routes(admin: AdminContext) -> list[Route]:
         return []
 
     async def show(request: web.Request) -> web.StreamResponse:
-        rows = [_row(each) for each in missing.since(0)[-_SHOWN:][::-1]]
-        return render(request, "desk/live.html.jinja", title="Dead links, live", rows=rows)
+        rows = [_row(each, language_of(request)) for each in missing.since(0)[-_SHOWN:][::-1]]
+        return render(request, "desk/live.html.jinja", title=tr("Dead links, live"), rows=rows)
 
     async def stream(request: web.Request) -> web.StreamResponse:
         if missing.is_full:
-            raise ApiProblem(503, "too many live views are open", {"Retry-After": "30"})
+            raise ApiProblem(503, tr("too many live views are open"), {"Retry-After": "30"})
         return await _stream(request, missing)
 
     async def list_call(given: ApiRequest) -> list[RecentMiss]:
         return list(missing.since(given.query.after))
 
     return [
-        AdminPage(path="/admin/live", handler=show, menu="Live"),
+        AdminPage(path="/admin/live", handler=show, menu=tr("Live")),
         AdminPage(path="/admin/live/stream", handler=stream),
         ApiCall(
             method="GET",
@@ -102,7 +104,7 @@ async def _stream(request: web.Request, missing: MissFeed) -> web.StreamResponse
                 await asyncio.sleep(_BATCH_S)
                 found = missing.since(known) or found
                 known = found[-1].number
-            await _send(response, _message(found) if found else b": nothing\n\n")
+            await _send(response, _message(found, language_of(request)) if found else b": nothing\n\n")
             if once:
                 break
     return response
@@ -113,15 +115,18 @@ async def _send(response: web.StreamResponse, message: bytes) -> None:
         await response.write(message)
 
 
-def _message(found: tuple[RecentMiss, ...]) -> bytes:
-    return b"id: %d\ndata: %s\n\n" % (found[-1].number, msgspec.json.encode([_row(each) for each in found]))
+def _message(found: tuple[RecentMiss, ...], language: DeskLanguage) -> bytes:
+    return b"id: %d\ndata: %s\n\n" % (
+        found[-1].number,
+        msgspec.json.encode([_row(each, language) for each in found]),
+    )
 
 
-def _row(miss: RecentMiss) -> LiveRow:
+def _row(miss: RecentMiss, language: DeskLanguage) -> LiveRow:
     return LiveRow(
         number=miss.number,
         when=f"{miss.at.astimezone():%H:%M:%S}",
-        reason=KINDS[miss.kind],
+        reason=language.texts.get(KINDS[miss.kind], str(KINDS[miss.kind])),
         url=miss.url,
         shown=_short(miss.url),
         about=about_address(miss.url),

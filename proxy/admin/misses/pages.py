@@ -27,28 +27,33 @@ from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, rend
 from proxy.misses.export import Form
 from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
 from proxy.misses.lists import AddressOrder
+from proxy.pages.desktexts import tr
 from repair.model import JUDGED
 
-_PERIODS = ((1, "Today"), (7, "7 days"), (30, "30 days"), (90, "90 days"), (0, "All"))
+_PERIODS = ((1, tr("Today")), (7, tr("7 days")), (30, tr("30 days")), (90, tr("90 days")), (0, tr("All")))
 _TABS = (
-    ("address", "Addresses"),
-    ("source", "Pages with dead links"),
-    ("site", "Sites"),
-    ("choice", "Opened instead"),
-    ("record", "Log entries"),
+    ("address", tr("Addresses")),
+    ("source", tr("Pages with dead links")),
+    ("site", tr("Sites")),
+    ("choice", tr("Opened instead")),
+    ("record", tr("Log entries")),
 )
 _COLUMNS: tuple[tuple[AddressOrder, str], ...] = (
-    ("times", "Times"),
-    ("nothing", "Without suggestions"),
-    ("sources", "Pages with it"),
-    ("latest", "Last"),
+    ("times", tr("Times")),
+    ("nothing", tr("Without suggestions")),
+    ("sources", tr("Pages with it")),
+    ("latest", tr("Last")),
 )
 _OUTCOMES = {
-    MissOutcome.OPENED: "Suggestion opened",
-    MissOutcome.OFFERED: "Suggestions, none opened",
-    MissOutcome.NOTHING: "No suggestions",
+    MissOutcome.OPENED: tr("Suggestion opened"),
+    MissOutcome.OFFERED: tr("Suggestions, none opened"),
+    MissOutcome.NOTHING: tr("No suggestions"),
 }
-_SHOWN = {IgnoredFilter.HEEDED: "Not ignored", IgnoredFilter.IGNORED: "Ignored", IgnoredFilter.ALL: "All"}
+_SHOWN = {
+    IgnoredFilter.HEEDED: tr("Not ignored"),
+    IgnoredFilter.IGNORED: tr("Ignored"),
+    IgnoredFilter.ALL: tr("All"),
+}
 _MEDIA = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 Q = TypeVar("Q", bound=MissQuery)
 
@@ -58,7 +63,7 @@ def routes(admin: AdminContext) -> list[Route]:
         return []
     pages = MissPages(admin)
     return [
-        AdminPage(path=LIST_PATH, handler=pages.lists, menu="Dead links"),
+        AdminPage(path=LIST_PATH, handler=pages.lists, menu=tr("Dead links")),
         AdminPage(path="/admin/misses/address", handler=AddressPage(admin, pages.actions).show),
         AdminPage(path="/admin/misses/decisions", handler=pages.decisions),
         AdminPage(path="/admin/misses/export.csv", handler=pages.export_csv),
@@ -81,7 +86,7 @@ class MissPages:
         return render(
             request,
             "desk/misses.html.jinja",
-            title="Dead links",
+            title=tr("Dead links"),
             **_choices(query),
             now=now,
             back=request.path_qs,
@@ -134,7 +139,7 @@ class MissPages:
         return render(
             request,
             "desk/decisions.html.jinja",
-            title="Pins and decisions",
+            title=tr("Pins and decisions"),
             back=request.path,
             now=now,
             shown_address=shown_address,
@@ -182,7 +187,7 @@ def query_of(request: web.Request, kind: type[Q]) -> Q:
     try:
         return msgspec.convert(given, kind, strict=False)
     except msgspec.ValidationError as error:
-        raise ApiProblem(400, f"can't show this list: {error}") from error
+        raise ApiProblem(400, tr("can't show this list: {error}", error=str(error))) from error
 
 
 def _choices(query: ListQuery) -> Mapping[str, Any]:

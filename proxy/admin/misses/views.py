@@ -11,28 +11,34 @@ from proxy.admin.charts import Chart, ChartColumn, ChartSeries, meter
 from proxy.misses.filters import MissFilter
 from proxy.misses.lists import MissTally
 from proxy.misses.trend import TrendBar, step_for, trend
+from proxy.pages.desktexts import tr
 from proxy.pages.display import DisplayAddress, address, clean, link_target
 from repair.model import MissKind
 
 ADDRESS_PATH = "/admin/misses/address"
 LIST_PATH = "/admin/misses"
 KINDS = {
-    MissKind.NOT_FOUND: "Not found",
-    MissKind.GONE: "Gone (410)",
-    MissKind.SOFT_404: "'Not found' page sent as OK (soft 404)",
-    MissKind.UNREACHABLE: "Site unreachable",
-    MissKind.TIMEOUT: "Timeout",
-    MissKind.TLS: "Certificate problem (TLS)",
-    MissKind.SERVER_ERROR: "Server error (5xx)",
-    MissKind.OFFLINE: "Offline",
-    MissKind.PARKED: "Parked domain",
+    MissKind.NOT_FOUND: tr("Not found"),
+    MissKind.GONE: tr("Gone (410)"),
+    MissKind.SOFT_404: tr("'Not found' page sent as OK (soft 404)"),
+    MissKind.UNREACHABLE: tr("Site unreachable"),
+    MissKind.TIMEOUT: tr("Timeout"),
+    MissKind.TLS: tr("Certificate problem (TLS)"),
+    MissKind.SERVER_ERROR: tr("Server error (5xx)"),
+    MissKind.OFFLINE: tr("Offline"),
+    MissKind.PARKED: tr("Parked domain"),
 }
 SERIES = (
-    ChartSeries(name="suggestion opened", tone="tone0"),
-    ChartSeries(name="suggestions, none opened", tone="tone3"),
-    ChartSeries(name="no suggestions", tone="tone1"),
+    ChartSeries(name=tr("Suggestion opened"), tone="tone0"),
+    ChartSeries(name=tr("Suggestions, none opened"), tone="tone3"),
+    ChartSeries(name=tr("No suggestions"), tone="tone1"),
 )
 TONES = tuple(each.tone for each in SERIES)
+_TITLES = {
+    "hour": tr("Dead links per hour"),
+    "day": tr("Dead links per day"),
+    "month": tr("Dead links per month"),
+}
 _MAX_SHOWN = 160
 
 
@@ -83,9 +89,9 @@ def trend_chart(moments: Sequence[tuple[datetime, MissTally]], wanted: MissFilte
     until = max(min(wanted.until or now, now), since + timedelta(hours=1))
     bars = trend(moments, since=since, until=until, zone=now.tzinfo or UTC)
     step = step_for(until - since)
-    named = {"hour": "%-d %b %H:00", "day": "%a %-d %b", "month": "%B %Y"}[step]
+    named = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d", "month": "%Y-%m"}[step]
     columns = tuple(_column(bar, named) for bar in bars)
-    return Chart(key="trend", title=f"Dead links per {step}", series=SERIES, columns=columns)
+    return Chart(key="trend", title=_TITLES[step], series=SERIES, columns=columns)
 
 
 def _column(bar: TrendBar, named: str) -> ChartColumn:
@@ -96,10 +102,10 @@ def when(at: datetime, now: datetime) -> str:
     """A moment in local time, shorter when it is near."""
     local = at.astimezone(now.tzinfo)
     if local.date() == now.date():
-        return f"today {local:%H:%M}"
+        return tr("today {time}", time=f"{local:%H:%M}")
     if local.date() == (now - timedelta(days=1)).date():
-        return f"yesterday {local:%H:%M}"
-    return f"{local:%-d %b %Y %H:%M}" if local.year != now.year else f"{local:%-d %b %H:%M}"
+        return tr("yesterday {time}", time=f"{local:%H:%M}")
+    return tr("{day} {time}", day=local.date(), time=f"{local:%H:%M}")
 
 
 def plain(text: str, limit: int = _MAX_SHOWN) -> str:

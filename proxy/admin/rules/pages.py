@@ -5,6 +5,7 @@ from collections.abc import Iterable
 import msgspec
 from aiohttp import web
 
+from proxy.admin.misses.views import KINDS
 from proxy.admin.routing import (
     AdminContext,
     AdminPage,
@@ -16,6 +17,7 @@ from proxy.admin.routing import (
     see_other,
 )
 from proxy.admin.rules.service import RuleFile, RulesService, ShownFault, TryQuery, author, shown_faults
+from proxy.pages.desktexts import tr
 from proxy.rules.history import RulesConflict, mark
 from proxy.rules.model import RulesError, RuleStage
 from repair.model import MissKind
@@ -48,9 +50,9 @@ _NEW_FILE = """# The first rule that matches decides. To use an example, remove 
 # action = "pass"
 """
 STAGES = {
-    RuleStage.CONNECT: "1. Secure connection requested",
-    RuleStage.REQUEST: "2. Page requested",
-    RuleStage.RESPONSE: "3. Response received",
+    RuleStage.CONNECT: tr("1. Secure connection requested"),
+    RuleStage.REQUEST: tr("2. Page requested"),
+    RuleStage.RESPONSE: tr("3. Response received"),
 }
 
 
@@ -59,7 +61,7 @@ def routes(admin: AdminContext) -> list[Route]:
         return []
     pages = RulesPages(RulesService(admin.rules))
     return [
-        AdminPage(path=_RULES, handler=pages.rules, menu="Rules"),
+        AdminPage(path=_RULES, handler=pages.rules, menu=tr("Rules")),
         AdminPage(path=f"{_RULES}/test", handler=pages.test),
         AdminPage(path=f"{_RULES}/file", handler=pages.edit),
         AdminPage(path=f"{_RULES}/file", handler=pages.save, method="POST"),
@@ -80,12 +82,13 @@ class RulesPages:
         return render(
             request,
             "desk/rules.html.jinja",
-            title="Rules",
+            title=tr("Rules"),
             found=found,
             files=await self._work.files(),
             earlier=max(0, offset - _PER_PAGE) if offset else None,
             later=offset + _PER_PAGE if offset + _PER_PAGE < found.total else None,
             kinds=list(MissKind),
+            kinds_named=KINDS,
             query=None,
         )
 
@@ -102,13 +105,14 @@ class RulesPages:
         return render(
             request,
             "desk/rulestest.html.jinja",
-            title="Test the rules",
+            title=tr("Test the rules"),
             status=400 if wrong else 200,
             query=query,
             wrong=wrong,
             trials=found,
             stages=STAGES,
             kinds=list(MissKind),
+            kinds_named=KINDS,
         )
 
     async def edit(self, request: web.Request) -> web.StreamResponse:
@@ -134,17 +138,19 @@ class RulesPages:
             return _editor(request, file, (), conflict=str(error), theirs=now.text if now else "", status=409)
         except RulesError as error:
             return _editor(request, file, shown_faults(error.faults), status=422)
-        waits = (
-            ""
+        notice = (
+            tr("{file} saved and in force.", file=file.name)
             if self._work.is_in_force()
-            else ". It takes effect once the errors in the other files are fixed"
+            else tr(
+                "{file} saved. It takes effect once the errors in the other files are fixed.", file=file.name
+            )
         )
-        return see_other(request, _RULES, notice=f"{file.name} saved{waits or ' and in force'}.")
+        return see_other(request, _RULES, notice=notice)
 
     async def history(self, request: web.Request) -> web.StreamResponse:
         versions = await self._work.versions(_VERSIONS)
         return render(
-            request, "desk/ruleshistory.html.jinja", title="History of the rules", versions=versions
+            request, "desk/ruleshistory.html.jinja", title=tr("History of the rules"), versions=versions
         )
 
     async def undo(self, request: web.Request) -> web.StreamResponse:
@@ -153,8 +159,8 @@ class RulesPages:
         try:
             version = await self._work.undo(number, by=author(page_request_of(request)))
         except ApiProblem as problem:
-            return see_other(request, f"{_RULES}/history", notice=f"Not undone: {problem.detail}")
-        return see_other(request, f"{_RULES}/history", notice=f"{version.file} restored.")
+            return see_other(request, f"{_RULES}/history", notice=tr("Not undone: {why}", why=problem.detail))
+        return see_other(request, f"{_RULES}/history", notice=tr("{file} restored.", file=version.file))
 
 
 def _editor(
@@ -176,7 +182,7 @@ def _editor(
     return render(
         request,
         "desk/rulesfile.html.jinja",
-        title=f"Rules in {file.name}",
+        title=tr("Rules in {file}", file=file.name),
         status=status,
         file=file,
         faults=messages,

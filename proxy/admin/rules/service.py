@@ -8,6 +8,7 @@ from msgspec import Meta, Struct
 
 from proxy.admin.routing import ApiProblem, PageRequest
 from proxy.errors import LinkmendError
+from proxy.pages.desktexts import tr
 from proxy.rules.describe import DescribedRule, describe_rule
 from proxy.rules.history import RuleEdits, RulesConflict, RulesVersion, mark
 from proxy.rules.model import RuleFault, RulesError
@@ -98,7 +99,7 @@ class RulesService:
         try:
             at = local_time(query.time, datetime.now().astimezone())
         except ValueError as error:
-            raise ApiProblem(400, "time: expected 10:30 or 2026-05-04T10:30") from error
+            raise ApiProblem(400, tr("time: expected 10:30 or 2026-05-04T10:30")) from error
         try:
             return await asyncio.to_thread(
                 trials,
@@ -125,7 +126,9 @@ class RulesService:
         if text is None:
             return None
         if len(text) > MAX_TEXT:
-            raise ApiProblem(400, f"{name} is too long for the desk; edit the file on the server instead")
+            raise ApiProblem(
+                400, tr("{name} is too long for the desk; edit the file on the server instead", name=name)
+            )
         return RuleFile(name=name, text=text, seen=mark(text))
 
     async def faults(self, name: str, text: str) -> tuple[ShownFault, ...]:

@@ -17,13 +17,14 @@ from markupsafe import Markup
 from proxy.admin.gateway import UPLOAD_BYTES, UPLOAD_PATH
 from proxy.admin.roles import TEACH
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, page_request_of, see_other
-from proxy.admin.sizes import size
 from proxy.admin.teach.access import TeachAccess, render_teach, texts_for
+from proxy.lessons.errors import WorksheetError
 from proxy.lessons.model import BROKEN, CheckState, Lesson, LessonLink
-from proxy.lessons.service import LessonService, WorksheetError
+from proxy.lessons.service import LessonService
 from proxy.pages.display import address, clean, link_target
 from proxy.pages.language import Catalogue
 from proxy.portal.routes import PORTAL, copy_path
+from proxy.sizes import size
 from repair.parse.formats.worksheets.model import FIXABLE, WorksheetFormat
 
 LESSONS = UPLOAD_PATH
@@ -156,6 +157,7 @@ class TeachPages:
             refresh=2 if waiting else 5 if busy else 0,
             counts=_counts(links),
             broken=BROKEN,
+            fixes=await self._lessons.fixes_of(links, page_request_of(request).account),
             fixable=lesson.format in FIXABLE and bool(lesson.file_name),
             taken=sum(bool(link.taken) for link in links),
             base=_path(lesson),
@@ -200,6 +202,12 @@ class TeachPages:
                 await self._lessons.take(lesson.id, number, "")
             case "now" | "night":
                 await self._lessons.keep(lesson.id, number, action)
+            case "everyone":
+                if link_target(url) is None:
+                    raise WorksheetError("no_address")
+                await self._lessons.fix_for_all(lesson.id, number, url, by)
+            case "take-back":
+                await self._lessons.take_fix_back(lesson.id, number, by)
             case "unblock":
                 await self._lessons.ask_to_unblock(lesson.id, number, by)
             case _:
@@ -236,7 +244,7 @@ class TeachPages:
         lesson = await self._mine(request)
         page_request_of(request).about = f"lesson {lesson.id}"
         await asyncio.to_thread(self._lessons.store.remove, lesson.id)
-        return see_other(request, TEACH)
+        return see_other(request, f"{TEACH}/pages" if lesson.page else TEACH)
 
     async def document(self, request: web.Request) -> web.StreamResponse:
         """The corrected document, as a download: it is the teacher's, and never shown as a page of ours."""

@@ -17,20 +17,21 @@ from proxy.admin.routing import (
     see_other,
 )
 from proxy.admin.rules.service import author
-from proxy.admin.sizes import size
 from proxy.admin.topics.service import AdminTopics, topic_of_form
+from proxy.pages.desktexts import tr
+from proxy.sizes import size
 from repair.crawling.crawlstore import LinkState
 from repair.crawling.topics import DEFAULT_BYTES, DEFAULT_PAGES, InvalidTopic
 
 PATH = "/admin/topics"
 _FIELDS = ("name", "subtopics", "words", "seeds", "groups", "language", "hours", "pages", "megabytes")
 STATES = {
-    LinkState.FETCHING: "being fetched",
-    LinkState.WAITING: "waiting",
-    LinkState.FETCHED: "fetched",
-    LinkState.HELD: "saved before",
-    LinkState.FAILED: "failed",
-    LinkState.REFUSED: "not allowed",
+    LinkState.FETCHING: tr("being fetched"),
+    LinkState.WAITING: tr("waiting"),
+    LinkState.FETCHED: tr("fetched"),
+    LinkState.HELD: tr("saved before"),
+    LinkState.FAILED: tr("failed"),
+    LinkState.REFUSED: tr("not allowed"),
 }
 
 
@@ -39,7 +40,7 @@ def routes(admin: AdminContext) -> list[Route]:
         return []
     pages = TopicPages(AdminTopics(admin.topics))
     return [
-        AdminPage(path=PATH, handler=pages.show, menu="Topics"),
+        AdminPage(path=PATH, handler=pages.show, menu=tr("Topics")),
         AdminPage(path=f"{PATH}/topic", handler=pages.topic),
         AdminPage(path=f"{PATH}/save", handler=pages.save, method="POST"),
         AdminPage(path=f"{PATH}/import", handler=pages.import_, method="POST"),
@@ -73,7 +74,7 @@ class TopicPages:
             is_new = await asyncio.to_thread(self._topics.put, topic, by=author(page_request_of(request)))
         except InvalidTopic as error:
             return await self._list(request, fields=fields, fault=str(error))
-        notice = f"{topic.name} was {'added' if is_new else 'changed'}."
+        notice = tr("Added: {name}.", name=topic.name) if is_new else tr("Changed: {name}.", name=topic.name)
         return see_other(request, about_topic(topic.name), notice=notice)
 
     async def import_(self, request: web.Request) -> web.StreamResponse:
@@ -85,13 +86,16 @@ class TopicPages:
             )
         except InvalidTopic as error:
             return await self._list(request, syllabus=text, syllabus_fault=str(error))
-        number = "One topic was" if len(topics) == 1 else f"{len(topics)} topics were"
-        return see_other(request, PATH, notice=f"{number} imported.")
+        return see_other(request, PATH, notice=tr("Topics imported: {count}.", count=len(topics)))
 
     async def remove(self, request: web.Request) -> web.StreamResponse:
         name = (await form(request)).get("name", "")
         removed = await asyncio.to_thread(self._topics.remove, name, by=author(page_request_of(request)))
-        notice = f"{name} was removed. Its pages stay saved." if removed else "There is no such topic."
+        notice = (
+            tr("Removed: {name}. Its pages stay saved.", name=name)
+            if removed
+            else tr("There is no such topic.")
+        )
         return see_other(request, PATH, notice=notice)
 
     async def judge(self, request: web.Request) -> web.StreamResponse:
@@ -109,9 +113,13 @@ class TopicPages:
         except InvalidTopic as error:
             raise ApiProblem(400, str(error)) from error
         if not known:
-            return see_other(request, PATH, notice="There is no such topic.")
-        said = "The page belongs to the topic." if belongs else "The page was taken out of the topic."
-        return see_other(request, about_topic(name), notice=f"{said} The next crawl learns from it.")
+            return see_other(request, PATH, notice=tr("There is no such topic."))
+        notice = (
+            tr("The page belongs to the topic. The next crawl learns from it.")
+            if belongs
+            else tr("The page was taken out of the topic. The next crawl learns from it.")
+        )
+        return see_other(request, about_topic(name), notice=notice)
 
     async def _list(
         self,
@@ -125,7 +133,7 @@ class TopicPages:
         return render(
             request,
             "desk/topics.html.jinja",
-            title="Topics",
+            title=tr("Topics"),
             status=400 if fault or syllabus_fault else 200,
             topics=await asyncio.to_thread(self._topics.list),
             fields=dict.fromkeys(_FIELDS, "") | (fields or {}),
@@ -141,7 +149,7 @@ class TopicPages:
     async def _one(self, request: web.Request, name: str) -> web.StreamResponse:
         found = await asyncio.to_thread(self._topics.get, name)
         if found is None:
-            raise ApiProblem(404, "no such topic")
+            raise ApiProblem(404, tr("no such topic"))
         topic = found.overview.topic
         return render(
             request,

@@ -19,7 +19,7 @@ const cell = (text, { name, href, whole = text, before = "" } = {}) => {
 
 const row = (miss) => {
   const made = document.createElement("tr");
-  const source = cell(miss.shown_source, { whole: miss.source, before: miss.guessed ? "probably " : "" });
+  const source = cell(miss.shown_source, { whole: miss.source, before: miss.guessed ? `${table.dataset.probably} ` : "" });
   made.append(cell(miss.when), cell(miss.reason), cell(miss.shown, { whole: miss.url, href: miss.about }), source, cell(String(miss.offered), { name: "number" }));
   return made;
 };
@@ -30,5 +30,5 @@ stream.onmessage = (event) => {
   while (table.children.length > shown) table.lastElementChild.remove();
   document.getElementById("nothing")?.remove();
 };
-stream.onopen = () => { state.textContent = "New dead links appear here on their own."; };
-stream.onerror = () => { if (stream.readyState === EventSource.CLOSED) state.textContent = "Connection to the desk lost. Reload the page."; };
+stream.onopen = () => { state.textContent = table.dataset.open; };
+stream.onerror = () => { if (stream.readyState === EventSource.CLOSED) state.textContent = table.dataset.lost; };

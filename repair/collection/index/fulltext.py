@@ -56,25 +56,45 @@ class IndexEntry:
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """Weighted terms to search for, in which fields with which weights, and how many pages to find."""
+
+    terms: Sequence[tuple[str, float]]
+    limit: int
+    weights: Mapping[str, float]
+
+
 def entry_of(page: int, document: Document, anchors: Iterable[str], linked: Iterable[str] = ()) -> IndexEntry:
     """A page and the anchor texts of links to it, as terms by field; `linked` are the normal URLs it links to."""
     language = document.language
-    anchors = tuple(anchors)
-    silent = {anchor for anchor in set(anchors) if words.is_stop_anchor(anchor)}
     headings = " \n".join((*document.headings, *document.keywords, document.description))
-    meaningful = " \n".join(anchor for anchor in anchors if anchor not in silent)
     return IndexEntry(
         page=page,
         fields={
             "title": words.terms(document.title, language),
             "headings": words.terms(headings[:_MAX_CHARACTERS], language),
             "url": words.terms(" ".join(urls.path_words(document.url)), language),
-            "anchors": words.terms(meaningful[:_MAX_CHARACTERS], language),
-            "names": _names(document.title, anchors),
+            **anchor_terms(document.title, tuple(anchors), language),
             "body": words.terms(document.text[:_MAX_CHARACTERS], language),
-            "links": [term for url in linked for term in (LINK, url, *ancestors(url))],
+            "links": link_terms(linked),
         },
     )
+
+
+def anchor_terms(title: str, anchors: Sequence[str], language: str) -> dict[str, list[str]]:
+    """The fields of a page that depend on links of other pages to it."""
+    silent = {anchor for anchor in set(anchors) if words.is_stop_anchor(anchor)}
+    meaningful = " \n".join(anchor for anchor in anchors if anchor not in silent)
+    return {
+        "anchors": words.terms(meaningful[:_MAX_CHARACTERS], language),
+        "names": _names(title, anchors),
+    }
+
+
+def link_terms(linked: Iterable[str]) -> list[str]:
+    """The normal URLs that a page links to and the directories above them, each one term."""
+    return [term for url in linked for term in (LINK, url, *ancestors(url))]
 
 
 def ancestors(url: str) -> list[str]:
@@ -124,7 +144,7 @@ class FullTextIndex:
         """Page numbers and scores, best first, for weighted terms; any string is a term, most find nothing."""
         clauses = [
             (tantivy.Occur.Should, self._clause(name, term, weight * boost))
-            for term, weight in _valid_terms(terms)
+            for term, weight in valid_terms(terms)
             for name, boost in weights.items()
             if boost > 0
         ]
@@ -253,8 +273,8 @@ def _document(entry: IndexEntry) -> tantivy.Document:
     return document
 
 
-def _valid_terms(terms: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Terms that the index could have, each once with its weights added, the heaviest first."""
+def valid_terms(terms: Iterable[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Terms that an index could have, each once with its weights added, the heaviest first."""
     weights: dict[str, float] = {}
     for term, weight in terms:
         if _is_valid(term) and math.isfinite(weight) and weight > 0:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from repair.collection.database import Database
-from repair.collection.index.vectors import FIELDS, SPREAD, Hashes
+from repair.collection.index.vectors import FIELDS, SPREAD, Changed, Hashes
 
 BUCKETS = 1 << 18
 _BODY = FIELDS.index("body")
@@ -48,6 +48,11 @@ class InverseFrequencies:
                 "SELECT key, df FROM term_counts WHERE df > 1 AND key % ? = ?", (SPREAD, _BODY)
             ).fetchall()
         table = np.array(rows, np.int64).reshape(-1, 2)
-        df = np.bincount((table[:, 0] // SPREAD) % BUCKETS, table[:, 1], BUCKETS)
-        weights: Weights = (1 + np.log((1 + pages) / (1 + np.clip(df, 1, max(1, pages))))).astype(np.float32)
-        return weights
+        return weights_of(table[:, 0], table[:, 1], pages)
+
+
+def weights_of(keys: Changed, df: Changed, pages: int) -> Weights:
+    """The weights by bucket, from the keys of `term_counts` and their document frequencies above 1."""
+    counted = np.bincount((keys // SPREAD) % BUCKETS, df, BUCKETS)
+    weights: Weights = (1 + np.log((1 + pages) / (1 + np.clip(counted, 1, max(1, pages))))).astype(np.float32)
+    return weights

@@ -109,9 +109,9 @@ class VectorStore:
 
     def put(self, vectors: Mapping[int, bytes | None]) -> None:
         """The same with vectors as `pack` makes them, by page; None deletes a page's vector."""
-        changes = _Changes()
+        changes = CountChanges()
         with self._database.write() as connection:
-            for page, older in self._blobs(tuple(vectors)).items():
+            for page, older in self.packed(tuple(vectors)).items():
                 changes.count(older, -1)
                 if vectors[page] is None:
                     connection.execute("DELETE FROM vectors WHERE page = ?", (page,))
@@ -132,29 +132,11 @@ class VectorStore:
 
     def get(self, pages: Sequence[int]) -> TermVectors:
         """The vectors of pages, in their order; a page without one has no entries."""
-        found = self._blobs(pages)
-        blobs = [found.get(page, _NO_VECTOR) for page in pages]
-        count, fields, start = len(pages), len(FIELDS), _HEADER.size
-        # Bytes are joined first: an array for each page would cost more than all the copying.
-        header = np.frombuffer(b"".join([blob[:start] for blob in blobs]), np.uint32)
-        header = header.reshape(count, 2 * fields)
-        distinct = header[:, :fields]
-        ends = (start + 4 * distinct.sum(axis=1, dtype=np.int64)).tolist()
-        terms = [blob[start:end] for blob, end in zip(blobs, ends, strict=True)]
-        frequencies = [blob[end:] for blob, end in zip(blobs, ends, strict=True)]
-        segment = np.repeat(np.arange(count * fields, dtype=np.int32), distinct.ravel())
-        return TermVectors(
-            pages=tuple(pages),
-            term=np.frombuffer(b"".join(terms), np.uint32),
-            tf=np.frombuffer(b"".join(frequencies), np.uint16),
-            segment=segment,
-            lengths=header[:, fields:].astype(np.float32),
-            distinct=distinct.astype(np.float32),
-        )
+        return unpack(pages, self.packed(pages))
 
     def missing(self, pages: Sequence[int]) -> bool:
         """Whether any of the pages has no vector."""
-        return len(self._blobs(pages)) < len(set(pages))
+        return len(self.packed(pages)) < len(set(pages))
 
     def statistics(self, terms: Hashes, fields: Sequence[int] = tuple(range(len(FIELDS)))) -> TermStatistics:
         """Frequencies of terms by field (fields by terms), and the totals; 0 in fields not requested."""
@@ -179,7 +161,8 @@ class VectorStore:
         page_count = max((int(pages) for pages, _ in totals.values()), default=0)
         return TermStatistics(pages=page_count, lengths=lengths, df=df, cf=cf)
 
-    def _blobs(self, pages: Sequence[int]) -> dict[int, bytes]:
+    def packed(self, pages: Sequence[int]) -> dict[int, bytes]:
+        """The vectors of pages as `pack` made them; pages without one are left out."""
         found: dict[int, bytes] = {}
         with self._database.read() as connection:
             for start in range(0, len(pages), _CHUNK):
@@ -191,7 +174,7 @@ class VectorStore:
         return found
 
 
-class _Changes:
+class CountChanges:
     """Changes of the counts over all pages, buffered so that each is written once; columns are key, df and cf."""
 
     def __init__(self) -> None:
@@ -232,6 +215,36 @@ class _Changes:
         keys, places = np.unique(whole[0], return_inverse=True)
         df, cf = (np.bincount(places, column, len(keys)).astype(np.int64) for column in whole[1:])
         return np.stack((keys, df, cf))
+
+
+def unpack(pages: Sequence[int], blobs: Mapping[int, bytes]) -> TermVectors:
+    """The vectors of pages side by side, from what `pack` made of each; a page without one has no entries."""
+    vectors = [blobs.get(page, _NO_VECTOR) for page in pages]
+    count, fields, start = len(pages), len(FIELDS), _HEADER.size
+    # Bytes are joined first: an array for each page would cost more than all the copying.
+    header = np.frombuffer(b"".join([blob[:start] for blob in vectors]), np.uint32)
+    header = header.reshape(count, 2 * fields)
+    distinct = header[:, :fields]
+    ends = (start + 4 * distinct.sum(axis=1, dtype=np.int64)).tolist()
+    terms = [blob[start:end] for blob, end in zip(vectors, ends, strict=True)]
+    frequencies = [blob[end:] for blob, end in zip(vectors, ends, strict=True)]
+    segment = np.repeat(np.arange(count * fields, dtype=np.int32), distinct.ravel())
+    return TermVectors(
+        pages=tuple(pages),
+        term=np.frombuffer(b"".join(terms), np.uint32),
+        tf=np.frombuffer(b"".join(frequencies), np.uint16),
+        segment=segment,
+        lengths=header[:, fields:].astype(np.float32),
+        distinct=distinct.astype(np.float32),
+    )
+
+
+def is_packed(blob: bytes) -> bool:
+    """Whether bytes from elsewhere are as long as their own head says, so that `unpack` can read them."""
+    if len(blob) < _HEADER.size:
+        return False
+    entries = sum(_HEADER.unpack_from(blob)[: len(FIELDS)])
+    return len(blob) == _HEADER.size + 6 * int(entries)
 
 
 def pack(entry: IndexEntry) -> bytes | None:

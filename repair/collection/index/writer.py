@@ -164,11 +164,20 @@ class IndexWriter:
         for page in pages:
             if self._closing.is_set():
                 raise CollectionError("the collection is being closed")
-            yield self._entry(page)
+            yield self.entry(page)
 
     def close(self) -> None:
         """Release the lock; the next writer indexes the pages still pending."""
         self._closing.set()
+        self._release()
+
+    def leave(self) -> None:
+        """Let another process write the index; this one takes the lock again when it indexes and nobody has it."""
+        with self._writing:
+            if self._lock_file is not None:
+                self._release()
+
+    def _release(self) -> None:
         with self._writing, self._switching:
             if self._index is not None:
                 self._index.close()
@@ -195,14 +204,15 @@ class IndexWriter:
 
         def entries() -> Iterator[IndexEntry]:
             for note in notes:
-                entry = self._entry(note.page)
+                entry = self.entry(note.page)
                 vectors[note.page] = pack(entry)
                 yield entry
 
         index.update(entries())
         return vectors
 
-    def _entry(self, page: int) -> IndexEntry:
+    def entry(self, page: int) -> IndexEntry:
+        """The index entry of a page as it is saved now; without fields when it is not saved."""
         document = self._pages.document(page)
         if document is None:
             return IndexEntry(page=page)

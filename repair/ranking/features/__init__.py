@@ -14,12 +14,13 @@ order counts; and how much evidence there is at all, the same for all candidates
 by it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from repair.collection.index.fulltext import ancestors
 from repair.collection.index.idf import Weights
 from repair.collection.index.vectors import FIELDS, Hashes, TermStatistics, TermVectors
 from repair.collection.pages import PageSummary
@@ -88,8 +89,8 @@ class VectorSource(Protocol):
     def rarities(self) -> Weights:
         """The idf of all terms, by the buckets of `repair.collection.index.idf`."""
 
-    def page_number(self, url: str) -> int | None:
-        """The number of a saved page."""
+    def page_numbers(self, addresses: Iterable[str]) -> dict[str, int]:
+        """The numbers of those of some URLs that are saved."""
 
     def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
         """What ranking needs of pages, by number."""
@@ -137,6 +138,7 @@ def features(
                 pages,
                 list(collection.page_summaries(linking).values()),
                 textsimilarity.editions(tf["edition"]),
+                textsimilarity.default_edition(tf, _is_on_host(query_features)),
             ),
             numbers.columns(query_features, pages),
             explained.columns(query, tf, vectors, collection.rarities()),
@@ -164,8 +166,13 @@ def complete_features(raw: Matrix, counts: Sequence[float]) -> Matrix:
 def _backlinks(collection: VectorSource, query_features: QueryFeatures) -> list[int]:
     """The saved pages that link to the lost one, the page of the click included."""
     urls = dict.fromkeys((query_features.link.source_url, *query_features.backlinks))
-    numbers = (collection.page_number(url) for url in urls if url)
-    return [number for number in numbers if number is not None]
+    return list(collection.page_numbers(url for url in urls if url).values())
+
+
+def _is_on_host(query_features: QueryFeatures) -> npt.NDArray[np.bool_]:
+    """Whether each of the site's editions is a directory of the lost page's own host."""
+    host = ancestors(query_features.link.url)[-1]
+    return np.array([directory.startswith(host) for directory in query_features.edition_directories()], bool)
 
 
 def _lengths(vectors: TermVectors) -> Matrix:

@@ -43,6 +43,7 @@ class FrequencyQuery:
             "names": hashes(name or _NO_NAME for name in names),
             "lost": hashes((LINK, query_features.link.url, *ancestors(query_features.link.url))),
             "edition": hashes((edition, directory(edition[:-1])) if edition else (_NO_NAME, _NO_NAME)),
+            "editions": hashes(query_features.edition_directories()),
             "candidates": self.candidates,
         }
 

@@ -79,6 +79,21 @@ def editions(tf: Table) -> Table:
     return share.astype(np.float32)
 
 
+def default_edition(tf: dict[str, Table], is_on_host: npt.NDArray[np.bool_]) -> Table:
+    """Whether each candidate links to the site's default edition (1) or into those that name a language (-1).
+
+    0 where it has no links to the site, or no edition is a directory. `is_on_host` marks the editions on the host of
+    the lost page itself, whose links are among those to that host.
+    """
+    into, host = tf["editions"][_LINKS], tf["lost"][_LINKS][:, -1]
+    all_of_them = host + into[:, ~is_on_host].sum(axis=1)
+    share = into.sum(axis=1) / np.maximum(all_of_them, 1)
+    found: Table = np.where(
+        (all_of_them > 0) & (len(is_on_host) > 0), 1 - 2 * np.minimum(share, 1), 0.0
+    ).astype(np.float32)
+    return found
+
+
 def _cocitation(backlinks: TermVectors, candidates: Hashes) -> Table:
     mentioned = backlinks.term[backlinks.segment % len(FIELDS) == _LINKS]
     terms, counts = np.unique(mentioned, return_counts=True)

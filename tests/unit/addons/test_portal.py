@@ -68,10 +68,22 @@ def helper(tmp_path):
         archives=archives_of(tmp_path, collection, threads),
         portal_redirects=PortalRedirects(),
         show_missed=shown_in_vain,
+        suggestions=HeardOnce(),
     )
     threads.shutdown()
     collection.close()
     misses.close()
+
+
+class HeardOnce:
+    """Keeps one suggestion, as the backend would for a miss of this client."""
+
+    def __init__(self):
+        self.heard = []
+
+    async def suggest(self, miss_id, words, *, client):
+        self.heard.append((miss_id, words))
+        return len(self.heard) == 1
 
 
 class DeadLink:

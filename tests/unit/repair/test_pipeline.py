@@ -102,6 +102,42 @@ async def test_pages_with_the_same_content_are_offered_once(repairer, collection
     assert [a.title for a in found.alternatives].count("Roman aqueducts") == 1
 
 
+_LONG_TEXT = " ".join(f"Aqueduct number {number} brought water to town {number * 7}." for number in range(60))
+
+
+async def _offered_beside(collection, executor, *documents):
+    """The titles offered for the lost page, once fingerprints of all pages are made."""
+    for document in documents:
+        collection.add(document, fetched_at=A_MOMENT)
+    collection.commit()
+    hints = Hints(collection, RepairSettings())
+    while hints.catch_up():
+        pass
+    repairer = Repairer(collection, RepairSettings(), executor, hints=hints)
+    found = await repairer.repair(a_broken_link(GONE, anchor="Roman aqueducts"))
+    return [alternative.title for alternative in found.alternatives]
+
+
+async def test_pages_that_say_nearly_the_same_under_one_title_are_offered_once(collection, executor):
+    copies = [
+        a_document(
+            f"/copy{number}/aqueducts", title="Roman aqueducts list", text=f"{_LONG_TEXT} Copy {number}."
+        )
+        for number in range(3)
+    ]
+    titles = await _offered_beside(collection, executor, *copies)
+    assert titles.count("Roman aqueducts list") == 1
+
+
+async def test_parts_of_a_series_that_resemble_each_other_are_all_offered(collection, executor):
+    parts = [
+        a_document(f"/part{number}", title=f"Roman aqueducts {number}", text=f"{_LONG_TEXT} Part {number}.")
+        for number in (1, 2)
+    ]
+    titles = await _offered_beside(collection, executor, *parts)
+    assert {"Roman aqueducts 1", "Roman aqueducts 2"} <= set(titles)
+
+
 @pytest.mark.parametrize(
     "link",
     [

@@ -36,7 +36,10 @@ def test_chart_has_a_title_a_description_and_a_tooltip_for_each_bar():
     for part in svg.attributes["aria-labelledby"].split():
         assert svg.css_first(f"#{part}").text()
     assert svg.css_first("desc").text() == "4 in total, from Mon to Tue; peak: 4, Mon."
-    assert [title.text() for title in svg.css("g > title")] == ["Mon: 1 opened, 3 not opened", "Tue: none"]
+    assert [title.text() for title in svg.css("g > title")] == [
+        "Mon: opened: 1, not opened: 3",
+        "Tue: None",
+    ]
 
 
 def test_a_chart_of_nothing_says_so():

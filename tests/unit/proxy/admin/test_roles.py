@@ -13,6 +13,7 @@ from proxy.misses.review import MissReview
 from proxy.rules.history import RuleEdits
 from proxy.rules.live import LiveRules
 from repair.collection.pins import Pins
+from repair.crawling.topicdatabase import TopicDatabase
 from repair.soft404.sitestore import SiteStore
 from tests.desks import PASSWORD, a_browser, a_desk, app_of, cheap_passwords
 from tests.lessons import some_lessons
@@ -20,18 +21,24 @@ from tests.lessons import some_lessons
 # The whole table: what is open to anybody, to teachers, what reviewers may change and what they may not even read.
 # Every other GET is for reviewers and admins, every other change for admins.
 ANYBODY = """
-GET /admin/login; POST /admin/login; POST /admin/first-password; GET /teach/login; POST /teach/login; GET /l/{code}
+GET /admin/login; POST /admin/login; POST /admin/first-password; POST /admin/language;
+GET /teach/login; POST /teach/login; GET /l/{code}
 """
 TEACHERS = """
 POST /admin/logout; POST /teach/logout; GET /teach; POST /teach/lessons; GET /teach/lessons/{id}
 GET /teach/lessons/{id}/document; GET /teach/lessons/{id}/list; POST /teach/lessons/{id}/link
 POST /teach/lessons/{id}/keep; POST /teach/lessons/{id}/again; POST /teach/lessons/{id}/publish
 POST /teach/lessons/{id}/withdraw; POST /teach/lessons/{id}/remove
+GET /teach/pages; POST /teach/pages; POST /teach/pages/mail
+GET /teach/topics; POST /teach/topics; POST /teach/topics/remove
+GET /teach/suggestions; POST /teach/suggestions/done
 """
 REVIEWERS_CHANGE = """
 POST /admin/misses/pin; POST /admin/misses/unpin; POST /admin/misses/ignore; POST /admin/misses/heed
 POST /admin/misses/wrong; POST /admin/misses/right; POST /admin/misses/fetch; POST /admin/misses/forget-choice
 POST /admin/misses/several
+POST /admin/proposals/approve; POST /admin/proposals/refuse; POST /admin/proposals/undo
+POST /admin/suggestions/done
 POST /admin/fetch/add; POST /admin/fetch/retry; POST /admin/fetch/remove
 POST /admin/api/misses/pins; DELETE /admin/api/misses/pins; DELETE /admin/api/misses/choices
 POST /admin/api/misses/marks; DELETE /admin/api/misses/marks
@@ -65,14 +72,20 @@ async def a_whole_desk(folder):
     """A desk with every feature switched on."""
     queue, sites = FetchQueue(folder / "queue.sqlite"), SiteStore(folder / "sites.sqlite")
     rules = RuleEdits(LiveRules(folder / "rules", kept=folder / "kept"), folder / "history")
+    topics = contextlib.closing(TopicDatabase(folder / "topics"))
     async with (
         some_lessons(folder / "of-teachers") as lessons,
         a_desk(folder, fetches=queue, missing_now=MissFeed(), rules=rules, lessons=lessons) as desk,
     ):
-        whole = dataclasses.replace(
-            desk, review=MissReview.over(desk.misses, sites), pins=Pins(desk.collection.database)
-        )
-        yield app_of(whole)
+        with topics as database:
+            yield app_of(
+                dataclasses.replace(
+                    desk,
+                    review=MissReview.over(desk.misses, sites),
+                    pins=Pins(desk.collection.database),
+                    topics=database,
+                )
+            )
     queue.close()
 
 

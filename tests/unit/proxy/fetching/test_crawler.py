@@ -7,6 +7,7 @@ import pytest
 
 from proxy.fetching.connectivity import Connectivity
 from proxy.fetching.crawler import CrawlTools, TopicCrawler
+from proxy.fetching.crawlhelpers import read_page
 from proxy.fetching.entries import FetchRefused, NoConnectivity, PermanentFetchError, TemporaryFetchError
 from proxy.fetching.fetcher import FetchedPage
 from proxy.fetching.politeness import HostSlots
@@ -48,13 +49,19 @@ class Web:
         final, body = answer if isinstance(answer, tuple) else (url, answer)
         return FetchedPage(page=a_page(final, body=body))
 
-    async def check(self, fetched):
+    async def check(self, fetched, judgement=None):
         if b"private" in fetched.page.body:
             raise FetchRefused("may not be saved: private")
 
-    async def save(self, fetched, addition=None):
-        self.saved.append(fetched.page.url)
-        return ""
+    async def pin(self, fetched):
+        pass
+
+    def add_pages(self, pages):
+        self.saved += [fetched.page.url for fetched, _ in pages]
+
+
+async def read(page):
+    return read_page(page, CollectionSettings())
 
 
 class Crawling:
@@ -75,6 +82,7 @@ class Crawling:
             connectivity=connectivity or Connectivity(),
             topics=self.topics,
             fetch=FETCH,
+            read=read,
             reading=CollectionSettings(),
             responses=None,
         )

@@ -47,7 +47,7 @@ class ChangingWeb(Web):
     def note_site_list(self, url, found):
         self.site_lists[url] = [page.url for page in found.pages]
 
-    async def save(self, fetched, addition=None):
+    async def save(self, fetched):
         self.saved.append(fetched.page.url)
         self._collection.add_many([addition_of(fetched.page, CollectionSettings(), pinned=True)])
 
@@ -77,6 +77,7 @@ class Refreshing(Crawling):
             connectivity=Connectivity(),
             topics=self.topics,
             fetch=FETCH,
+            read=None,
             reading=CollectionSettings(),
             responses=SimpleNamespace(lookup=lookup),
         )

@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from proxy.lessons.errors import WorksheetError
 from proxy.lessons.model import CheckState, LinkFinding
-from proxy.lessons.service import WorksheetError
 from proxy.settings import ProxySettings, Settings, TeachSettings
 from repair.model import HeldPage, MissKind
 from repair.parse.formats.worksheets.model import WorksheetFormat

@@ -43,3 +43,17 @@ def test_links_worth_least_are_dropped_when_there_are_too_many():
     assert frontier.drop_least() == tuple(f"http://a.test/{number}" for number in (2, 1, 0))
     assert len(frontier) == 6
     assert frontier.drop_least() == ()
+
+
+def test_link_whose_worth_changes_changes_its_place():
+    links = [a_link(f"http://a.test/{number}", number / 10) for number in range(9)]
+    frontier = Frontier(links)
+    links[0].worth = 1.0
+    frontier.reorder(links[:1])
+    assert frontier.best() is links[0]
+    links[0].worth = 0.1
+    frontier.reorder(links[:1])
+    assert frontier.best() is links[8]
+    frontier.take(links[8].url)
+    assert frontier.best() is links[7]
+    assert frontier.hosts() == {"a.test"}

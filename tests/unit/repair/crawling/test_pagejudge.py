@@ -1,5 +1,6 @@
 from repair.crawling.classifier import learn_topic
 from repair.crawling.pagejudge import BELONGS, PageJudge, TermOdds, TopicWords
+from repair.crawling.termcodes import TextBatch, Vocabulary
 from repair.crawling.topics import Topic
 from tests.unit.repair.crawling.pages import farm_texts, other_texts
 
@@ -10,7 +11,7 @@ def test_before_anything_is_learnt_the_words_of_the_topic_decide():
     judge = PageJudge(TOPIC, learn_topic, background=other_texts(10))
     assert not judge.learn()
     assert judge.judge(["farm", "soil", "crop"] * 5) > BELONGS > judge.judge(other_texts(1)[0])
-    assert judge.read_link(["soil"]) == 0.0
+    assert judge.read_links(TextBatch([judge.vocabulary.count(["soil"])])) == [0.0]
 
 
 def test_page_about_one_subtopic_matches_the_topic():
@@ -48,9 +49,13 @@ def test_not_this_topic_counts():
 
 
 def test_names_that_stand_in_pages_of_the_topic_speak_for_it():
-    odds = TermOdds()
+    vocabulary = Vocabulary()
+    odds = TermOdds(vocabulary)
     for number in range(5):
-        odds.add(["wheat", "farm", f"x{number}"], belongs=True)
-        odds.add(["king", f"y{number}"], belongs=False)
-    assert odds.score(["wheat"]) > 0 > odds.score(["king"])
-    assert odds.score([]) == 0.0
+        odds.add(vocabulary.count(["wheat", "farm", f"x{number}"]), belongs=True)
+        odds.add(vocabulary.count(["king", f"y{number}"]), belongs=False)
+    wheat, king, nothing = odds.scores(
+        TextBatch([vocabulary.count(text) for text in (["wheat"], ["king"], [])])
+    )
+    assert wheat > 0 > king
+    assert nothing == 0.0

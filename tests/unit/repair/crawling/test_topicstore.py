@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from repair.crawling.topicdatabase import NAME, TopicDatabase, TopicDatabaseError
@@ -69,3 +71,13 @@ def test_damaged_file_is_an_error_and_stays_as_it_is(tmp_path):
     with pytest.raises(TopicDatabaseError, match="cannot open the topics"):
         TopicDatabase(tmp_path)
     assert (tmp_path / NAME).read_bytes().startswith(b"not a database")
+
+
+def test_topic_no_longer_begins_at_a_page_that_was_removed(tmp_path):
+    database = TopicDatabase(tmp_path)
+    store = TopicStore(database)
+    store.put(replace(SOIL, seeds=(PAGE, "http://a.test/")))
+    store.put(Topic(name="Water", seeds=("http://b.test/",)))
+    database.forget(PAGE)
+    assert [topic.seeds for topic in store.list()] == [("http://a.test/",), ("http://b.test/",)]
+    database.close()

@@ -19,6 +19,8 @@ def test_page_knows_its_pack_until_it_is_fetched_again(tmp_path):
         collection.remove(OTHER)
         assert (store.of(PAGE), store.of(OTHER)) == (None, None)
         assert store.list()[0].pages == 0
+        with collection.database.read() as connection:
+            assert connection.execute("SELECT count(*) FROM page_packs").fetchone() == (1,)
 
 
 def test_same_pack_imported_again_is_listed_once_and_a_new_edition_beside_it(tmp_path):

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from repair.text.fingerprints import (
     LEAST_TERMS,
     NEAR,
+    SAME,
     Fingerprints,
+    SamePages,
     cosine,
     dice,
     distance,
@@ -98,3 +100,10 @@ def test_order_changes_a_fingerprint_less_than_words_do():
     assert distance(fingerprint(WORDS), fingerprint(shuffled)) < distance(
         fingerprint(WORDS), fingerprint(others)
     )
+
+
+@given(st.integers(0, 2**64 - 1), st.sets(st.integers(0, 63), max_size=6))
+def test_same_pages_are_found_whichever_bits_differ(value, flipped):
+    pages = SamePages()
+    pages.add(value)
+    assert pages.has_near(value ^ sum(1 << bit for bit in flipped)) == (len(flipped) <= SAME)

@@ -1,10 +1,13 @@
 """Addresses: normal form, resolving, sites, words, shorter forms."""
 
+from urllib.parse import urljoin
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from repair.text.urls import directory, is_web_url, normal, path_words, resolve, shorter_urls, site
+from tests.examples import examples
 
 
 @pytest.mark.parametrize(
@@ -155,3 +158,45 @@ def test_the_root_has_no_shorter_address():
 
 def test_a_directory_ends_in_a_slash():
     assert directory("http://school.test/a/b?q=/") == "http://school.test/a/"
+
+
+_PIECES = st.sampled_from(
+    (
+        "/",
+        "a",
+        "b.html",
+        ".",
+        "..",
+        "../",
+        "?",
+        "#",
+        "x=1",
+        "&",
+        "%41",
+        "~",
+        ";",
+        ":",
+        "//",
+        "A",
+        " ",
+        "\\",
+        ".x",
+    )
+)
+_REFERENCES = st.lists(_PIECES, max_size=6).map("".join)
+
+
+@examples(600)
+@given(
+    st.sampled_from(("http://h.test", "https://127.0.0.1:8443", "http://H.test:80", "http://localhost")),
+    st.sampled_from(("a/b/c.html", "a/b/", "a/b?x=1", "a//b")) | _REFERENCES,
+    st.sampled_from(("../d.html", "../../../d", "e/f.html#g", "/h?i=j")) | _REFERENCES,
+)
+def test_a_link_resolves_as_the_standard_library_would_have_it(host, path, href):
+    base = f"{host}/{path}"
+    tidied = href.strip(" ").replace("\\", "/")
+    try:
+        expected = normal(tidied if tidied.startswith("http:") else urljoin(base, tidied))
+    except ValueError:
+        expected = None
+    assert resolve(base, href) == expected

@@ -32,7 +32,7 @@ def test_addresses_are_added_one_a_line(tmp_path, queue):
 
     status, text = on_the_desk(tmp_path, queue, visit)
     assert status == 303
-    assert "2 pages will be fetched at night" in text
+    assert "Added to the queue: 2. When: At night." in text
     assert [entry.url for entry in queue.list()] == [URL, f"{URL}/2"]
 
 

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from proxy.admin.growth.service import GrowthReader, week_begins
-from proxy.admin.sizes import size
 from proxy.misses.lists import MissTally
 from proxy.misses.store import MissStore
 from proxy.settings import MissesSettings
+from proxy.sizes import size
 from repair.crawling.topicdatabase import TopicDatabase
 from repair.crawling.topicstore import TopicStore
 from repair.growing.growthstore import Brought, BroughtBy, GrowthStore, WantState

@@ -311,8 +311,8 @@ async def test_several_addresses_are_fetched_and_those_that_cannot_be_are_named(
     )
     assert [entry.url for entry in desk.fetches.list()] == [WATER]
     notice = (await page(browser, "/admin/misses")).css_first(".notice").text()
-    assert "Done for 1 address." in notice
-    assert "Not done for 1: javascript:alert(1)" in notice
+    assert "Done. Addresses: 1." in notice
+    assert "Not done: 1 (javascript:alert(1)" in notice
 
 
 @pytest.mark.parametrize("fields", [[("do", "ignore")], [("url", WATER)], [("url", WATER), ("do", "erase")]])

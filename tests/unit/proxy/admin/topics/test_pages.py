@@ -80,7 +80,7 @@ def test_syllabus_is_imported_as_outline_or_csv(tmp_path, database, syllabus):
         await browser.post("/admin/topics/import", {"syllabus": syllabus})
         return await browser.text("/admin/topics")
 
-    assert "2 topics were imported" in on_the_desk(tmp_path, database, visit)
+    assert "Topics imported: 2" in on_the_desk(tmp_path, database, visit)
     assert [(topic.name, topic.subtopics) for topic in TopicStore(database).list()] == [
         ("Soil", ("Sand",)),
         ("Water", ()),

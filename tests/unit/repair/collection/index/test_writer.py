@@ -196,7 +196,7 @@ def test_a_rebuilt_index_finds_the_same_and_has_no_words_of_removed_pages(tmp_pa
 def test_pages_indexed_during_a_rebuild_are_in_both_indexes(tmp_path, monkeypatch):
     with a_collection(tmp_path, *(a_document(f"/{n}", title=f"Rome {n}") for n in range(5))) as collection:
         collection.remove("http://school.test/0")
-        entry, added = IndexWriter._entry, []
+        entry, added = IndexWriter.entry, []
 
         def meanwhile(indexing, page):
             if not added:
@@ -206,7 +206,7 @@ def test_pages_indexed_during_a_rebuild_are_in_both_indexes(tmp_path, monkeypatc
                 collection.index_some()
             return entry(indexing, page)
 
-        monkeypatch.setattr(IndexWriter, "_entry", meanwhile)
+        monkeypatch.setattr(IndexWriter, "entry", meanwhile)
         assert collection.rebuild_index()
         assert sorted(found(collection, "rome")) == ["/2", "/3", "/4", "/new"]
 
@@ -235,13 +235,13 @@ def test_only_the_writer_rebuilds_the_index(tmp_path):
 
 def test_closing_a_collection_stops_a_rebuild(tmp_path, monkeypatch):
     collection = a_collection(tmp_path, *(a_document(f"/{n}", title=f"Rome {n}") for n in range(5)))
-    entry = IndexWriter._entry
+    entry = IndexWriter.entry
 
     def closing(indexing, page):
         indexing._closing.set()
         return entry(indexing, page)
 
-    monkeypatch.setattr(IndexWriter, "_entry", closing)
+    monkeypatch.setattr(IndexWriter, "entry", closing)
     assert not collection.rebuild_index()
     collection.close()
     monkeypatch.undo()

@@ -1,22 +1,38 @@
 import numpy as np
 import pytest
 
-from repair.ranking.features import languages
+from repair.ranking.features import FEATURES, languages
+from repair.ranking.learned import LearnedRanker
 from repair.ranking.queryfeatures import QueryFeatures
+from tests.holdings import SITE, a_collection, a_document
 from tests.make import a_broken_link, a_summary
 
 LOST = "http://site.test/es/agua.html"
 
 
-def values(pages, *, language="", url=LOST, anchor="", backlinks=(), editions=(), compare_addresses=True):
+def values(
+    pages,
+    *,
+    language="",
+    url=LOST,
+    anchor="",
+    backlinks=(),
+    editions=(),
+    default_edition=(),
+    beside=(),
+    compare_addresses=True,
+):
     query_features = QueryFeatures(
         link=a_broken_link(url, anchor=anchor),
         terms={},
         anchor_name=anchor,
         language=language,
+        editions={f"http://site.test/{code}/": code for code in beside},
         compare_addresses=compare_addresses,
     )
-    rows = languages.columns(query_features, pages, backlinks, np.array(editions or [0] * len(pages)))
+    nothing = [0] * len(pages)
+    links = (np.array(each or nothing) for each in (editions, default_edition))
+    rows = languages.columns(query_features, pages, backlinks, *links)
     return [dict(zip(languages.COLUMNS, map(float, row), strict=True)) for row in rows]
 
 
@@ -110,3 +126,45 @@ def test_simplified_and_traditional_chinese_are_told_apart():
     assert [each["language.variety"] for each in found] == [1, -1, 0]
     found = values(pages, url="http://site.test/ja/news", anchor="發布")
     assert [each["language.variety"] for each in found] == [0, 0, 0]
+
+
+def test_an_address_without_a_language_names_the_default_edition_where_others_name_theirs():
+    """A Japanese page links to an English one that was never translated."""
+    pages = [a_summary(language="en"), a_summary(language="ja", title="水の循環"), a_summary(language="")]
+    found = values(pages, url="http://site.test/water.html", language="ja", beside=("ja", "es"))
+    assert [each["language.address"] for each in found] == [1, -1, 0]
+    assert [each["language.sure"] for each in found] == [1, -1, 0]
+
+
+def test_links_into_editions_that_name_a_language_tell_pages_of_these_from_the_default_one():
+    pages = [a_summary(language="en"), a_summary(language="en")]
+    default, other = values(
+        pages, url="http://site.test/water.html", beside=("ja",), default_edition=[0.8, -0.6]
+    )
+    assert default["language.links"] == pytest.approx(0.8)
+    assert (default["language.edition"], other["language.edition"]) == (1, -1)
+
+
+def test_where_every_candidate_is_of_an_edition_that_names_its_language_the_page_of_the_click_decides():
+    pages = [a_summary(language="ja"), a_summary(language="es")]
+    same, other = values(pages, url="http://site.test/water.html", language="ja", beside=("ja", "es"))
+    assert same["language.address"] == other["language.address"] == 0
+    assert (same["language.expected"], other["language.expected"]) == (1, -1)
+
+
+def test_a_translated_page_may_link_to_a_page_that_is_saved_in_the_default_language_alone(tmp_path):
+    """The editions are those that the collection's own addresses and links show."""
+    water = "The water cycle: rain, rivers and the sea. " * 5
+    pages = [
+        a_document(f"/{edition}page{number}.html", title=f"Water {number}", text=water, language=language)
+        for edition, language in (("", "en"), ("ja/", "ja"))
+        for number in range(6)
+    ]
+    with a_collection(tmp_path, *pages) as collection:
+        link = a_broken_link(f"{SITE}/old/water-3.html", anchor="Water 3", source_url=f"{SITE}/ja/page1.html")
+        found, rows, _ = LearnedRanker(collection, None).matrix(link)
+    address = rows[:, FEATURES.index("language.address")]
+    assert {(page.language, float(value)) for page, value in zip(found, address, strict=True)} == {
+        ("en", 1.0),
+        ("ja", -1.0),
+    }

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from repair.collection.database import Database
 from repair.collection.index.fulltext import IndexEntry
 from repair.collection.index.idf import BUCKETS
-from repair.collection.index.vectors import VectorStore
-from repair.ranking.features.textsimilarity import _cosines_with_others, _texts
+from repair.collection.index.vectors import FIELDS, VectorStore
+from repair.ranking.features.textsimilarity import _cosines_with_others, _texts, default_edition
 
 EVEN = np.ones(BUCKETS, np.float32)
 
@@ -40,3 +40,14 @@ def test_likeness_is_a_cosine_whatever_the_weights(weights):
     likeness = _cosines_with_others(rows, places, values, np.array(weights, np.float32))
     assert np.isfinite(likeness).all()
     assert ((likeness > -0.01) & (likeness < 1.01)).all()
+
+
+def test_links_into_editions_that_name_a_language_count_against_the_default_one():
+    fields = len(FIELDS)
+    tf = {"lost": np.zeros((fields, 3, 2), np.float32), "editions": np.zeros((fields, 3, 1), np.float32)}
+    links = FIELDS.index("links")
+    tf["lost"][links, :, -1] = [4, 4, 0]  # links to the host
+    tf["editions"][links, :, 0] = [0, 3, 0]
+    assert default_edition(tf, np.array([True])).tolist() == pytest.approx([1.0, -0.5, 0.0])
+    # Links to another host, that of a translation, are not among those to the host of the lost page.
+    assert default_edition(tf, np.array([False])).tolist() == pytest.approx([1.0, 1 - 2 * 3 / 7, 0.0])

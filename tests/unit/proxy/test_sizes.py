@@ -1,6 +1,6 @@
 import pytest
 
-from proxy.admin.sizes import size
+from proxy.sizes import size
 
 
 @pytest.mark.parametrize(
