@@ -2,12 +2,13 @@
 
     python -m benchmarks.movesources nodejs kubernetes --mirrors DIR
 
-The git history of a site stands for years of visits. The truth are the renames that git saw, followed to today's
-page. Every half a year the school fetches the list of all pages (`repair.moves.sitemaps`) and every page that changed,
-whose replaced links it compares (`repair.moves.linkswaps`). Nothing else is known. Then every page that moved is asked
-for, and pages that a commit removed which added none: for these, any answer is wrong. *Told* answers name the page
-itself; the others come from rules (`repair.moves.rules`) learnt from told pairs. A pair is learnable when the new page's name
-stands in the old address and two other pairs of the site lost as many parts and gained the same.
+The git history of a site stands for years of visits. The truth are the renames that git saw, followed to
+today's page. Every half a year the school fetches the list of all pages (`repair.moves.sitemaps`), and every
+page that changed, whose replaced links it compares (`repair.moves.linkswaps`). Nothing else is known. Then
+every page that moved is asked for, and pages that a commit removed which added none: for these, any answer is
+wrong. *Told* answers name the page itself, the others come from rules (`repair.moves.rules`) learnt from told
+pairs. A pair is learnable when the new page's name stands in the old address and two other pairs of the site
+lost as many parts and gained the same.
 """
 
 import argparse
@@ -159,12 +160,8 @@ def measure(history: SiteHistory, told: list[Move]) -> dict[str, object]:
 
 
 def _replaced(site: Site, repository: Repository, before: str, after: str) -> Iterator[Move]:
-    names = subprocess.run(
-        ["git", "-C", str(repository.directory), "diff", "--name-only", "--diff-filter=M", before, after],
-        capture_output=True,
-        check=True,
-    ).stdout.decode("utf-8", "replace")
-    pages = {path: address for path in names.splitlines() if (address := _address(site, path))}
+    names = repository.changed(before, after)
+    pages = {path: address for path in names if (address := _address(site, path))}
     old = dict(repository.contents(pages, before))
     for path, body in repository.contents(pages, after):
         if path in old:

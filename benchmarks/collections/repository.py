@@ -60,6 +60,12 @@ class Repository:
         wanted = ("log", "--no-merges", "--format=%x01", "--name-status", "-M", "--diff-filter=RAD")
         return self._run(*wanted, "--", "*.md", "*.mdx", "*.html", whole=False)
 
+    def changed(self, before: str, after: str) -> list[str]:
+        """The files that differ between two revisions and are in both."""
+        return self._run("diff", "--name-only", "--no-renames", "--diff-filter=M", "-z", before, after).split(
+            "\0"
+        )[:-1]
+
     def _run(self, *arguments: str, whole: bool = True) -> str:
         command = ["git", "-C", str(self.directory), "-c", "diff.renameLimit=4000", *arguments]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=whole)

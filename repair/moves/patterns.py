@@ -143,6 +143,12 @@ def place_of(url: str) -> UrlPlace | None:
     return UrlPlace(f"{parts.scheme}://{parts.authority}", parts.authority, tuple(pieces))
 
 
+def language_part(url: str) -> str:
+    """The first directory of a URL that names a language; "" when none does."""
+    place = place_of(url)
+    return next(filter(_LANGUAGE.fullmatch, place.parts[:-1] if place else ()), "")
+
+
 def readings(parts: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """The ways to read a URL's parts, each with its name."""
     yield "", parts

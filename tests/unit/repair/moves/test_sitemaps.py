@@ -50,6 +50,30 @@ def test_doubtful_names_tell_nothing(before, after):
     assert moved(before, after) == []
 
 
+def test_translations_may_share_a_name():
+    before, after = ("/en/rainwater", "/de/rainwater"), ("/en/climate/rainwater", "/de/rainwater")
+    assert moved(before, after) == [("/en/rainwater", "/en/climate/rainwater")]
+
+
+def test_a_page_does_not_change_its_language():
+    assert moved(("/en/rainwater", "/de/frost"), ("/de/rainwater", "/de/frost", "/en/hail")) == []
+
+
+def test_short_and_common_names_count_where_three_pages_changed_alike():
+    names = ("frost", "hail", "snow")
+    kept = tuple(f"/archive/{name}" for name in names)
+    before, after = (tuple(f"/{place}/{name}" for name in names) + kept for place in ("old", "new"))
+    assert moved(before, after) == [(f"/old/{name}", f"/new/{name}") for name in names]
+    assert moved(before[1:], after[1:]) == []
+
+
+def test_a_language_is_renamed_when_all_of_its_pages_are():
+    names = ("frost", "hail", "snow")
+    before, after = (tuple(f"/{language}/{name}" for name in names) for language in ("ua", "uk"))
+    assert moved(before, after) == [(f"/ua/{name}", f"/uk/{name}") for name in names]
+    assert moved((*before, "/ua/dew"), (*after, "/ua/dew")) == []
+
+
 def test_the_latest_sitemaps_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(sitemaps, "_MAX_SITEMAPS", 2)
     database = Database(tmp_path / "collection.sqlite3")
