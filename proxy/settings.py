@@ -331,10 +331,6 @@ class MailSettings:
 class DistrictSettings:
     """What several schools share: `[district]`."""
 
-    database: str = ""
-    """PostgreSQL of the district, postgresql://USER@HOST/NAME; empty for a school of its own."""
-    database_password_file: str = ""
-    """File with the password in its first line, readable by linkmend's user only."""
     search: tuple[str, ...] = ()
     """OpenSearch nodes of the district, https://HOST:PORT each; empty for none."""
     search_user: str = ""
@@ -344,7 +340,7 @@ class DistrictSettings:
     search_deadline_s: float = 0.3
     """How long a repair page waits for the district's pages."""
     ca_file: str = ""
-    """Certificate authorities of both engines, as PEM; empty for the public ones."""
+    """Certificate authorities of OpenSearch, as PEM; empty for the public ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -120,7 +120,7 @@ class Proposal(Struct, kw_only=True, frozen=True):
     before: str = ""
 
 
-class Suggestion(Struct, kw_only=True, frozen=True):
+class PupilSuggestion(Struct, kw_only=True, frozen=True):
     """What a pupil looked for at a dead link, in their words. Nothing says who it was."""
 
     id: int

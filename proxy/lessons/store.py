@@ -154,13 +154,13 @@ class LessonStore(StoreFile):
         "" when nobody's does."""
         with self._read() as database:
             shared = database.execute(
-                "SELECT owner, page, code, id FROM lessons LEFT JOIN watched ON lesson = id"
+                "SELECT owner, page, id FROM lessons LEFT JOIN watched ON lesson = id"
                 " WHERE page IS NOT NULL OR code IS NOT NULL ORDER BY id DESC"
             ).fetchall()
-            for owner, page, code, _ in shared:
-                if (page and _is_same(page, source)) or (code and source.endswith(f"/l/{code}")):
+            for owner, page, _ in shared:
+                if page and _is_same(page, source):
                     return str(owner)
-            for owner, _, _, number in shared:
+            for owner, _, number in shared:
                 rows = database.execute(
                     "SELECT link FROM links WHERE lesson = ? AND instr(link, CAST(? AS BLOB))",
                     (number, _piece(url)),

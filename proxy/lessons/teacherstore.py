@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from proxy.lessons.model import Proposal, ProposalState, Suggestion
+from proxy.lessons.model import Proposal, ProposalState, PupilSuggestion
 from proxy.lessons.storefile import StoreFile
 from repair.collection.pins import same_page_key
 from repair.text import urls
@@ -168,14 +168,14 @@ class TeacherStore(StoreFile):
             )
             return True
 
-    def suggestions(self, owner: str, limit: int = 200) -> tuple[Suggestion, ...]:
+    def suggestions(self, owner: str, limit: int = 200) -> tuple[PupilSuggestion, ...]:
         """What was suggested to an account, or to the reviewers for "", the latest first."""
         with self._read() as database:
             rows = database.execute(
                 "SELECT id, url, words, day FROM suggestions WHERE owner = ? ORDER BY id DESC LIMIT ?",
                 (owner, limit),
             ).fetchall()
-        return tuple(Suggestion(id=a, url=b, words=c, day=d) for a, b, c, d in rows)
+        return tuple(PupilSuggestion(id=a, url=b, words=c, day=d) for a, b, c, d in rows)
 
     def settle(self, number: int, owner: str) -> bool:
         """Erase a suggestion of an account's; whether there was one."""

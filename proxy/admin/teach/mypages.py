@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from contextlib import suppress
 from datetime import datetime
 
 from aiohttp import web
@@ -210,12 +211,16 @@ class TeacherTopics:
         except InvalidTopic as error:
             raise WorksheetError("topic") from error
         self._lessons.teachers.begin_topic(owner, topic.name, wanted, share)
-        for seed in topic.seeds if self._admin.fetches is not None else ():
-            try:
-                self._admin.fetches.add(seed, when="night", why="for a topic")
-            except NotQueuedError:
-                continue
+        self._fetch_tonight(topic.seeds)
         return topic
+
+    def _fetch_tonight(self, seeds: tuple[str, ...]) -> None:
+        """The addresses that the teacher gave come first, whether or not anybody misses a page of the topic."""
+        if self._admin.fetches is None:
+            return
+        for seed in seeds:
+            with suppress(NotQueuedError):
+                self._admin.fetches.add(seed, when="night", why="for a topic")
 
 
 def number_of(fields: dict[str, str]) -> int:

@@ -101,8 +101,9 @@ async def shown_in_vain(flow, url, missed):
     return redirect(url)
 
 
-async def ask(helper, url, **about):
+async def ask(helper, url, body=b"", **about):
     flow = a_flow(url, **about)
+    flow.request.content = body
     await helper.request(flow)
     return flow
 
@@ -244,3 +245,31 @@ async def test_the_archive_is_read_at_our_own_address_and_under_no_name_for_it(h
     await helper.request(foreign)
     assert f"<http://10.0.0.5:8080/timegate/{KEPT}>" in ours.response.text
     assert foreign.response is None
+
+
+SUGGEST = "https://school.test/.well-known/linkmend/suggest"
+
+
+async def test_what_a_user_looked_for_is_passed_on_and_never_to_the_site(helper):
+    form = f"miss={'m' * 22}&words=bees+%26+%3Cb%3Ehoney".encode()
+    flow = await ask(helper, SUGGEST, method="POST", body=form)
+    assert (flow.response.status_code, "Thank you" in flow.response.get_text()) == (200, True)
+    assert helper._suggestions.heard == [("m" * 22, "bees & <b>honey")]
+    again = await ask(helper, SUGGEST, method="POST", body=form)
+    assert again.response.status_code == 429
+
+
+@pytest.mark.parametrize("body", [b"", b"words=x", b"miss=short&words=x", b"\xff", b"miss=" + b"m" * 9_000])
+async def test_other_forms_are_refused(helper, body):
+    flow = await ask(helper, SUGGEST, method="POST", body=body)
+    assert flow.response.status_code == 400
+    assert helper._suggestions.heard == []
+
+
+async def test_suggestions_come_from_forms_of_people_only(helper):
+    body = f"miss={'m' * 22}&words=x".encode()
+    assert (await ask(helper, SUGGEST)).response.status_code == 405
+    script = [("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty")]
+    flow = await ask(helper, SUGGEST, method="POST", body=body, headers=script)
+    assert flow.response.status_code == 403
+    assert helper._suggestions.heard == []
