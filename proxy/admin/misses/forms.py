@@ -38,7 +38,7 @@ def routes(actions: MissActions) -> list[Route]:
 
     async def right(fields: dict[str, str]) -> str:
         await actions.unmark(_url(fields), "wrong")
-        return "linkmend checks this page again from now on."
+        return tr("linkmend checks this page again from now on.")
 
     async def fetch(fields: dict[str, str]) -> str:
         if fields.get("when") == "now":

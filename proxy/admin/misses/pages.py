@@ -24,6 +24,7 @@ from proxy.admin.misses.views import (
     when,
 )
 from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, render
+from proxy.misses.deadmedia import dead_media
 from proxy.misses.export import Form
 from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
 from proxy.misses.lists import AddressOrder
@@ -37,6 +38,7 @@ _TABS = (
     ("site", tr("Sites")),
     ("choice", tr("Opened instead")),
     ("record", tr("Log entries")),
+    ("media", tr("Pictures and videos")),
 )
 _COLUMNS: tuple[tuple[AddressOrder, str], ...] = (
     ("times", tr("Times")),
@@ -54,6 +56,7 @@ _SHOWN = {
     IgnoredFilter.IGNORED: tr("Ignored"),
     IgnoredFilter.ALL: tr("All"),
 }
+_MEDIA_NAMED = {"image": tr("Picture"), "audio": tr("Sound"), "video": tr("Video")}
 _MEDIA = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 Q = TypeVar("Q", bound=MissQuery)
 
@@ -77,6 +80,7 @@ class MissPages:
 
     def __init__(self, admin: AdminContext) -> None:
         self.actions = MissActions(admin)
+        self._misses = admin.misses
 
     async def lists(self, request: web.Request) -> web.StreamResponse:
         query = query_of(request, ListQuery)
@@ -102,6 +106,9 @@ class MissPages:
             "site": lambda: lists.sites(filters, limit, offset=offset),
             "choice": lambda: lists.choices(filters, limit, offset=offset),
             "record": lambda: lists.records(filters, limit, offset=offset),
+            "media": lambda: dead_media(
+                self._misses, since=filters.since, until=filters.until, limit=limit, offset=offset
+            ),
         }
         rows = read[query.by]()
         shown = rows[: query.limit]
@@ -219,6 +226,7 @@ def _choices(query: ListQuery) -> Mapping[str, Any]:
         "shown_address": shown_address,
         "about_site": about_site,
         "about_source": about_source,
+        "media_named": _MEDIA_NAMED,
         "tally_meter": tally_meter,
         "percent": percent,
         "when": when,

@@ -94,6 +94,18 @@ async def test_the_list_shows_what_was_missed_most_first(browser):
     assert found.css_first("svg[role=img] desc").text().startswith("3 in total")
 
 
+async def test_pictures_that_are_gone_are_listed_with_their_page(browser, desk):
+    desk.misses.record_dead_medium(f"{SITE}/gone.png", UNIT, "image", client="one")
+    desk.misses.record_dead_medium(HOSTILE[0], "", "video", client="one")
+    desk.misses.flush()
+    found = await page(browser, "/admin/misses?by=media")
+    rows = ["".join(row.text().split()) for row in found.css("table.dense tbody tr")]
+    assert any("/unit" in row and "/gone.pngPicture1" in row for row in rows)
+    assert any(row.startswith("notknown") and "Video1" in row for row in rows)
+    assert not found.css("table.dense script")
+    assert "/gone.png" not in await browser.text("/admin/misses?by=media&until=2020-01-01")
+
+
 async def test_source_page_shows_its_dead_links(browser):
     found = await page(browser, "/admin/misses?days=0&by=source")
     (row,) = found.css("ol.missed > li")
