@@ -54,6 +54,10 @@ def routes(actions: MissActions) -> list[Route]:
         await actions.redirect(_url(fields), fields.get("to", ""))
         return tr("Redirect rule added. It is in force now.")
 
+    async def unredirect(fields: dict[str, str]) -> str:
+        await actions.unredirect(_url(fields))
+        return tr("Redirect removed.")
+
     async def forget_choice(fields: dict[str, str]) -> str:
         gone = await actions.forget_choice(_url(fields), fields.get("chosen", ""))
         return tr("Choice deleted. It no longer counts.") if gone else tr("This choice was already deleted.")
@@ -96,6 +100,7 @@ def routes(actions: MissActions) -> list[Route]:
         "right": right,
         "fetch": fetch,
         "redirect": redirect,
+        "unredirect": unredirect,
         "forget-choice": forget_choice,
         "erase": erase,
     }

@@ -221,6 +221,20 @@ async def test_only_our_own_verdict_can_be_marked_as_wrong(browser, desk):
     assert "Check again" in await browser.text("/admin/misses/decisions")
 
 
+async def test_filter_is_saved_under_a_name_and_removed(browser):
+    query = "kind=soft_404&text=rivers&days=0&by=address&nonsense=%22%3E%3Cb%3E"
+    response = await browser.post("/admin/misses/filters", {"name": " Rivers <b> ", "query": query})
+    assert response.headers["Location"] == "/admin/misses?kind=soft_404&text=rivers&days=0#list"
+    found = await page(browser, "/admin/misses")
+    link = found.css_first('ul[aria-label="Saved filters"] a')
+    assert link.text() == "Rivers <b>"
+    assert listed(await page(browser, link.attributes["href"])) == ["school.test/old/rivers"]
+    for wrong in ({"name": "", "query": "days=0"}, {"name": "a", "query": "days=many"}):
+        assert (await browser.post("/admin/misses/filters", wrong)).status == 400
+    await browser.post("/admin/misses/filters/remove", {"name": "Rivers <b>"})
+    assert "Rivers" not in await browser.text("/admin/misses")
+
+
 async def test_a_page_is_put_into_the_fetch_queue(browser, desk):
     await browser.post("/admin/misses/fetch", {"url": WATER, "when": "now"})
     await browser.post("/admin/misses/fetch", {"url": RIVERS, "when": "line"})
@@ -235,6 +249,10 @@ async def test_a_redirect_becomes_a_rule(browser, desk):
     await browser.post("/admin/misses/redirect", {"url": WATER, "to": f"{SITE}/water"})
     (version,) = desk.rules.versions()
     assert f"{SITE}/water" in version.after
+    assert "Remove the redirect" in await browser.text(ABOUT + quote(WATER, safe=""))
+    assert (await browser.post("/admin/misses/unredirect", {"url": WATER})).status == 303
+    assert "Remove the redirect" not in await browser.text(ABOUT + quote(WATER, safe=""))
+    assert (await browser.post("/admin/misses/unredirect", {"url": WATER})).status == 404
     for to in ("javascript:alert(1)", "", f"{WATER}/"):
         assert (await browser.post("/admin/misses/redirect", {"url": WATER, "to": to})).status == 400
 
