@@ -56,7 +56,8 @@ class Firefox:
         self.send(
             "session.new", capabilities={"alwaysMatch": {"unhandledPromptBehavior": {"default": "accept"}}}
         )
-        self._window = self.send("browsingContext.getTree")["contexts"][0]["context"]
+        # The window that opens first has no focus, and would show none.
+        self._window = self.send("browsingContext.create", type="window")["context"]
 
     @staticmethod
     async def _connect(address: str) -> tuple[aiohttp.ClientSession, aiohttp.ClientWebSocketResponse]:
