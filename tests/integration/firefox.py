@@ -56,8 +56,8 @@ class Firefox:
         self.send(
             "session.new", capabilities={"alwaysMatch": {"unhandledPromptBehavior": {"default": "accept"}}}
         )
-        # The window that opens first has no focus, and would show none.
-        self._window = self.send("browsingContext.create", type="window")["context"]
+        self._window = self.send("browsingContext.getTree")["contexts"][0]["context"]
+        self._size = (0, 0)
 
     @staticmethod
     async def _connect(address: str) -> tuple[aiohttp.ClientSession, aiohttp.ClientWebSocketResponse]:
@@ -77,7 +77,14 @@ class Firefox:
                 assert told["type"] == "success", (method, told)
                 return told["result"]
 
+    def focus(self) -> None:
+        """Go on in a new window, which has the keyboard: the first one never has, and Tab leads out of every page."""
+        old, self._window = self._window, self.send("browsingContext.create", type="window")["context"]
+        self.resize(*self._size)
+        self.send("browsingContext.close", context=old)
+
     def resize(self, width: int, height: int) -> None:
+        self._size = (width, height)
         self.send(
             "browsingContext.setViewport",
             context=self._window,

@@ -113,6 +113,9 @@ class InChromium:
     def __init__(self, page):
         self._page = page
 
+    def focus(self):
+        """A page of playwright's always has it."""
+
     def open(self, url):
         self._page.goto(url)
 
@@ -165,6 +168,7 @@ def look_at(window, url, name, browser):
 
 def walk_through(window, url):
     """What is wrong for somebody who has no mouse: the order, the focus that shows, and nothing that holds it."""
+    window.focus()
     window.open(url)
     before, faults = -1, []
     for _ in range(MOST_TABS):
