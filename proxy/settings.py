@@ -348,6 +348,8 @@ class DistrictSettings:
     """User name at PostgreSQL, as `linkmend district invite` gave it."""
     database_password_file: str = ""
     """File with the password in its first line, readable by linkmend's user only."""
+    offers: bool = True
+    """Offer what other schools of the district confirmed, and count their error pages and choices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -135,12 +135,6 @@ BEGIN
     RETURN NEW;
 END $$;
 CREATE TRIGGER learnt_stamp BEFORE INSERT OR UPDATE ON learnt FOR EACH ROW EXECUTE FUNCTION stamp_change();
-CREATE FUNCTION tell_learnt() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    NOTIFY linkmend_learnt;
-    RETURN NULL;
-END $$;
-CREATE TRIGGER learnt_told AFTER INSERT OR UPDATE ON learnt FOR EACH STATEMENT EXECUTE FUNCTION tell_learnt();
 """
 
 _COUNTED = """
