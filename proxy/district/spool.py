@@ -59,16 +59,16 @@ class Spool:
         self._few = few
 
     def open(self) -> None:
-        """Note changes from now on, and all that is there already; nothing when it is open or the file is missing."""
+        """Note changes from now on, and all that is there already; what is noted already is left as it is."""
         with self._connected() as connection:
-            if connection is None or self._has_triggers(connection):
+            if connection is None or not self._unwatched(connection):
                 return
             with transaction(connection):
                 for statement in _TABLES:
                     connection.execute(statement)
                 if connection.execute("SELECT 1 FROM district_spool_name").fetchone() is None:
                     connection.execute("INSERT INTO district_spool_name VALUES (?)", (str(uuid.uuid4()),))
-                for told in self._present(connection):
+                for told in self._unwatched(connection):
                     self._watch(connection, told)
 
     def close(self) -> None:
@@ -178,9 +178,14 @@ class Spool:
             f" FROM {told.table} WHERE {when}"
         )
 
-    def _present(self, connection: sqlite3.Connection) -> Iterator[ToldKind]:
-        names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-        return (told for told in self._kinds if told.table in names)
+    def _unwatched(self, connection: sqlite3.Connection) -> list[ToldKind]:
+        """Kinds whose table is there by now, and whose changes are not noted yet."""
+        names = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+        return [
+            told
+            for told in self._kinds
+            if told.table in names and f"district_{told.kind}_insert" not in names
+        ]
 
     def _triggers(self, connection: sqlite3.Connection) -> list[str]:
         named = "SELECT name FROM sqlite_master WHERE type = 'trigger' AND name LIKE 'district~_%' ESCAPE '~'"

@@ -111,7 +111,11 @@ BEGIN
             FROM (SELECT school, count(*) FROM before GROUP BY school) AS gone WHERE usage.school = gone.school;
         RETURN NULL;
     END IF;
-    SELECT count(*) INTO changed FROM after;
+    IF TG_TABLE_NAME = 'learnt' THEN
+        SELECT count(*) INTO changed FROM after WHERE body IS NOT NULL; -- to withdraw is always allowed
+    ELSE
+        SELECT count(*) INTO changed FROM after;
+    END IF;
     IF changed = 0 OR current_school() IS NULL THEN
         RETURN NULL;
     END IF;
