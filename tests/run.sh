@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 missing=
 command -v squid >/dev/null 2>&1 || [ -x /usr/sbin/squid ] || missing="$missing squid-openssl"
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+command -v firefox-esr >/dev/null 2>&1 || command -v firefox >/dev/null 2>&1 || missing="$missing firefox-esr"
 command -v certutil >/dev/null 2>&1 || missing="$missing libnss3-tools"
 command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
 command -v curl >/dev/null 2>&1 || missing="$missing curl"
