@@ -35,8 +35,9 @@ from proxy.settings import Settings
 from proxy.tls.certificates import origin_context
 from repair.collection.collection import Collection
 from repair.crawling.classifier import learn_topic
-from repair.crawling.crawlstore import CrawlCounts, CrawlStore
+from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.frontier import FrontierLink
+from repair.crawling.frontierstore import CrawlCounts
 from repair.crawling.heldpages import find_held_examples, held_terms
 from repair.crawling.pagejudge import PageJudge
 from repair.crawling.revisits import RevisitStore
