@@ -10,16 +10,20 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from proxy.app.sharedstate import SharedState
+from proxy.district.crawling.hostleases import HostLeases
+from proxy.district.crawling.machine import CrawlMachine
+from proxy.district.crawling.sharedfrontier import SharedFrontier
 from proxy.errors import LinkmendError
 from proxy.fetching.connectivity import Connectivity
 from proxy.fetching.crawler import CrawlTools, TopicCrawler, recall_crawl
 from proxy.fetching.crawlhelpers import CrawlHelpers
 from proxy.fetching.entries import NotQueuedError
 from proxy.fetching.fetcher import Fetcher
-from proxy.fetching.hostturns import HostTurns
+from proxy.fetching.hostturns import HostTurns, Turns
 from proxy.fetching.politeness import BANDWIDTH_FILE, Bandwidth, HostSlots
 from proxy.fetching.queue import queueable_url
 from proxy.fetching.refresher import RefreshLimits, RefreshReport, TopicRefresher
@@ -37,7 +41,7 @@ from repair.collection.collection import Collection
 from repair.crawling.classifier import learn_topic
 from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.frontier import FrontierLink
-from repair.crawling.frontierstore import CrawlCounts
+from repair.crawling.frontierstore import CrawlCounts, FrontierStore
 from repair.crawling.heldpages import find_held_examples, held_terms
 from repair.crawling.pagejudge import PageJudge
 from repair.crawling.revisits import RevisitStore
@@ -75,7 +79,7 @@ class CrawlReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PreparedCrawl:
     crawl: TopicCrawl
-    store: CrawlStore
+    store: FrontierStore
     start: tuple[str, ...]
 
 
@@ -87,9 +91,12 @@ class CrawlProcess:
         database: TopicDatabase,
         tools: CrawlTools,
         settings: Settings,
+        frontier: Callable[[str], FrontierStore],
         engine: SearchEngine | None = None,
     ) -> None:
+        """`frontier` opens that of a topic, by its name."""
         self.database, self.tools, self._settings = database, tools, settings
+        self._frontier = frontier
         self._engine = engine
 
     async def run(
@@ -172,7 +179,7 @@ class CrawlProcess:
             if (page := self.tools.collection.get(url)) is not None:
                 judge.note_verdict(url, held_terms(page), belongs)
         judge.learn()
-        store = CrawlStore(self.database, topic.name)
+        store = self._frontier(topic.name)
         counts = store.counts()
         policy = CrawlPolicy(
             max_pages=topic.max_pages if budget.pages is None else counts.fetched + budget.pages,
@@ -198,11 +205,13 @@ class CrawlProcess:
 
 @asynccontextmanager
 async def open_crawls(
-    settings: Settings, data: Path, *, public_only: bool = False
+    settings: Settings, data: Path, *, public_only: bool = False, alone: bool = False
 ) -> AsyncIterator[CrawlProcess]:
     """The stores and the fetcher of a crawl; with `public_only`, nothing in a private network is reached.
 
-    Raises LinkmendError: also while another crawl runs.
+    With `alone` its links are this school's own, but it takes turns at hosts with all machines even so.
+
+    Raises LinkmendError: also while another crawl runs, or when the district is to be asked and cannot be.
     """
     if settings.proxy.offline:
         raise LinkmendError("proxy.offline is set: nothing is fetched")
@@ -232,8 +241,13 @@ async def open_crawls(
             ).take,
         )
         engine = _open_engine(settings, lambda: shared.reach)
+        together = CrawlMachine(settings.district, folder) if settings.district.shared_crawl else None
         try:
-            host_slots = HostSlots(turns=HostTurns(data / "fetch" / "hosts"))
+            turns: Turns = HostTurns(data / "fetch" / "hosts")
+            if together is not None:
+                await asyncio.to_thread(together.start)
+                turns = HostLeases(together, turns)
+            host_slots = HostSlots(turns=turns)
             rulings = FetchRuleCheck(lambda: shared.rules.ruleset)
             tools = CrawlTools(
                 fetcher=Fetcher(
@@ -263,11 +277,16 @@ async def open_crawls(
                 responses=shared.responses,
             )
             await shared.start()
-            yield CrawlProcess(database, tools, settings, engine)
+            frontier: Callable[[str], FrontierStore] = partial(CrawlStore, database)
+            if together is not None and not alone:
+                frontier = partial(SharedFrontier, together, database)
+            yield CrawlProcess(database, tools, settings, frontier, engine)
         finally:
             await client.close()
             if engine is not None:
                 await engine.close()
+            if together is not None:
+                await asyncio.to_thread(together.close)
             await helpers.close()
             await asyncio.to_thread(harvester.close)
             await asyncio.to_thread(collection.close)
