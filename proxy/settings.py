@@ -340,7 +340,14 @@ class DistrictSettings:
     search_deadline_s: float = 0.3
     """How long a repair page waits for the district's pages."""
     ca_file: str = ""
-    """Certificate authorities of OpenSearch, as PEM; empty for the public ones."""
+    """Certificate authorities of OpenSearch and PostgreSQL, as PEM; empty for the public ones."""
+    database: str = ""
+    """PostgreSQL of the district, such as postgresql://db1.district.example,db2.district.example/linkmend; of several
+    servers the one that takes writes is used. Empty for none."""
+    database_user: str = ""
+    """User name at PostgreSQL, as `linkmend district invite` gave it."""
+    database_password_file: str = ""
+    """File with the password in its first line, readable by linkmend's user only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ command -v wget >/dev/null 2>&1 || missing="$missing wget"
 command -v lintian >/dev/null 2>&1 || missing="$missing lintian"
 /usr/bin/python3 -c 'import ensurepip' >/dev/null 2>&1 || missing="$missing python3-venv"
 ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || missing="$missing libfaketime"
+ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 command -v java >/dev/null 2>&1 || missing="$missing openjdk-17-jre-headless"
 command -v mvn >/dev/null 2>&1 || missing="$missing maven"
 if [ -n "$missing" ]; then
