@@ -348,6 +348,10 @@ class DistrictSettings:
     """User name at PostgreSQL, as `linkmend district invite` gave it."""
     database_password_file: str = ""
     """File with the password in its first line, readable by linkmend's user only."""
+    shared_crawl: bool = False
+    """Crawl topics together with the other machines of the district: one list of links, each host asked by one."""
+    crawl_lease_s: float = 30.0
+    """After how many seconds without a sign of life the links and hosts of a machine that crawls go to others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from tests.unit.repair.crawling.pages import FARM
 
 KILLS = int(os.environ.get("CRAWL_KILLS", "3"))
 SEED = int(os.environ.get("CRAWL_SEED", "16"))
-HOSTS, PAGES = 5, 10
+HOSTS, PAGES = 8, 7
 LEASE_S = 3.0
 
 
@@ -78,7 +78,6 @@ def rows(district, query, *values):
 def test_killed_machines_that_crawl_together_fetch_nothing_twice_and_stay_polite(
     postgres, tmp_path, record_property
 ):
-    record_property("seed", SEED)
     chance = random.Random(SEED)
     district = postgres.create_database()
     initialise(district)
@@ -152,9 +151,8 @@ def test_killed_machines_that_crawl_together_fetch_nothing_twice_and_stay_polite
     assert twice <= interrupted, (twice, interrupted)
     assert [origin.most_at_once for origin in origins] == [1] * HOSTS
     assert all(origin.least_pause_s() >= PAUSE_S * 0.95 for origin in origins)
-    record_property("pages", [len(each) for each in held])
-    record_property("interrupted", len(interrupted))
-    record_property("twice", len(twice))
+    assert sum(bool(each) for each in held) > 1
+    print(f"seed {SEED}, {KILLS} kills; pages of each {[len(each) for each in held]}; twice {len(twice)}")  # noqa: T201
 
 
 @pytest.mark.slow
