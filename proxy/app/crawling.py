@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proxy.app.sharedstate import SharedState
 from proxy.district.crawling.hostleases import HostLeases
-from proxy.district.crawling.machine import CrawlMachine
 from proxy.district.crawling.sharedfrontier import SharedFrontier
-from proxy.errors import LinkmendError
+from proxy.errors import LinkmendError, SettingsError
 from proxy.fetching.connectivity import Connectivity
 from proxy.fetching.crawler import CrawlTools, TopicCrawler, recall_crawl
 from proxy.fetching.crawlhelpers import CrawlHelpers
@@ -52,6 +52,9 @@ from repair.crawling.topicstore import TopicStore
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester
 from repair.locks import lock_alone
+
+if TYPE_CHECKING:
+    from proxy.district.crawling.machine import CrawlMachine
 
 _SHOWN_LINKS = 10
 _QUERIES = 6  # to the search engine, for a topic of a run
@@ -241,7 +244,7 @@ async def open_crawls(
             ).take,
         )
         engine = _open_engine(settings, lambda: shared.reach)
-        together = CrawlMachine(settings.district, folder) if settings.district.shared_crawl else None
+        together = _machine(settings, folder)
         try:
             turns: Turns = HostTurns(data / "fetch" / "hosts")
             if together is not None:
@@ -294,6 +297,17 @@ async def open_crawls(
             database.close()
     finally:
         os.close(lock)
+
+
+def _machine(settings: Settings, folder: Path) -> "CrawlMachine | None":
+    """This machine among those of the district that crawl; None when it crawls alone."""
+    if not settings.district.shared_crawl:
+        return None
+    try:
+        from proxy.district.crawling.machine import CrawlMachine
+    except ImportError as error:
+        raise SettingsError(f"district.shared_crawl: needs the extra linkmend[district]: {error}") from error
+    return CrawlMachine(settings.district, folder)
 
 
 def _open_engine(settings: Settings, reach: Callable[[], ReachPolicy]) -> SearchEngine | None:

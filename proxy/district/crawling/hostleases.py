@@ -8,12 +8,15 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
-from proxy.district.connection import DistrictConnection
-from proxy.district.crawling.machine import CrawlMachine
 from proxy.errors import DistrictUnavailable
 from proxy.fetching.entries import TemporaryFetchError
 from proxy.fetching.hostturns import Turns
+
+if TYPE_CHECKING:
+    from proxy.district.connection import DistrictConnection
+    from proxy.district.crawling.machine import CrawlMachine
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +52,7 @@ WHERE host = %(host)s
 class HostLeases:
     """Turns kept in PostgreSQL, within those of this machine's own processes."""
 
-    def __init__(self, machine: CrawlMachine, local: Turns) -> None:
+    def __init__(self, machine: "CrawlMachine", local: Turns) -> None:
         self._machine, self._local = machine, local
 
     @asynccontextmanager
@@ -84,7 +87,7 @@ class HostLeases:
         """Try to have the turn; returns the seconds to wait, 0 with the turn."""
         values = {**self._machine.names, "host": host, "pause": pause_s}
 
-        def take(connection: DistrictConnection) -> float:
+        def take(connection: "DistrictConnection") -> float:
             if connection.execute(_TAKE, values).fetchone() is not None:
                 return 0.0
             row = connection.execute(_WAIT, values).fetchone()

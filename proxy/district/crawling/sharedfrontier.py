@@ -10,14 +10,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from proxy.district.connection import DistrictConnection
-from proxy.district.crawling.machine import CrawlMachine
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.frontierstore import ClaimedLinks, CrawlCounts, FrontierNews, LinkState, VisitedLink
 from repair.crawling.topicdatabase import TopicDatabase
 from repair.text import urls
+
+if TYPE_CHECKING:
+    from proxy.district.connection import DistrictConnection
+    from proxy.district.crawling.machine import CrawlMachine
 
 _MAX_NOTE = 300
 _MAX_NEWS = 20_000
@@ -109,13 +111,13 @@ SELECT state, count(*), coalesce(sum(received), 0)::bigint FROM crawl_links WHER
 """
 _OLDEST_OPEN = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
-Write = Callable[[DistrictConnection], object]
+Write = Callable[["DistrictConnection"], object]
 
 
 class SharedFrontier:
     """The frontier of one topic, shared with the other machines of the district."""
 
-    def __init__(self, machine: CrawlMachine, database: TopicDatabase, topic: str) -> None:
+    def __init__(self, machine: "CrawlMachine", database: TopicDatabase, topic: str) -> None:
         """`database` is this machine's own: what is recorded there in a block of `together` is committed first."""
         self._machine, self._database, self._topic = machine, database, topic
         self._names = {**machine.names, "topic": topic}
@@ -159,7 +161,7 @@ class SharedFrontier:
         values: dict[str, Any] = {**self._names, "urls": [link.url for link in links]}
         wanted = sorted({link.host for link in links})
 
-        def claim(connection: DistrictConnection) -> ClaimedLinks:
+        def claim(connection: "DistrictConnection") -> ClaimedLinks:
             connection.execute(_KNOW_HOSTS, {"hosts": wanted})
             leased = [host for (host,) in connection.execute(_LEASE_HOSTS, {**values, "hosts": wanted})]
             tries: dict[str, int] = dict(
@@ -237,7 +239,7 @@ class SharedFrontier:
         """What other machines did; links of machines that died are due again."""
         values = {**self._names, "since": self._since, "max_tries": self._max_tries, "but": ""}
 
-        def read(connection: DistrictConnection) -> tuple[int, int, list[Any]]:
+        def read(connection: "DistrictConnection") -> tuple[int, int, list[Any]]:
             connection.execute(_FREE, values)
             (since,) = connection.execute(_OLDEST_OPEN).fetchone() or (0,)
             # Counted first: a page that is recorded in between counts once more, instead of its links being missed.
