@@ -155,7 +155,11 @@ class Readers(threading.Thread):
                 self._findings.missed.setdefault(school.name, Counter())[lost] += 1
         offered = [_offered(answer) for _, answer, _ in answers]
         if self._twin is not None and offered[1] and offered[1][0] not in offered[0][:3]:
-            self._findings.complain(f"{lost}: alone {offered[1][:3]}, in the district {offered[0][:5]}")
+            if f"timed out after 2.0 s: {lost}" in self._school.running.output:
+                # On a machine that is busy with killed engines a ranking may take longer than `repair.deadline_s`.
+                self._findings.counts["repairs out of time"] += 1
+            else:
+                self._findings.complain(f"{lost}: alone {offered[1][:3]}, in the district {offered[0][:5]}")
         self._findings.counts["repairs"] += 1
         self._findings.counts["repairs with shared pages"] += _has_shared(answers[0][1])
 

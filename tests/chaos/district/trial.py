@@ -21,6 +21,7 @@ from tests.integration.processes import eventually
 
 SCHOOLS = 3
 _HEALED_S = 300.0
+_OUT_OF_TIME = 0.02
 _ALONE = '[proxy]\nparent = "http://127.0.0.1:{squid}"\n'
 _TOGETHER = """
 [district]
@@ -125,6 +126,8 @@ def run(
                 "ranked without it"
             )
         report.trouble, report.counts = dict(trouble.made), dict(findings.counts)
+        if findings.counts["repairs out of time"] > max(1, findings.counts["repairs"] * _OUT_OF_TIME):
+            findings.complain(f"{findings.counts['repairs out of time']} repairs ran out of time")
         report.p50_ms = {name: _quantile(times, 0.5) for name, times in findings.repairs_s.items()}
         report.p95_ms = {name: _quantile(times, 0.95) for name, times in findings.repairs_s.items()}
         for school in (*district.schools, district.alone):
