@@ -350,6 +350,12 @@ class DistrictSettings:
     """File with the password in its first line, readable by linkmend's user only."""
     offers: bool = True
     """Offer what other schools of the district confirmed, and count their error pages and choices."""
+    shared_crawl: bool = False
+    """Crawl topics together with the other machines of the district: one list of links, each host asked by one."""
+    desk: bool = False
+    """This linkmend's login is that of a district's admin: its desk shows all schools, and gives them rules and topics."""
+    crawl_lease_s: float = 30.0
+    """After how many seconds without a sign of life the links and hosts of a machine that crawls go to others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
