@@ -19,6 +19,8 @@ ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || missing="$missing lib
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 command -v java >/dev/null 2>&1 || missing="$missing openjdk-17-jre-headless"
 command -v mvn >/dev/null 2>&1 || missing="$missing maven"
+command -v haproxy >/dev/null 2>&1 || [ -x /usr/sbin/haproxy ] || missing="$missing haproxy"
+command -v node >/dev/null 2>&1 || missing="$missing nodejs"
 if [ -n "$missing" ]; then
     say "installing Debian packages:$missing"
     apt_install $missing || say "cannot install$missing without root or sudo; the tests that need them will be skipped"
