@@ -94,7 +94,7 @@ class WorkerContainer:
         self._collapser = RequestCollapser(leases)
         self._portal_redirects = portal_redirects or PortalRedirects()
         self._workers = ServiceWorkerOrigins(data / "readers" / "serviceworkers.sqlite")
-        self.in_flight = InFlight()
+        self._in_flight = InFlight()
         self._build()
 
     @property
@@ -241,7 +241,7 @@ class WorkerContainer:
             self._repair,
             self._auto_redirect,
             self._request_metrics,
-            self.in_flight,
+            self._in_flight,
         ]
         return default_addons(built)
 
@@ -268,6 +268,10 @@ class WorkerContainer:
         await self.backend.start()
         if isinstance(self.backend, BackendClient):
             self.backend.on_ports(self.shared.note_ports)
+
+    def in_flight(self) -> int:
+        """How many requests have no whole answer yet."""
+        return len(self._in_flight) + self._fast_path.reading
 
     def leave(self) -> None:
         """No more clients are accepted; requests in flight will be answered."""
