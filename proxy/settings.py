@@ -353,6 +353,12 @@ class DistrictSettings:
     pack_keys: tuple[str, ...] = ()
     """Schools whose signed files `linkmend repairs import` accepts, such as "School B = KEY"; then no unsigned file
     is accepted. `linkmend repairs key` prints the key of a school."""
+    shared_crawl: bool = False
+    """Crawl topics together with the other machines of the district: one list of links, each host asked by one."""
+    desk: bool = False
+    """This linkmend's login is that of a district's admin: its desk shows all schools, and gives them rules and topics."""
+    crawl_lease_s: float = 30.0
+    """After how many seconds without a sign of life the links and hosts of a machine that crawls go to others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
