@@ -95,7 +95,7 @@ class WorkerContainer:
         self._collapser = RequestCollapser(leases)
         self._portal_redirects = portal_redirects or PortalRedirects()
         self._workers = ServiceWorkerOrigins(data / "readers" / "serviceworkers.sqlite")
-        self.in_flight = InFlight()
+        self._in_flight = InFlight()
         self._build()
 
     @property
@@ -244,7 +244,7 @@ class WorkerContainer:
             self._dead_media,
             self._auto_redirect,
             self._request_metrics,
-            self.in_flight,
+            self._in_flight,
         ]
         return default_addons(built)
 
@@ -271,6 +271,10 @@ class WorkerContainer:
         await self.backend.start()
         if isinstance(self.backend, BackendClient):
             self.backend.on_ports(self.shared.note_ports)
+
+    def in_flight(self) -> int:
+        """How many requests have no whole answer yet."""
+        return len(self._in_flight) + self._fast_path.reading
 
     def leave(self) -> None:
         """No more clients are accepted; requests in flight will be answered."""
