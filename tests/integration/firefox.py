@@ -39,6 +39,7 @@ _PREFERENCES = {
     "browser.newtabpage.enabled": False,
     "browser.startup.homepage": "about:blank",
     "dom.security.https_first": False,
+    "security.warn_submit_secure_to_insecure": False,  # a page of 127.0.0.1 counts as secure, and the warning waits
     "dom.security.https_first_schemeless": False,
     "extensions.systemAddon.update.enabled": False,
     "services.settings.server": "data:,#no",
