@@ -31,7 +31,7 @@ VARIANTS = (Variant.KEPT, Variant.MOVED, Variant.READDRESSED)
 KINDS = ("found", "unrelated")
 """What the trees and the fitting see of each link."""
 _TREES = 150
-_LEAST_FITTED = 30  # links in each half; with fewer the default's limits stay
+_LEAST_FITTED = 60  # links in each half; with fewer the default's limits stay
 _LEAST = 1e-6
 _REDUCED_FORMS = 2  # of each link, with some evidence removed
 

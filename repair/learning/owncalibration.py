@@ -17,7 +17,7 @@ Odds = npt.NDArray[np.floating]
 FALSE_OFFER_COST = 0.75
 """What a list that should not be costs, against a list with the right page first that is not shown: less, for people
 see titles, and go on."""
-_CAUTION = 4.0  # links by which a threshold one unit of log-odds away must pay
+_CAUTION = 8.0  # links by which a threshold one unit of log-odds away must pay
 _SURE_CAUTION = 8.0
 _GRID = np.arange(-40, 41) / 10
 

@@ -85,7 +85,7 @@ def test_features_that_the_default_lacks_can_be_learnt(trained):
 
 def test_own_links_without_any_page_of_their_subject_set_when_to_offer():
     """The default is sure of these links with and without their page; a school sees that only half deserve a list."""
-    found = odd_links(120)
+    found = odd_links(160)
     unrelated = found.subset(~found.answer)
     fitted = learn_on_top([ExampleSets(found=found, gone=unrelated, unrelated=unrelated)], {})
     plain = learn_on_top([ExampleSets(found=found, gone=unrelated, unrelated=none_of(found))], {})
