@@ -7,7 +7,7 @@ import typer
 from proxy import logs
 from proxy.cli.options import Config, Data, data_from, settings_from
 from proxy.interpreter import restart_without_asserts
-from proxy.settings import Settings
+from proxy.settings import Settings, default_path
 
 
 def serve(
@@ -46,4 +46,4 @@ def serve(
     # Half a second of imports that no other command needs.
     from proxy.app import topology
 
-    topology.serve(settings, data_from(data), read_settings)
+    topology.serve(settings, data_from(data), read_settings, config or default_path())
