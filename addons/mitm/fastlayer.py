@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-from mitmproxy.connection import Client
+from mitmproxy.connection import Client, Connection
 from mitmproxy.proxy import commands, events, layer, tunnel
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
@@ -74,7 +74,7 @@ class FastPathLayer(HttpLayer):
     unanswered: UnansweredRequest | None = None
 
     def handle_event(self, event: events.Event) -> Generator[commands.Command, Any, None]:
-        if type(event) is events.DataReceived and self.place is not None and self._is_idle(event):
+        if type(event) is events.DataReceived and self.place is not None and self.is_idle(event.connection):
             answered = self._try_answer(event.data)
             if isinstance(answered, bytes):
                 return _send(event.connection, answered)
@@ -94,15 +94,20 @@ class FastPathLayer(HttpLayer):
         else:
             yield from super()._handle_event(event)
 
-    def _is_idle(self, event: events.DataReceived) -> bool:
+    def answer_at_once(self, data: bytes) -> bytes | None:
+        """The whole answer to what has arrived on an idle connection, unless it must be waited for."""
+        answered = self._try_answer(data)
+        return answered if isinstance(answered, bytes) else None
+
+    def is_idle(self, connection: Connection) -> bool:
         """Whether nothing is under way with the client, and nothing of a request has arrived before."""
-        server = self.connections.get(event.connection)
+        server = self.connections.get(connection)
         return (
             type(server) is Http1Server
             and not self._paused
             and not server.buf
             and server.state == server.read_headers
-            and event.connection is self.context.client
+            and connection is self.context.client
         )
 
     def _try_answer(self, data: bytes) -> bytes | UnansweredRequest | None:
