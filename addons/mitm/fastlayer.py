@@ -97,7 +97,7 @@ class FastPathLayer(HttpLayer):
         self, event: events.DataReceived, request: UnansweredRequest
     ) -> Generator[commands.Command, Any, None]:
         hook = ReadStoredHook(request)
-        hook.blocking = self  # type: ignore[assignment]  # as mitmproxy's layers tell those above that they need not wait, too
+        hook.blocking = self  # type: ignore[assignment]  # so that no layer above waits, too
         self.reading = _Reading(hook=hook, waiting=[event])
         yield hook
 
