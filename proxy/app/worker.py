@@ -15,6 +15,7 @@ from addons.bypass import Bypass
 from addons.cache import Cache
 from addons.connections import PersonalConnections
 from addons.deadlines import Deadlines
+from addons.deadmedia import DeadMedia
 from addons.failures import Failures
 from addons.fastpath import FastPath, FastPathListeners
 from addons.harvest import Harvest
@@ -208,6 +209,7 @@ class WorkerContainer:
             max_bytes=settings.collection.max_document_bytes,
             harmless_fields=settings.cache.harmless_fields,
         )
+        self._dead_media = DeadMedia(backend.misses, clients.recent_pages, hasher)
         self._auto_redirect = AutoRedirectNote(clients.recent_pages, hasher)
         self._marks = LoopMarks(hasher.hash)
         self._next_proxy = NextProxy(self._marks, settings.cache)
@@ -239,6 +241,7 @@ class WorkerContainer:
             self._fast_path,
             self._harvest,
             self._repair,
+            self._dead_media,
             self._auto_redirect,
             self._request_metrics,
             self._in_flight,
