@@ -1,10 +1,11 @@
 """What an operator can put right.
 
 LinkmendError
-├── SettingsError     a settings file or value is wrong; names the file and the key
-├── StoreError        a store cannot be opened or is damaged
-├── BackupError       a backup cannot be made, read or put back
-└── StartError        the proxy cannot start (port taken, unsupported mitmproxy, ...)
+├── SettingsError        a settings file or value is wrong; names the file and the key
+├── StoreError           a store cannot be opened or is damaged
+├── BackupError          a backup cannot be made, read or put back
+├── DistrictUnavailable  the district's database does not answer, or refuses
+└── StartError           the proxy cannot start (port taken, unsupported mitmproxy, ...)
 """
 
 
@@ -26,3 +27,7 @@ class StartError(LinkmendError):
 
 class BackupError(LinkmendError):
     """A backup cannot be made, read or put back."""
+
+
+class DistrictUnavailable(LinkmendError):
+    """The district's database does not answer, or refuses."""

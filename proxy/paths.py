@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+DISTRICT_RULES = Path("district") / "rules.toml"
+"""The rules that the district gave, in the data folder."""
+
 
 def folder_beside(configured: str, settings_file: Path | None) -> str:
     """The folder that a setting names, from the settings file on; `rules.d` there, if it is there; else ""."""

@@ -340,7 +340,25 @@ class DistrictSettings:
     search_deadline_s: float = 0.3
     """How long a repair page waits for the district's pages."""
     ca_file: str = ""
-    """Certificate authorities of OpenSearch, as PEM; empty for the public ones."""
+    """Certificate authorities of OpenSearch and PostgreSQL, as PEM; empty for the public ones."""
+    database: str = ""
+    """PostgreSQL of the district, such as postgresql://db1.district.example,db2.district.example/linkmend; of several
+    servers the one that takes writes is used. Empty for none."""
+    database_user: str = ""
+    """User name at PostgreSQL, as `linkmend district invite` gave it."""
+    database_password_file: str = ""
+    """File with the password in its first line, readable by linkmend's user only."""
+    offers: bool = True
+    """Offer what other schools of the district confirmed, and count their error pages and choices."""
+    pack_keys: tuple[str, ...] = ()
+    """Schools whose signed files `linkmend repairs import` accepts, such as "School B = KEY"; then no unsigned file
+    is accepted. `linkmend repairs key` prints the key of a school."""
+    shared_crawl: bool = False
+    """Crawl topics together with the other machines of the district: one list of links, each host asked by one."""
+    desk: bool = False
+    """This linkmend's login is that of a district's admin: its desk shows all schools, and gives them rules and topics."""
+    crawl_lease_s: float = 30.0
+    """After how many seconds without a sign of life the links and hosts of a machine that crawls go to others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,16 +10,20 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from proxy.app.sharedstate import SharedState
-from proxy.errors import LinkmendError
+from proxy.district.crawling.hostleases import HostLeases
+from proxy.district.crawling.sharedfrontier import SharedFrontier
+from proxy.errors import LinkmendError, SettingsError
 from proxy.fetching.connectivity import Connectivity
 from proxy.fetching.crawler import CrawlTools, TopicCrawler, recall_crawl
 from proxy.fetching.crawlhelpers import CrawlHelpers
 from proxy.fetching.entries import NotQueuedError
 from proxy.fetching.fetcher import Fetcher
-from proxy.fetching.hostturns import HostTurns
+from proxy.fetching.hostturns import HostTurns, Turns
 from proxy.fetching.politeness import BANDWIDTH_FILE, Bandwidth, HostSlots
 from proxy.fetching.queue import queueable_url
 from proxy.fetching.refresher import RefreshLimits, RefreshReport, TopicRefresher
@@ -35,8 +39,9 @@ from proxy.settings import Settings
 from proxy.tls.certificates import origin_context
 from repair.collection.collection import Collection
 from repair.crawling.classifier import learn_topic
-from repair.crawling.crawlstore import CrawlCounts, CrawlStore
+from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.frontier import FrontierLink
+from repair.crawling.frontierstore import CrawlCounts, FrontierStore
 from repair.crawling.heldpages import find_held_examples, held_terms
 from repair.crawling.pagejudge import PageJudge
 from repair.crawling.revisits import RevisitStore
@@ -47,6 +52,9 @@ from repair.crawling.topicstore import TopicStore
 from repair.evidence.hints import Hints
 from repair.harvest import Harvester
 from repair.locks import lock_alone
+
+if TYPE_CHECKING:
+    from proxy.district.crawling.machine import CrawlMachine
 
 _SHOWN_LINKS = 10
 _QUERIES = 6  # to the search engine, for a topic of a run
@@ -74,7 +82,7 @@ class CrawlReport:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _PreparedCrawl:
     crawl: TopicCrawl
-    store: CrawlStore
+    store: FrontierStore
     start: tuple[str, ...]
 
 
@@ -86,9 +94,12 @@ class CrawlProcess:
         database: TopicDatabase,
         tools: CrawlTools,
         settings: Settings,
+        frontier: Callable[[str], FrontierStore],
         engine: SearchEngine | None = None,
     ) -> None:
+        """`frontier` opens that of a topic, by its name."""
         self.database, self.tools, self._settings = database, tools, settings
+        self._frontier = frontier
         self._engine = engine
 
     async def run(
@@ -171,7 +182,7 @@ class CrawlProcess:
             if (page := self.tools.collection.get(url)) is not None:
                 judge.note_verdict(url, held_terms(page), belongs)
         judge.learn()
-        store = CrawlStore(self.database, topic.name)
+        store = self._frontier(topic.name)
         counts = store.counts()
         policy = CrawlPolicy(
             max_pages=topic.max_pages if budget.pages is None else counts.fetched + budget.pages,
@@ -197,11 +208,13 @@ class CrawlProcess:
 
 @asynccontextmanager
 async def open_crawls(
-    settings: Settings, data: Path, *, public_only: bool = False
+    settings: Settings, data: Path, *, public_only: bool = False, alone: bool = False
 ) -> AsyncIterator[CrawlProcess]:
     """The stores and the fetcher of a crawl; with `public_only`, nothing in a private network is reached.
 
-    Raises LinkmendError: also while another crawl runs.
+    With `alone` its links are this school's own, but it takes turns at hosts with all machines even so.
+
+    Raises LinkmendError: also while another crawl runs, or when the district is to be asked and cannot be.
     """
     if settings.proxy.offline:
         raise LinkmendError("proxy.offline is set: nothing is fetched")
@@ -231,8 +244,13 @@ async def open_crawls(
             ).take,
         )
         engine = _open_engine(settings, lambda: shared.reach)
+        together = _machine(settings, folder)
         try:
-            host_slots = HostSlots(turns=HostTurns(data / "fetch" / "hosts"))
+            turns: Turns = HostTurns(data / "fetch" / "hosts")
+            if together is not None:
+                await asyncio.to_thread(together.start)
+                turns = HostLeases(together, turns)
+            host_slots = HostSlots(turns=turns)
             rulings = FetchRuleCheck(lambda: shared.rules.ruleset)
             tools = CrawlTools(
                 fetcher=Fetcher(
@@ -262,11 +280,16 @@ async def open_crawls(
                 responses=shared.responses,
             )
             await shared.start()
-            yield CrawlProcess(database, tools, settings, engine)
+            frontier: Callable[[str], FrontierStore] = partial(CrawlStore, database)
+            if together is not None and not alone:
+                frontier = partial(SharedFrontier, together, database)
+            yield CrawlProcess(database, tools, settings, frontier, engine)
         finally:
             await client.close()
             if engine is not None:
                 await engine.close()
+            if together is not None:
+                await asyncio.to_thread(together.close)
             await helpers.close()
             await asyncio.to_thread(harvester.close)
             await asyncio.to_thread(collection.close)
@@ -274,6 +297,17 @@ async def open_crawls(
             database.close()
     finally:
         os.close(lock)
+
+
+def _machine(settings: Settings, folder: Path) -> "CrawlMachine | None":
+    """This machine among those of the district that crawl; None when it crawls alone."""
+    if not settings.district.shared_crawl:
+        return None
+    try:
+        from proxy.district.crawling.machine import CrawlMachine
+    except ImportError as error:
+        raise SettingsError(f"district.shared_crawl: needs the extra linkmend[district]: {error}") from error
+    return CrawlMachine(settings.district, folder)
 
 
 def _open_engine(settings: Settings, reach: Callable[[], ReachPolicy]) -> SearchEngine | None:

@@ -142,7 +142,7 @@ def topic_terms(topics: TopicStore, collection: Collection, topic: Topic) -> lis
 @asynccontextmanager
 async def open_growing(settings: Settings, data: Path) -> AsyncIterator[GrowProcess]:
     """The stores, archives and the fetcher of a night. Raises LinkmendError: also while a crawl runs."""
-    async with open_crawls(settings, data, public_only=True) as crawls:
+    async with open_crawls(settings, data, public_only=True, alone=True) as crawls:
         misses = MissStore(data / "misses", settings.misses)
         try:
             async with client_from(settings, data) as mementos:

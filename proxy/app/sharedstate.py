@@ -10,6 +10,7 @@ from proxy.fetching.hostturns import HostTurns
 from proxy.http.client import HttpClient
 from proxy.http.guard import ConnectGuard
 from proxy.http.prober import PURPOSE, SiteProber
+from proxy.paths import DISTRICT_RULES
 from proxy.reach.policy import reach_of
 from proxy.rules.folder import rules_folder
 from proxy.rules.live import LiveRules
@@ -37,7 +38,11 @@ class SharedState:
         self._own_ports: dict[str, frozenset[int]] = {}
         self.reach = reach_of(settings)
         self.responses = ResponseStore.open(data / "cache", settings.cache, changes=changes)
-        self.rules = LiveRules(rules_folder(settings.rules.folder, data), kept=data / "rules-in-force")
+        self.rules = LiveRules(
+            rules_folder(settings.rules.folder, data),
+            kept=data / "rules-in-force",
+            below=data / DISTRICT_RULES if settings.district.database else None,
+        )
         self.sites = SiteStore(data / "soft404" / "sites.sqlite", changes=changes)
         self._judging = ThreadPoolExecutor(_JUDGING_THREADS, thread_name_prefix="soft404")
         turns = HostTurns(data / "fetch" / "hosts")
@@ -50,7 +55,8 @@ class SharedState:
                 connections=8,
                 per_host=2,
             ),
-            turn_at=lambda host: turns.at(host, pause_s=self.settings.fetch.pause_s),
+            # No pause of its own: readers wait for probes, and few are allowed (`ASKED_PER_SITE`).
+            turn_at=lambda host: turns.at(host, pause_s=0.0),
         )
         self.detector = Soft404Detector(
             self.sites, self._judging, ask=self._prober.ask, may_probe=self._may_probe

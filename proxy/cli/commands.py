@@ -58,6 +58,10 @@ COMMANDS = {
         "Report on a week or a month: what was missed, repaired, fetched and saved, and what is lacking.",
     ),
     "repairs": ("repairs:repairs", "Share which pages users chose for dead links with other schools."),
+    "district": (
+        "district:district",
+        "Share what users missed and chose with the other schools of a district.",
+    ),
     "rules": ("rules:rules", "Check and test the rules."),
     "tag": ("tag:tag", "Tag a missing page with its subject, to improve its repair page."),
     "df": (

@@ -33,8 +33,8 @@ from proxy.fetching.saving import FetchedPageSaver
 from proxy.settings import FetchSettings
 from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection, PageAddition
-from repair.crawling.crawlstore import CrawlStore, LinkState, VisitedLink
 from repair.crawling.frontier import FrontierLink
+from repair.crawling.frontierstore import FrontierStore, LinkState, VisitedLink
 from repair.crawling.heldpages import held_terms
 from repair.crawling.pagejudge import BELONGS
 from repair.crawling.topiccrawl import JudgedPage, TopicCrawl
@@ -51,6 +51,7 @@ log = logging.getLogger(__name__)
 _POLL_S = 0.2
 _SOON_S = 30.0  # a link due within this time is waited for
 _LONGEST_WAIT_S = 6 * 3600.0
+_NEWS_S = 1.0
 _INTERRUPTIONS = 20  # a page during which the process died so often is given up
 
 
@@ -100,7 +101,7 @@ class TopicCrawler:
     def __init__(
         self,
         crawl: TopicCrawl,
-        store: CrawlStore,
+        store: FrontierStore,
         tools: CrawlTools,
         *,
         start: Sequence[str] = (),
@@ -117,6 +118,8 @@ class TopicCrawler:
         self._lock = asyncio.Lock()
         self._later: dict[str, tuple[float, FrontierLink]] = {}
         self._silent = False
+        self._elsewhere = 0
+        self._heard_at = -_NEWS_S
         self._judging = Batches(self._judge, most=tools.fetch.at_once)
         self._recording = Batches(self._record, most=tools.fetch.at_once)
 
@@ -162,12 +165,16 @@ class TopicCrawler:
     def _reason(self, under_way: int) -> str | None:
         if self._silent:
             return "no connection to the internet"
+        under_way += self._elsewhere
         reason = self._outer_reason() or self._crawl.reason_to_stop(
             under_way=under_way, postponed=len(self._later)
         )
-        if reason is None and not under_way and self._later and not self._crawl.has_open_links():
-            soonest = min(due_at for due_at, _ in self._later.values())
-            if soonest - time.time() > _SOON_S:
+        if reason is None and not under_way:
+            resting = self._tools.host_slots.busy(for_s=_SOON_S)
+            if not self._crawl.has_open_links(closed=resting) and not any(
+                due_at - time.time() <= _SOON_S and link.host not in resting
+                for due_at, link in self._later.values()
+            ):
                 return "the links that are left are due later"
         return reason
 
@@ -185,6 +192,7 @@ class TopicCrawler:
 
     def _choose(self, under_way: int, busy_hosts: Collection_[str]) -> list[tuple[FrontierLink, int, bool]]:
         """Choose and claim links at different hosts: each with how often it was tried, and whether it is held."""
+        self._hear_news()
         links: list[FrontierLink] = []
         busy = set(busy_hosts)
         while under_way + len(links) < self._tools.fetch.at_once and not self._reason(under_way + len(links)):
@@ -192,9 +200,35 @@ class TopicCrawler:
                 break
             links.append(link)
             busy.add(link.host)
-        held = self._tools.collection.held_among([link.url for link in links]) if links else frozenset()
-        with self._store.together():
-            return [(link, self._store.claim(link.url), link.url in held) for link in links]
+        if not links:
+            return []
+        claimed = self._store.claim(links)
+        for link in links:
+            if link.host in claimed.closed:
+                self._crawl.put_back(link)
+                self._tools.host_slots.leave(link.host, claimed.closed[link.host])
+            elif link.url in claimed.later:
+                self._later[link.url] = (claimed.later[link.url], link)
+            elif link.url not in claimed.tries:
+                self._crawl.give_up(link.url)
+        held = self._tools.collection.held_among(list(claimed.tries))
+        return [
+            (link, claimed.tries[link.url], link.url in held) for link in links if link.url in claimed.tries
+        ]
+
+    def _hear_news(self) -> None:
+        """Take in what other machines found and fetched."""
+        if time.monotonic() - self._heard_at < _NEWS_S:
+            return
+        news = self._store.news()
+        self._heard_at, self._elsewhere = time.monotonic(), news.under_way
+        for url in news.taken:
+            self._crawl.give_up(url)
+            self._later.pop(url, None)
+        for visited in news.visited:
+            self._later.pop(visited.link.url, None)
+            _recall_visited(self._crawl, visited)
+        self._crawl.take_up(link for link, due_at in news.waiting if not self._wait_until(link, due_at))
 
     async def _visit(self, link: FrontierLink, tries: int, is_held: bool) -> None:
         try:
@@ -375,19 +409,23 @@ class TopicCrawler:
 
 def recall_crawl(
     crawl: TopicCrawl,
-    store: CrawlStore,
+    store: FrontierStore,
     *,
     on_waiting: Callable[[FrontierLink, float], bool] = lambda link, due_at: False,
 ) -> None:
     """Give a crawl what earlier runs visited and left waiting; `on_waiting` keeps a link back by returning True."""
     for visited in store.visited():
-        crawl.recall(
-            visited.link,
-            visited.final_url,
-            visited.probability,
-            visited.fingerprint,
-            received=visited.received,
-            held=visited.state is LinkState.HELD,
-        )
+        _recall_visited(crawl, visited)
     waiting = [link for link, due_at in store.waiting() if not on_waiting(link, due_at)]
     crawl.recall_waiting(waiting)
+
+
+def _recall_visited(crawl: TopicCrawl, visited: VisitedLink) -> None:
+    crawl.recall(
+        visited.link,
+        visited.final_url,
+        visited.probability,
+        visited.fingerprint,
+        received=visited.received,
+        held=visited.state is LinkState.HELD,
+    )

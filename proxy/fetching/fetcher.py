@@ -39,6 +39,7 @@ _NOT_MODIFIED = 304
 _GONE = frozenset((404, 410))
 _NO_FIELDS: Mapping[str, str] = MappingProxyType({})
 _LATER = frozenset((408, 425, 429))
+_BUSY = frozenset((429, 503))  # what they say of Retry-After is meant for the whole host
 _LONGEST_WAIT_S = 86_400.0
 _DOCUMENT = "text/html,application/xhtml+xml,*/*;q=0.8"
 _ANYTHING = "*/*"
@@ -138,8 +139,11 @@ class Fetcher:
         validators: Mapping[str, str] = _NO_FIELDS,
     ) -> Page:
         headers = {"Accept": accept, "Accept-Encoding": _CODINGS, **validators}
-        async with self._host_slots.at(urls.parse(url).authority, pause_s=pause_s):
+        host = urls.parse(url).authority
+        async with self._host_slots.at(host, pause_s=pause_s):
             page = await self._client.get(url, limits=limits, headers=headers, on_bytes=on_bytes)
+        if page.status in _BUSY and (rest_s := _asked_to_wait_s(page)):
+            await self._host_slots.rest(host, rest_s)
         fault = page.header("x-squid-error") if self._behind_parent() else None
         if fault is not None and not fault.endswith(_REFUSED_BY_HOST):
             raise NoConnectivity(f"the parent proxy could not reach the site: {fault[:80]}")

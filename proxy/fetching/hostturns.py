@@ -10,14 +10,25 @@ import os
 import time
 import zlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
+from typing import Protocol
 
 from repair.locks import lock_alone
 
 _FILES = 4096
 _POLL_S = 0.05
 _LONGEST_PAUSE_S = 60.0
+
+
+class Turns(Protocol):
+    """One request at a time to each host, among all who share these turns."""
+
+    def at(self, host: str, *, pause_s: float) -> AbstractAsyncContextManager[None]:
+        """Have the turn at a host, after the pause that the last one set; the next is `pause_s` after it."""
+
+    async def rest(self, host: str, after_s: float) -> None:
+        """Nobody has a turn at this host for a while: it asked for that."""
 
 
 class HostTurns:
@@ -31,7 +42,7 @@ class HostTurns:
     @asynccontextmanager
     async def at(self, host: str, *, pause_s: float) -> AsyncIterator[None]:
         """Have the turn at a host, after the pause that the last one set."""
-        path = self._folder / f"{zlib.crc32(host.encode()) % _FILES:03x}.lock"
+        path = self._path(host)
         while (handle := lock_alone(path)) is None:
             await asyncio.sleep(_POLL_S)
         try:
@@ -44,6 +55,16 @@ class HostTurns:
                 _write(handle, self._clock() + pause_s)
         finally:
             os.close(handle)
+
+    async def rest(self, host: str, after_s: float) -> None:
+        """Other processes leave the host alone for as long as it asked, a minute at most."""
+        handle = lock_alone(self._path(host))
+        if handle is not None:  # else somebody is at it, and will be told as well
+            _write(handle, self._clock() + after_s)
+            os.close(handle)
+
+    def _path(self, host: str) -> Path:
+        return self._folder / f"{zlib.crc32(host.encode()) % _FILES:03x}.lock"
 
 
 def _read(handle: int) -> float:

@@ -11,7 +11,8 @@ from contextlib import asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from proxy.fetching.hostturns import HostTurns
+from proxy.fetching.entries import TemporaryFetchError
+from proxy.fetching.hostturns import Turns
 from repair.locks import lock_alone
 
 BANDWIDTH_FILE = "bandwidth.lock"
@@ -19,6 +20,7 @@ BANDWIDTH_FILE = "bandwidth.lock"
 
 _MAX_HOSTS = 1_000
 _LONGEST_AHEAD_S = 600.0
+_LONGEST_WAIT_S = 60.0  # for a host that asked for rest; later is another time
 
 
 class Bandwidth:
@@ -80,17 +82,20 @@ class _HostSlot:
 class HostSlots:
     """One slot for each host; with `turns`, shared with other processes."""
 
-    def __init__(
-        self, clock: Callable[[], float] = time.monotonic, *, turns: HostTurns | None = None
-    ) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, turns: Turns | None = None) -> None:
         self._clock = clock
         self._turns = turns
         self._slots: dict[str, _HostSlot] = {}
 
     @asynccontextmanager
     async def at(self, host: str, *, pause_s: float) -> AsyncIterator[None]:
-        """Hold the slot of a host, after the pause that the last request set."""
+        """Hold the slot of a host, after the pause that the last request set.
+
+        Raises TemporaryFetchError when the host asked to be left alone for longer.
+        """
         slot = self._slots.setdefault(host, _HostSlot())
+        if (rest_s := slot.free_at - self._clock()) > max(pause_s, _LONGEST_WAIT_S):
+            raise TemporaryFetchError("the site asks us to wait", after_s=rest_s)
         slot.waiting += 1
         try:
             async with slot.lock:
@@ -99,14 +104,27 @@ class HostSlots:
                     async with self._turns.at(host, pause_s=pause_s) if self._turns else nullcontext():
                         yield
                 finally:
-                    slot.free_at = self._clock() + pause_s
+                    slot.free_at = max(slot.free_at, self._clock() + pause_s)
         finally:
             slot.waiting -= 1
             self._forget_idle()
 
-    def busy(self) -> frozenset[str]:
-        """Hosts with a request in progress or a pause after one."""
-        now = self._clock()
+    async def rest(self, host: str, after_s: float) -> None:
+        """Leave a host alone for a while, as it asked, in other processes too."""
+        self.leave(host, after_s)
+        if self._turns is not None:
+            await self._turns.rest(host, after_s)
+
+    def leave(self, host: str, after_s: float) -> None:
+        """Ask a host for nothing more in this process for a while."""
+        slot = self._slots.setdefault(host, _HostSlot())
+        slot.free_at = max(slot.free_at, self._clock() + after_s)
+
+    def busy(self, *, for_s: float = 0.0) -> frozenset[str]:
+        """Hosts with a request in progress or a pause after one; with `for_s`, those that rest for so long still."""
+        now = self._clock() + for_s
+        if for_s:
+            return frozenset(host for host, slot in self._slots.items() if slot.free_at > now)
         return frozenset(host for host, slot in self._slots.items() if slot.waiting or slot.free_at > now)
 
     def _forget_idle(self) -> None:

@@ -19,7 +19,7 @@ from proxy.fetching.crawler import CrawlTools, recall_crawl
 from proxy.fetching.entries import FetchFailure, NoConnectivity, PageGone, PermanentFetchError
 from proxy.fetching.fetcher import FetchedPage
 from proxy.fetching.pageparts import fetch_parts
-from repair.crawling.crawlstore import CrawlStore
+from repair.crawling.frontierstore import FrontierStore
 from repair.crawling.pagejudge import BELONGS, document_terms
 from repair.crawling.revisits import Revisit, RevisitOutcome, RevisitStore
 from repair.crawling.topiccrawl import TopicCrawl
@@ -74,7 +74,7 @@ class TopicRefresher:
     def __init__(
         self,
         crawl: TopicCrawl,
-        store: CrawlStore,
+        store: FrontierStore,
         tools: CrawlTools,
         revisits: RevisitStore,
         *,

@@ -75,7 +75,7 @@ def load(
         found, wrong = rules_of(read[name], name, lists.entries)
         rules += found
         faults += sorted(wrong, key=lambda fault: fault.line)
-    faults += [*lists.faults, *_same_names(rules)]
+    faults += [*lists.faults, *same_names(rules)]
     if faults:
         raise RulesError(tuple(faults))
     return RuleSet(rules)
@@ -129,7 +129,8 @@ class _Lists:
         return entries
 
 
-def _same_names(rules: Sequence[Rule]) -> list[RuleFault]:
+def same_names(rules: Sequence[Rule]) -> list[RuleFault]:
+    """A fault for each rule whose name an earlier one has."""
     first: dict[str, Rule] = {}
     faults = []
     for rule in rules:

@@ -7,5 +7,6 @@ pagejudge     the probability that a page belongs to a topic   classifier    the
 frontier      links not yet fetched, and what is known of them linkworth     how much fetching a link is worth
 traps         addresses that lead nowhere new                  topicstore    topics and their pages in SQLite
 revisits      when pages are asked for again
-crawlstore    the frontier in SQLite, so that `kill -9` loses nothing
+frontierstore what a crawl asks of the place where its frontier is kept
+crawlstore    the frontier in SQLite, so that `kill -9` loses nothing; several machines share one in PostgreSQL
 """

@@ -5,10 +5,15 @@ transaction each. So a killed crawl goes on where it was.
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from enum import StrEnum
 
 from repair.crawling.frontier import FrontierLink
+from repair.crawling.frontierstore import (
+    ClaimedLinks,
+    CrawlCounts,
+    FrontierNews,
+    LinkState,
+    VisitedLink,
+)
 from repair.crawling.topicdatabase import TopicDatabase
 from repair.text import urls
 
@@ -16,45 +21,8 @@ _LINK = "url, depth, anchor, context, parents, good_parents, best, total, nav, w
 _MAX_NOTE = 300
 
 
-class LinkState(StrEnum):
-    """What became of a link. A `held` page was in the collection already and cost nothing."""
-
-    WAITING = "waiting"
-    FETCHING = "fetching"
-    FETCHED = "fetched"
-    HELD = "held"
-    FAILED = "failed"
-    REFUSED = "refused"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VisitedLink:
-    """A link that came to an end; `probability` and `fingerprint` are None where no page was read."""
-
-    link: FrontierLink
-    state: LinkState
-    final_url: str
-    probability: float | None
-    fingerprint: int | None
-    received: int
-    note: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrawlCounts:
-    """How far the crawl of a topic is; `received` is bytes."""
-
-    states: dict[LinkState, int]
-    received: int
-
-    @property
-    def fetched(self) -> int:
-        """Pages that were fetched."""
-        return self.states[LinkState.FETCHED]
-
-
 class CrawlStore:
-    """The frontier of one topic."""
+    """The frontier of one topic, for a machine that crawls alone (`FrontierStore`)."""
 
     def __init__(self, database: TopicDatabase, topic: str, clock: Callable[[], float] = time.time) -> None:
         self._database = database
@@ -93,18 +61,24 @@ class CrawlStore:
                 [(self._topic, self._clock(), *_values(link)) for link in links],
             )
 
-    def claim(self, url: str) -> int:
-        """Start a link; returns how often it was tried, this time included."""
+    def claim(self, links: Sequence[FrontierLink]) -> ClaimedLinks:
+        """Start links; alone, all of them may be fetched."""
         with self._database.write() as connection:
-            connection.execute(
-                "UPDATE frontier SET state = 'fetching', tries = tries + 1, changed_at = ?"
-                " WHERE topic = ? AND url = ?",
-                (self._clock(), self._topic, url),
+            return ClaimedLinks(
+                tries={
+                    url: tries
+                    for link in links
+                    for url, tries in connection.execute(
+                        "UPDATE frontier SET state = 'fetching', tries = tries + 1, changed_at = ?"
+                        " WHERE topic = ? AND url = ? RETURNING url, tries",
+                        (self._clock(), self._topic, link.url),
+                    ).fetchall()
+                }
             )
-            row = connection.execute(
-                "SELECT tries FROM frontier WHERE topic = ? AND url = ?", (self._topic, url)
-            ).fetchone()
-        return int(row[0]) if row else 0
+
+    def news(self) -> FrontierNews:
+        """Nothing: nobody else crawls."""
+        return FrontierNews()
 
     def finish(self, visited: VisitedLink, found: Sequence[FrontierLink] = ()) -> None:
         """Record what became of a link, together with the links on its page."""

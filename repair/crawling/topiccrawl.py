@@ -214,6 +214,7 @@ class TopicCrawl:
     ) -> None:
         """Take in what an earlier run visited; no `probability`: it brought no page."""
         self._known |= {link.url, final_url or link.url}
+        self.frontier.take(link.url)
         if probability is None:
             self.note_failure(link, received=received)
             return
@@ -229,9 +230,26 @@ class TopicCrawl:
         self.judge.learn()
         self._weigh_all()
 
-    def has_open_links(self) -> bool:
-        """Whether a link waits at a host that has not had its share."""
-        return bool(self.frontier.hosts() - self._full_hosts())
+    def take_up(self, links: Iterable[FrontierLink]) -> None:
+        """Take in links that another machine found or knows more of."""
+        for link in links:
+            if link.url in self._known:
+                continue
+            own = self.frontier.get(link.url)
+            if own is None or own.parents < link.parents:
+                self.frontier.put(link)
+                if link.worth < SEED_WORTH:
+                    self._unweighed[link.url] = link
+                    self._has_news = True
+
+    def give_up(self, url: str) -> None:
+        """Another machine fetches this link; it may come back."""
+        self.frontier.take(url)
+        self._known.discard(url)
+
+    def has_open_links(self, *, closed: Collection[str] = ()) -> bool:
+        """Whether a link waits at a host that has not had its share and is not `closed`."""
+        return bool(self.frontier.hosts() - self._full_hosts() - set(closed))
 
     def reason_to_stop(self, *, under_way: int = 0, postponed: int = 0) -> str | None:
         """Why no more links should be chosen, with so many being fetched or due later; None to go on."""

@@ -25,14 +25,14 @@ from repair.model import BrokenLink, HeldPage, InLink, Link
 from repair.opensearch import questions
 from repair.opensearch.census import EMPTY, Census
 from repair.opensearch.client import OpenSearchClient, SearchUnavailable
-from repair.opensearch.pagedocument import page_number
+from repair.opensearch.pagedocument import page_number, site_of
 from repair.text import urls
+from repair.text.editions import HOST_SAMPLE, hosts_beside
 
 _KEPT_S = 60.0
 _SITE_KEPT_S = 900.0
-_PAGES, _TEXTS, _TARGETS, _SITES = 4_000, 200, 500, 64
-_INLINKS = 40  # each costs a node a search of its own; ranking reads no more
-_SITE_URLS = 3_000
+_PAGES, _TEXTS, _TARGETS, _SITES, _BESIDE = 4_000, 200, 500, 64, 4_000
+_INLINKS = 40  # ranking reads no more
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -59,6 +59,7 @@ class SharedPages:
         self._texts = _Kept[str, HeldPage | None](_TEXTS, _KEPT_S, clock)
         self._inlinks = _Kept[str, tuple[InLink, ...]](_TARGETS, _KEPT_S, clock)
         self._sites = _Kept[str, tuple[str, ...]](_SITES, _SITE_KEPT_S, clock)
+        self._beside = _Kept[str, tuple[str, ...]](_BESIDE, _SITE_KEPT_S, clock)
 
     def prepare(self, link: BrokenLink, also: Iterable[str] = ()) -> None:
         """Load what the evidence of a broken link is read from, in one round trip; `also` are pages to read."""
@@ -67,7 +68,7 @@ class SharedPages:
             for url in dict.fromkeys(map(_normal, (link.url, link.source_url or "", *also)))
             if url and url not in self._texts
         ]
-        target, site = _normal(link.url), _site(link.url)
+        target, site = _normal(link.url), site_of(link.url)
         asked: list[tuple[questions.Query, Callable[[list[Any]], None]]] = []
         if pages:
             numbers = [page_number(url) for url in pages]
@@ -78,8 +79,8 @@ class SharedPages:
             query = questions.inlinks_query(target, _INLINKS)
             asked.append((query, lambda hits: self._keep_inlinks(target, hits)))
         if site and site not in self._sites:
-            query = questions.addresses_query(site, _SITE_URLS)
-            asked.append((query, lambda hits: self._keep_site(site, hits)))
+            sites = [site, *hosts_beside(site)]
+            asked.append((questions.sheets_query(sites), lambda hits: self._keep_sites(sites, hits)))
         for (_, keep), hits in zip(asked, self._ask([query for query, _ in asked]), strict=True):
             keep(hits)
 
@@ -165,19 +166,8 @@ class SharedPages:
         """Whether a page is shared under a URL."""
         return self.page_number(url) is not None
 
-    def same(self, page: int) -> tuple[str, ...]:
-        """The URLs of pages with exactly the content of a page, its own included; at most some dozens."""
-        known = self.load((page,)).get(page)
-        if known is None:
-            return ()
-        query = {
-            **questions.addresses_query("", _INLINKS),
-            "query": {"term": {"digest": known.summary.digest.hex()}},
-        }
-        return tuple(questions.urls_of(self._ask([query])[0]))
-
     def inlinks(self, target_url: str, limit: int = 100) -> tuple[InLink, ...]:
-        """Links of shared pages that lead to a URL, shared or not; those in running text first."""
+        """Links in texts of shared pages that lead to a URL, shared or not."""
         normal = _normal(target_url)
         if not normal:
             return ()
@@ -185,39 +175,19 @@ class SharedPages:
             self._keep_inlinks(normal, self._ask([questions.inlinks_query(normal, _INLINKS)])[0])
         return (self._inlinks.get(normal) or ())[:limit]
 
-    def links_to(self, pages: Sequence[int], limit: int = 50_000) -> list[tuple[int, int]]:
-        """Source and target of links in running text to pages, by number, each pair once."""
-        targets = [(number, page.summary.url) for number, page in self.load(pages).items()]
-        most = min(limit, _SITE_URLS)
-        found = self._ask([questions.inlinks_query(url, most, nav=False) for _, url in targets])
-        pairs = (
-            (page_number(source), number)
-            for (number, url), hits in zip(targets, found, strict=True)
-            for source, _ in questions.linking(url, hits)
-        )
-        return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))[:limit]
-
-    def link_between(self, source_url: str, target_url: str) -> Link | None:
-        """The most informative link from a shared page to a URL: in running text, with words, the first of them."""
-        source, target = _normal(source_url), _normal(target_url)
-        if not (source and target):
-            return None
-        hits = self._ask([questions.inlinks_query(target, 1, source=source)])[0]
-        links = [link for _, link in questions.linking(target, hits)]
-        return min(links, key=lambda link: (link.nav, link.anchor == ""), default=None)
-
     def outlinks(self, source_url: str) -> tuple[Link, ...]:
-        """Links of a shared page, in page order."""
+        """Links in the text of a shared page, in page order."""
         normal = _normal(source_url)
         if not normal:
             return ()
-        query = {**questions.pages_query([page_number(normal)]), "_source": ["links"]}
-        return tuple(questions.links_of(self._ask([query])[0]))
+        return tuple(questions.links_of(self._ask([questions.outlinks_query(page_number(normal))])[0]))
 
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
-        """URLs of shared pages with a prefix, sampled evenly."""
+        """URLs of shared pages of a site, given by the beginning of its URLs, sampled evenly."""
+        if limit <= HOST_SAMPLE and beginning in self._beside:
+            return (self._beside.get(beginning) or ())[:limit]
         if beginning not in self._sites:
-            self._keep_site(beginning, self._ask([questions.addresses_query(beginning, _SITE_URLS)])[0])
+            self._keep_sites([beginning], self._ask([questions.sheets_query([beginning])])[0])
         return (self._sites.get(beginning) or ())[:limit]
 
     @contextmanager
@@ -264,16 +234,18 @@ class SharedPages:
 
     def _keep_inlinks(self, target: str, hits: list[Any]) -> None:
         pages = {page.summary.page: page for page in questions.loaded(hits)}
-        for (
-            number,
-            page,
-        ) in pages.items():  # ranking compares candidates with the pages that link to the lost one
+        # Ranking compares candidates with the pages that link to the lost one.
+        for number, page in pages.items():
             self._pages[number] = page
-        found = [InLink(source_url=source, link=link) for source, link in questions.linking(target, hits)]
-        self._inlinks[target] = tuple(sorted(found, key=lambda each: each.link.nav))
+        links = questions.linking(target, hits)
+        self._inlinks[target] = tuple(InLink(source_url=source, link=link) for source, link in links)
 
-    def _keep_site(self, site: str, hits: list[Any]) -> None:
-        self._sites[site] = tuple(questions.urls_of(hits))
+    def _keep_sites(self, asked: Sequence[str], hits: list[Any]) -> None:
+        found = dict(questions.sheets_of(hits))
+        site, *beside = asked
+        self._sites[site] = found.get(site, ())
+        for each in beside:
+            self._beside[each] = found.get(each, ())[:HOST_SAMPLE]
 
 
 class _Kept(Generic[K, V]):
@@ -302,12 +274,3 @@ def _normal(url: str) -> str:
         return urls.normal(url)
     except ValueError:
         return ""
-
-
-def _site(url: str) -> str:
-    """The beginning of all URLs of the same host, as `repair.text.urlterms` asks for them."""
-    try:
-        parts = urls.parse(url)
-    except ValueError:
-        return ""
-    return f"{parts.scheme}://{parts.authority}/"

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from proxy.admin.routing import AdminContext, ApiCall, ApiProblem, ApiRequest, Route, page_request_of
 from proxy.admin.rules.service import author
 from proxy.admin.topics.service import AdminTopics, TopicOverview
-from repair.crawling.crawlstore import LinkState
+from repair.crawling.frontierstore import LinkState
 from repair.crawling.topics import DEFAULT_BYTES, DEFAULT_PAGES, InvalidTopic, Topic
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]

@@ -20,7 +20,7 @@ from proxy.admin.rules.service import author
 from proxy.admin.topics.service import AdminTopics, topic_of_form
 from proxy.pages.desktexts import tr
 from proxy.sizes import size
-from repair.crawling.crawlstore import LinkState
+from repair.crawling.frontierstore import LinkState
 from repair.crawling.topics import DEFAULT_BYTES, DEFAULT_PAGES, InvalidTopic
 
 PATH = "/admin/topics"

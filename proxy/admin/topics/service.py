@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from proxy.fetching.entries import NotQueuedError
 from proxy.fetching.queue import queueable_url
-from repair.crawling.crawlstore import CrawlCounts, CrawlStore
+from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.frontier import FrontierLink
+from repair.crawling.frontierstore import CrawlCounts
 from repair.crawling.syllabus import parse_csv, parse_outline
 from repair.crawling.topicdatabase import TopicDatabase
 from repair.crawling.topics import DEFAULT_BYTES, DEFAULT_PAGES, InvalidTopic, Topic

@@ -14,7 +14,9 @@ from proxy.fetching.politeness import HostSlots
 from proxy.settings import FetchSettings
 from repair.collection.collection import Collection
 from repair.crawling.classifier import learn_topic
-from repair.crawling.crawlstore import CrawlStore, LinkState
+from repair.crawling.crawlstore import CrawlStore
+from repair.crawling.frontier import FrontierLink
+from repair.crawling.frontierstore import LinkState
 from repair.crawling.pagejudge import PageJudge
 from repair.crawling.topiccrawl import CrawlPolicy, TopicCrawl
 from repair.crawling.topicdatabase import TopicDatabase
@@ -187,7 +189,7 @@ def test_site_that_is_busy_is_asked_later_in_another_run(crawling):
 def test_without_connectivity_the_crawl_stops_and_no_try_counts(crawling):
     _, reason = crawling.crawl({SEED: NoConnectivity("nobody there")})
     assert "no connection" in reason
-    assert crawling.store.claim(SEED) == 1
+    assert crawling.store.claim([FrontierLink(url=SEED, host="seed.test")]).tries == {SEED: 1}
 
 
 def test_redirect_to_a_page_that_the_crawl_has_is_not_saved_twice(crawling):

@@ -1,7 +1,8 @@
 import pytest
 
-from repair.crawling.crawlstore import CrawlStore, LinkState, VisitedLink
+from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.frontier import FrontierLink
+from repair.crawling.frontierstore import LinkState, VisitedLink
 from repair.crawling.topicdatabase import TopicDatabase
 
 URL = "http://a.test/soil"
@@ -45,7 +46,7 @@ def test_more_known_of_a_waiting_link_replaces_what_was(store):
 def test_visited_link_is_not_put_back_by_a_page_that_links_there(store):
     link = a_link()
     store.put([link])
-    store.claim(URL)
+    store.claim([a_link()])
     store.finish(done(link), [a_link("http://a.test/next")])
     store.put([link])
     assert [link.url for link, _ in store.waiting()] == ["http://a.test/next"]
@@ -57,20 +58,20 @@ def test_visited_link_is_not_put_back_by_a_page_that_links_there(store):
 def test_interrupted_link_is_due_again_and_given_up_when_it_ends_every_run(store):
     store.put([a_link()])
     for tries in (1, 2):
-        assert store.claim(URL) == tries
+        assert store.claim([a_link()]).tries == {URL: tries}
         assert store.waiting() == ()
         assert store.recover(max_tries=3) == 1
-    store.claim(URL)
+    store.claim([a_link()])
     assert store.recover(max_tries=3) == 0
     assert store.counts().states[LinkState.FAILED] == 1
 
 
 def test_postponed_link_says_when_it_is_due(store):
     store.put([a_link()])
-    store.claim(URL)
+    store.claim([a_link()])
     store.postpone(URL, until=77.0, note="busy", counted=False)
     assert store.waiting()[0][1] == 77.0
-    assert store.claim(URL) == 1
+    assert store.claim([a_link()]).tries == {URL: 1}
 
 
 def test_topics_have_frontiers_of_their_own(store, database):
@@ -78,7 +79,7 @@ def test_topics_have_frontiers_of_their_own(store, database):
     store.put([a_link()])
     assert other.waiting() == ()
     other.put([a_link()])
-    other.claim(URL)
+    other.claim([a_link()])
     assert len(store.waiting()) == 1
 
 
@@ -93,7 +94,7 @@ def test_forgotten_address_is_nowhere(store, database):
 
 def test_dropped_links_are_gone_unless_they_were_claimed(store):
     store.put([a_link(), a_link("http://a.test/2")])
-    store.claim(URL)
+    store.claim([a_link()])
     store.drop([URL, "http://a.test/2"])
     assert (store.waiting(), store.counts().states[LinkState.FETCHING]) == ((), 1)
 
@@ -102,7 +103,7 @@ def test_best_waiting_links_come_first_and_a_claim_is_dated(store):
     low, high, middle = (a_link(f"http://a.test/{worth}", worth=worth) for worth in (0.2, 0.9, 0.5))
     store.put([low, high, middle])
     assert store.claimed_at() == 0.0
-    store.claim(high.url)
+    store.claim([high])
     assert store.best_waiting(2) == (middle, low)
     assert store.claimed_at() > 0.0
 

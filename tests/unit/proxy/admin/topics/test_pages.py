@@ -121,7 +121,7 @@ def test_crawl_in_progress_is_shown_with_its_links(tmp_path, database):
     frontier = CrawlStore(database, VOLCANOES.name)
     links = [FrontierLink(url=f"http://a.test/{n}", host="a.test", worth=0.5) for n in range(3)]
     frontier.put(links)
-    frontier.claim(links[0].url)
+    frontier.claim(links[:1])
 
     async def visit(browser):
         return await browser.text("/admin/topics"), await browser.text(

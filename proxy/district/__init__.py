@@ -1,0 +1,1 @@
+"""What schools of a district learn from each other, in PostgreSQL. Read `schema` first, then `spool`, `reading`."""

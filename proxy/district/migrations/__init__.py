@@ -1,0 +1,1 @@
+"""The steps by which the district's schema came about, for alembic. Read `versions/v0001_district.py` first."""

@@ -1,0 +1,172 @@
+"""The schools of a trial and their readers; each answer is checked at once."""
+
+import json
+import random
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from repair.collection.collection import Collection
+from repair.settings import CollectionSettings
+from tests.chaos.district.line import Line
+from tests.integration.client import Answer, Client
+from tests.integration.origin import Origin, reply
+from tests.integration.processes import Linkmend
+from tests.integration.test_districtsearch import pages
+
+SITE = "http://www.school-topics.org"
+_NEWS = "http://news.school-topics.org"
+_DAY = datetime(2026, 3, 2, tzinfo=UTC)
+_PATIENCE_S = 60.0
+_THINKING_S = (0.2, 0.8)
+_READERS = 4
+
+PAGES = {document.url: document for document in pages(SITE)}
+
+
+def serve_pages(origin: Origin) -> None:
+    """Put the site's pages on the origin; whatever else is asked for is missing."""
+    for url, document in PAGES.items():
+        origin.pages[url.removeprefix(SITE)] = _as_html(document.title, document.text)
+
+
+def add_news(origin: Origin, number: int) -> str:
+    """One more page, which no school has yet; returns its address."""
+    origin.pages[f"/news/{number}.html"] = _as_html(
+        f"News {number}", f"What happened at volcano number {number}, with lava, ash and a crater. " * 5
+    )
+    return f"{_NEWS}/news/{number}.html"
+
+
+def _as_html(title: str, text: str) -> bytes:
+    return reply(
+        f"<!doctype html><html lang=en><title>{title}</title><h1>{title}</h1><p>{text}</p></html>",
+        Cache_Control="public, max-age=600",
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class Findings:
+    """What the readers of all schools saw."""
+
+    complaints: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    repairs_s: dict[str, list[float]] = field(default_factory=dict)
+    missed: dict[str, Counter[str]] = field(default_factory=dict)
+    news: set[str] = field(default_factory=set)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def complain(self, text: str) -> None:
+        """Note that an invariant was broken."""
+        with self.lock:
+            self.complaints.append(text)
+
+
+class School:
+    """A running linkmend with a part of the site's pages; without a `line` it is alone."""
+
+    def __init__(
+        self, name: str, folder: Path, *, part: int, parts: int, settings: str, line: Line | None
+    ) -> None:
+        self.name, self.line = name, line
+        self.data = folder / name
+        self.own = [url for at, url in enumerate(PAGES) if at % parts == part]
+        with Collection.open(self.data / "collection", CollectionSettings()) as collection:
+            for url in self.own:
+                collection.add(PAGES[url], fetched_at=_DAY)
+            collection.commit()
+        self.running = Linkmend(self.data, settings=settings)
+        self.clients = [Client(self.running.url, source=f"127.0.{at + 1}.1") for at in range(_READERS)]
+
+    def held(self) -> set[str]:
+        """The addresses of the pages in its collection, once it has stopped."""
+        with Collection.open(self.data / "collection", CollectionSettings()) as collection:
+            return {page.url for page in collection.page_summaries(collection.numbers()).values()}
+
+
+class Readers(threading.Thread):
+    """The readers of one school, one request after the other; with a `twin`, everything is asked there too."""
+
+    def __init__(
+        self, school: School, twin: School | None, origin: Origin, findings: Findings, luck: random.Random
+    ) -> None:
+        super().__init__(daemon=True)
+        self._school, self._twin, self._origin = school, twin, origin
+        self._findings, self._luck = findings, luck
+        self._stopping = threading.Event()
+
+    def run(self) -> None:
+        """Browse until told to stop."""
+        while not self._stopping.wait(self._luck.uniform(*_THINKING_S)):
+            try:
+                self._luck.choices((self._open_page, self._miss, self._open_news), (4, 5, 1))[0]()
+            except Exception as error:  # noqa: BLE001  (no answer at all is a finding too)
+                self._findings.complain(f"{self._school.name}: {type(error).__name__}: {error}")
+
+    def stop(self) -> None:
+        """Browse no more."""
+        self._stopping.set()
+        self.join(2 * _PATIENCE_S)
+
+    def _asked(self, url: str, *, as_program: bool = False) -> list[tuple[School, Answer, float]]:
+        """The answer of the school, and of its twin, in either order, by the same reader."""
+        reader = self._luck.randrange(_READERS)
+        schools = [school for school in (self._school, self._twin) if school is not None]
+        self._luck.shuffle(schools)
+        answers = []
+        for school in schools:
+            began = time.monotonic()
+            client = school.clients[reader]
+            answer = (client.repair if as_program else client.open_page)(url, timeout_s=_PATIENCE_S)
+            answers.append((school, answer, time.monotonic() - began))
+        return sorted(answers, key=lambda each: each[0] is not self._school)
+
+    def _open_page(self) -> None:
+        url = self._luck.choice(list(PAGES))
+        self._check_page(url, PAGES[url].title)
+
+    def _open_news(self) -> None:
+        """A page that is new today; other schools open some of the same."""
+        number = self._luck.randrange(40)
+        url = add_news(self._origin, number)
+        self._findings.news.add(url)
+        self._check_page(url, f"News {number}")
+
+    def _check_page(self, url: str, title: str) -> None:
+        for school, answer, _ in self._asked(url):
+            if answer.status != 200 or f"<h1>{title}</h1>" not in answer.text:
+                self._findings.complain(f"{school.name}: {url}: {answer.status} {answer.text[:100]!r}")
+        self._findings.counts["pages"] += 1
+
+    def _miss(self) -> None:
+        right = self._luck.choice(self._school.own)
+        topic, part = right.removeprefix(f"{SITE}/").removesuffix(".html").split("/")
+        lost = f"{SITE}/old/{self._luck.randrange(10**6)}/{topic}-{part}.html"
+        answers = self._asked(lost, as_program=True)
+        for school, answer, took_s in answers:
+            if (answer.status, answer.miss) != (404, "not_found"):
+                self._findings.complain(f"{school.name}: {lost}: {answer.status} {answer.miss}")
+                return
+            with self._findings.lock:
+                self._findings.repairs_s.setdefault(school.name, []).append(took_s)
+                self._findings.missed.setdefault(school.name, Counter())[lost] += 1
+        offered = [_offered(answer) for _, answer, _ in answers]
+        if self._twin is not None and offered[1] and offered[1][0] not in offered[0][:3]:
+            if f"timed out after 2.0 s: {lost}" in self._school.running.output:
+                # On a machine that is busy with killed engines a ranking may take longer than `repair.deadline_s`.
+                self._findings.counts["repairs out of time"] += 1
+            else:
+                self._findings.complain(f"{lost}: alone {offered[1][:3]}, in the district {offered[0][:5]}")
+        self._findings.counts["repairs"] += 1
+        self._findings.counts["repairs with shared pages"] += _has_shared(answers[0][1])
+
+
+def _offered(answer: Answer) -> list[str]:
+    return [each["url"] for each in json.loads(answer.body)["alternatives"]]
+
+
+def _has_shared(answer: Answer) -> bool:
+    return any(each["source"] == "shared" for each in json.loads(answer.body)["alternatives"])

@@ -1,0 +1,221 @@
+"""One trial: three schools and one that is alone browse while the district breaks; then all must come together."""
+
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from repair.opensearch.pagedocument import INDEX
+from tests.chaos.district.engines import NODES, Database, Squids
+from tests.chaos.district.line import Line
+from tests.chaos.district.schools import Findings, Readers, School, serve_pages
+from tests.chaos.district.trouble import Trouble
+from tests.integration.opensearch.cluster import Cluster
+from tests.integration.origin import Origin
+from tests.integration.processes import eventually
+
+SCHOOLS = 3
+_HEALED_S = 300.0
+_OUT_OF_TIME = 0.02
+_ALONE = '[proxy]\nparent = "http://127.0.0.1:{squid}"\n'
+_TOGETHER = """
+[district]
+search = {search}
+database = "{database}"
+database_user = "{user}"
+database_password_file = "{password}"
+"""
+
+
+@dataclass(kw_only=True)
+class DistrictReport:
+    """What a trial found; without complaints it went well."""
+
+    seed: int
+    seconds: float
+    complaints: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+    trouble: dict[str, int] = field(default_factory=dict)
+    p50_ms: dict[str, float] = field(default_factory=dict)
+    p95_ms: dict[str, float] = field(default_factory=dict)
+    healed_s: float = 0.0
+
+    def __str__(self) -> str:
+        lone = self.p95_ms.get("alone", 0.0)
+        lines = [
+            f"seed {self.seed}, {self.seconds:.0f} s; healed {self.healed_s:.0f} s after the last trouble",
+            f"  trouble: {_listed(self.trouble)}",
+            f"  seen: {_listed(self.counts)}",
+            "  p50 / p95 of a repair page: "
+            + ", ".join(
+                f"{name} {self.p50_ms[name]:.0f} / {value:.0f} ms"
+                + (f" ({value / lone:.2f} of alone)" if lone and name != "alone" else "")
+                for name, value in sorted(self.p95_ms.items())
+            ),
+            *(f"  BROKEN: {complaint}" for complaint in self.complaints[:20]),
+        ]
+        return "\n".join(lines)
+
+
+def _quantile(times: list[float], share: float) -> float:
+    return sorted(times)[int(share * (len(times) - 1))] * 1000
+
+
+def _listed(counts: dict[str, int]) -> str:
+    return ", ".join(f"{count} {what}" for what, count in sorted(counts.items())) or "nothing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _District:
+    cluster: Cluster
+    database: Database
+    squids: Squids
+    origin: Origin
+    schools: list[School]
+    alone: School
+
+
+def run(
+    seed: int, seconds: float, folder: Path, say: Callable[[str], None] = lambda line: None
+) -> DistrictReport:
+    """Run a trial in an empty folder. Raises NoOpenSearch and NoPostgres where they cannot be had."""
+    report = DistrictReport(seed=seed, seconds=seconds)
+    luck = random.Random(seed)
+    with _opened(folder, say) as district:
+        findings = Findings(complaints=report.complaints)
+        lines = [school.line for school in district.schools if school.line is not None]
+        readers = [
+            Readers(
+                school,
+                district.alone if at == 0 else None,
+                district.origin,
+                findings,
+                random.Random(luck.random()),
+            )
+            for at, school in enumerate(district.schools)
+        ]
+        trouble = Trouble(
+            district.cluster,
+            district.database,
+            district.squids,
+            lines,
+            random.Random(luck.random()),
+            longest_cut_s=max(5.0, seconds / 8),
+        )
+        _check_pages(district, findings)  # from here on the district helps, until it breaks
+        for reader in readers:
+            reader.start()
+        trouble.start()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and trouble.error is None:
+            time.sleep(min(30.0, max(0.1, end - time.monotonic())))
+            say(f"{_listed(trouble.made)}; {_listed(findings.counts)}; broken: {report.complaints[-1:]}")
+        trouble.stop()
+        for reader in readers:
+            reader.stop()
+        if trouble.error is not None:
+            raise trouble.error
+        began = time.monotonic()
+        for school in district.schools:
+            findings.counts["repairs without the district"] += school.running.output.count(
+                "ranked without it"
+            )
+        report.trouble, report.counts = dict(trouble.made), dict(findings.counts)
+        if findings.counts["repairs out of time"] > max(1, findings.counts["repairs"] * _OUT_OF_TIME):
+            findings.complain(f"{findings.counts['repairs out of time']} repairs ran out of time")
+        report.p50_ms = {name: _quantile(times, 0.5) for name, times in findings.repairs_s.items()}
+        report.p95_ms = {name: _quantile(times, 0.95) for name, times in findings.repairs_s.items()}
+        for school in (*district.schools, district.alone):
+            (folder / f"{school.name}.log").write_text(school.running.output, encoding="utf-8")
+        _check_pages(district, findings)
+        report.healed_s = time.monotonic() - began
+    return report
+
+
+def _check_pages(district: _District, findings: Findings) -> None:
+    """Every page that a school saved is in OpenSearch, exactly once."""
+    district.cluster.wait_for("green", NODES)
+
+    def found() -> Counter[str]:
+        district.cluster.ask("POST", f"/{INDEX}/_refresh")
+        answer = district.cluster.ask("POST", f"/{INDEX}/_search", {"size": 2000, "_source": ["url"]}) or {}
+        return Counter(hit["_source"].get("url", "") for hit in answer.get("hits", {}).get("hits", []))
+
+    wanted: set[str] = set()
+    for school in district.schools:
+        wanted |= set(school.own)
+    opened = findings.news
+
+    def is_complete() -> bool:
+        return wanted <= set(found()) and opened <= set(found())
+
+    try:
+        eventually(is_complete, "pages are missing", timeout_s=_HEALED_S)
+    except AssertionError:
+        missing = (wanted | opened) - set(found())
+        findings.complain(f"{len(missing)} pages are not in the district: {sorted(missing)[:5]}")
+    findings.counts["pages in the district"] = len(found())
+    twice = {url: count for url, count in found().items() if count > 1}
+    if twice:
+        findings.complain(f"in the district more than once: {twice}")
+
+
+@contextmanager
+def _opened(folder: Path, say: Callable[[str], None]) -> Iterator[_District]:
+    with ExitStack() as stack:
+        origin = stack.enter_context(Origin())
+        serve_pages(origin)
+        squids = Squids(folder / "squid", origin.port)
+        stack.callback(squids.stop)
+        database = Database()
+        stack.callback(database.stop)
+        say("PostgreSQL and Squid are there")
+        cluster = Cluster(folder / "opensearch", nodes=NODES, apart=True, heap="384m")
+        stack.callback(cluster.stop)
+        say("OpenSearch is there")
+        alone = School(
+            "alone", folder, part=0, parts=SCHOOLS, settings=_ALONE.format(squid=squids.port), line=None
+        )
+        stack.callback(alone.running.stop)
+        schools = []
+        for at in range(SCHOOLS):
+            line = _line(cluster, database)
+            stack.callback(line.close)
+            school = School(
+                f"school {at + 1}",
+                folder,
+                part=at,
+                parts=SCHOOLS,
+                settings=_settings(folder, at, squids, database, line),
+                line=line,
+            )
+            stack.callback(school.running.stop)
+            schools.append(school)
+        say("the schools are there")
+        yield _District(
+            cluster=cluster, database=database, squids=squids, origin=origin, schools=schools, alone=alone
+        )
+
+
+def _line(cluster: Cluster, database: Database) -> Line:
+    nodes = {f"node {at}": lambda at=at: urlsplit(cluster.urls[at]).port or 0 for at in range(NODES)}
+    servers = {f"server {at}": lambda at=at: database.servers[at].port for at in range(2)}
+    return Line({**nodes, **servers})
+
+
+def _settings(folder: Path, at: int, squids: Squids, database: Database, line: Line) -> str:
+    login = database.invite(f"School {at + 1}")
+    password = folder / f"password-{at}"
+    password.write_text(login.password, encoding="utf-8")
+    hosts = ",".join(f"127.0.0.1:{line.ports[f'server {server}']}" for server in range(2))
+    return _ALONE.format(squid=squids.port) + _TOGETHER.format(
+        search=json.dumps([f"http://127.0.0.1:{line.ports[f'node {node}']}" for node in range(NODES)]),
+        database=f"postgresql://{hosts}{urlsplit(database.settings.database).path}",
+        user=login.user,
+        password=password,
+    )

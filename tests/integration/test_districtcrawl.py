@@ -1,0 +1,196 @@
+"""Three machines crawl one topic together, as processes that are killed: what the sites see of it."""
+
+import json
+import os
+import random
+import shutil
+
+import psycopg
+import pytest
+
+from proxy.district.connection import connected
+from proxy.district.roles import invite_school
+from proxy.district.schema import initialise
+from repair.collection.collection import Collection
+from repair.settings import CollectionSettings
+from tests.integration.origin import reply
+from tests.integration.postgres import NoPostgres, PostgresServer
+from tests.integration.processes import START_S, Running, eventually, surroundings
+from tests.integration.test_crawling import PAUSE_S, SETTINGS, CountedOrigin, School, a_page
+from tests.unit.repair.crawling.pages import FARM
+
+KILLS = int(os.environ.get("CRAWL_KILLS", "3"))
+SEED = int(os.environ.get("CRAWL_SEED", "16"))
+HOSTS, PAGES = 8, 7
+LEASE_S = 3.0
+
+
+@pytest.fixture(scope="module")
+def postgres(pytestconfig):
+    """A running PostgreSQL; without its programs the tests skip, or fail under --require-real."""
+    try:
+        running = PostgresServer()
+    except NoPostgres as error:
+        if pytestconfig.getoption("--require-real"):
+            pytest.fail(str(error))
+        pytest.skip(str(error))
+    yield running
+    running.stop()
+
+
+class DistrictSchool(School):
+    """A school of a district that crawls with the others."""
+
+    def __init__(self, folder, district):
+        folder.mkdir()
+        super().__init__(folder)
+        with connected(district) as owner:
+            login = invite_school(owner, folder.name)
+        password = folder / "password"
+        password.write_text(login.password)
+        self.config.write_text(
+            f'{SETTINGS}\n[district]\ndatabase = "{district.database}"\ndatabase_user = "{login.user}"\n'
+            f'database_password_file = "{password}"\nshared_crawl = true\ncrawl_lease_s = {LEASE_S}\n'
+        )
+        self.running = None
+
+    def start(self):
+        self.running = Running(
+            self.command("crawl", "Farm", "--json"), env=surroundings(self.config.read_text())
+        )
+
+    @property
+    def machine(self):
+        path = self.data / "topics" / "machine"
+        return path.read_text() if path.is_file() else ""
+
+    def holds(self, addresses):
+        with Collection.open(self.data / "collection", CollectionSettings()) as collection:
+            return {url for url in addresses if collection.holds(url)}
+
+
+def rows(district, query, *values):
+    with psycopg.connect(district.database, user=district.database_user) as connection:
+        return connection.execute(query, values).fetchall()
+
+
+@pytest.mark.slow
+def test_killed_machines_that_crawl_together_fetch_nothing_twice_and_stay_polite(
+    postgres, tmp_path, record_property
+):
+    chance = random.Random(SEED)
+    district = postgres.create_database()
+    initialise(district)
+    schools = [DistrictSchool(tmp_path / name, district) for name in ("north", "south", "west")]
+    origins = [CountedOrigin(answer_s=0.02 + 0.03 * n) for n in range(HOSTS)]
+    for origin in origins:
+        origin.__enter__()
+    try:
+        good = [f"{origin.url}/farm/{n}" for n in range(PAGES) for origin in origins]
+        links = [(url, "soil crop") for url in good]
+        for at, origin in enumerate(origins):
+            for n in range(PAGES):
+                shown = links if n == 0 else chance.sample(links, 20)
+                origin.serve(f"/farm/{n}", a_page(FARM, f"{at} {n}", shown))
+        seeds = [part for origin in origins[:2] for part in ("--seed", f"{origin.url}/farm/0")]
+        for school in schools:
+            added = school.run("topics", "add", "Farm", "--word", "soil", "--word", "crop", *seeds)
+            assert added.returncode == 0, added.stderr
+
+        def asked():
+            return sum(len(origin.times) for origin in origins)
+
+        interrupted = set()
+        for school in schools:
+            school.start()
+        for kill in range(1, KILLS + 1):
+            wanted = kill * len(good) // (KILLS + 2)
+            eventually(lambda wanted=wanted: asked() >= wanted, "the crawl does not go on", timeout_s=START_S)
+            running = [school for school in schools if school.running.process.poll() is None]
+            killed = chance.choice(running)
+            killed.running.kill()
+            interrupted |= {
+                url
+                for (url,) in rows(
+                    district,
+                    "SELECT url FROM linkmend.crawl_links WHERE state = 'fetching' AND machine = %s",
+                    killed.machine,
+                )
+            }
+            killed.start()
+        for school in schools:
+            eventually(
+                lambda school=school: school.running.process.poll() is not None,
+                "a crawl does not end",
+                timeout_s=START_S,
+            )
+            assert school.running.process.returncode == 0, school.running.output
+    finally:
+        for school in schools:
+            if school.running is not None and school.running.process.poll() is None:
+                school.running.kill()
+        for origin in origins:
+            origin.__exit__(None, None, None)
+
+    told = [json.loads(school.running.output.splitlines()[-1]) for school in schools]
+    assert {each["stopped"] for each in told} <= {"no more links", "the links that are left are due later"}, (
+        told
+    )
+    states = dict(rows(district, "SELECT url, state FROM linkmend.crawl_links"))
+    assert {url for url, state in states.items() if state in ("fetched", "held")} == set(good), states
+    held = [school.holds(good) for school in schools]
+    assert set().union(*held) == set(good)
+    counts = {
+        f"{origin.url}{path}": count
+        for origin in origins
+        for path, count in origin.asked.items()
+        if path != "/robots.txt"
+    }
+    assert set(counts) == set(good)
+    twice = {url for url, count in counts.items() if count > 1}
+    assert twice <= interrupted, (twice, interrupted)
+    assert [origin.most_at_once for origin in origins] == [1] * HOSTS
+    assert all(origin.least_pause_s() >= PAUSE_S * 0.95 for origin in origins)
+    assert sum(bool(each) for each in held) > 1
+    print(f"seed {SEED}, {KILLS} kills; pages of each {[len(each) for each in held]}; twice {len(twice)}")  # noqa: T201
+
+
+@pytest.mark.slow
+def test_second_machine_takes_over_what_a_dead_one_left_and_keeps_its_distance(postgres, tmp_path):
+    district = postgres.create_database()
+    initialise(district)
+    first, second = (DistrictSchool(tmp_path / name, district) for name in ("first", "second"))
+    with CountedOrigin(answer_s=0.2) as origin:
+        for n in range(6):
+            origin.serve(f"/farm/{n}", a_page(FARM, n, [(f"/farm/{m}", "soil crop") for m in range(6)]))
+        for school in (first, second):
+            school.run("topics", "add", "Farm", "--word", "soil", "--seed", f"{origin.url}/farm/0")
+        first.start()
+        first.running.wait_until(lambda: len(origin.times) >= 3, "no crawl", timeout_s=START_S)
+        first.running.kill()
+        shutil.rmtree(first.data)
+        ended = second.run("crawl", "Farm", "--json")
+        assert ended.returncode == 0, ended.stderr
+        assert json.loads(ended.stdout)["fetched"] == 6
+    assert sum(count for path, count in origin.asked.items() if path != "/robots.txt") <= 7
+    assert origin.most_at_once == 1
+    assert origin.least_pause_s() >= PAUSE_S * 0.95
+
+
+@pytest.mark.slow
+def test_retry_after_holds_for_the_whole_host_on_all_machines(postgres, tmp_path):
+    district = postgres.create_database()
+    initialise(district)
+    first, second = (DistrictSchool(tmp_path / name, district) for name in ("first", "second"))
+    with CountedOrigin() as origin:
+        busy = reply("later", status="429 Too Many Requests", Retry_After="3600")
+        origin.serve("/farm/0", busy)
+        for school in (first, second):
+            seeds = ("--seed", f"{origin.url}/farm/0", "--seed", f"{origin.url}/farm/1")
+            school.run("topics", "add", "Farm", "--word", "soil", *seeds)
+        for school in (first, second):
+            ended = school.run("crawl", "Farm", "--json")
+            assert json.loads(ended.stdout)["stopped"] == "the links that are left are due later", (
+                ended.stderr
+            )
+    assert sum(count for path, count in origin.asked.items() if path != "/robots.txt") == 1
