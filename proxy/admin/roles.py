@@ -27,7 +27,7 @@ ADMIN = "admin"
 """The name of who has the desk's own password; no account may have it."""
 TEACH = "/teach"
 _LOGOUT = "/admin/logout"
-_ADMIN_ONLY = ("/admin/access", "/admin/users", "/admin/audit", "/admin/requests")
+_ADMIN_ONLY = ("/admin/access", "/admin/users", "/admin/audit", "/admin/requests", "/admin/district")
 _REVIEWS = ("pin", "unpin", "ignore", "heed", "wrong", "right", "fetch", "forget-choice", "several")
 _REVIEW_CHANGES = (
     *(f"/admin/misses/{name}" for name in _REVIEWS),

@@ -27,8 +27,8 @@ State = tuple[tuple[str, int, int, int, int], ...]
 class LiveRules:
     """The last valid rule set of a folder; no rules if there is no folder.
 
-    With `kept`, the last valid rules are also saved there, and a start with invalid rules uses them. Those in the file
-    `below` apply after them.
+    With `kept`, the last valid rules are also saved there, and a start with invalid rules uses them. Rules in the
+    file `below` apply after them.
     """
 
     def __init__(
