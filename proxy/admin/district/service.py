@@ -1,4 +1,4 @@
-"""What the district's desk reads and gives, over a connection for each request. Methods block: call them in a thread."""
+"""What the district's desk reads and gives, over a connection for each request. Methods block."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -117,7 +117,7 @@ class DistrictOverview:
 
 def read_overview(connection: "DistrictConnection", today: date) -> DistrictOverview:
     """What the schools have told."""
-    given = dict(connection.execute(_NEWEST).fetchall())
+    given: dict[str, int] = dict(connection.execute(_NEWEST).fetchall())
     applied: dict[int, dict[PushKind, AppliedText]] = {}
     for school, kind, version, fault, replaced in connection.execute(_APPLIED):
         applied.setdefault(school, {})[PushKind(kind)] = AppliedText(
