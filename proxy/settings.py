@@ -351,7 +351,7 @@ class DistrictSettings:
     shared_crawl: bool = False
     """Crawl topics together with the other machines of the district: one list of links, each host asked by one."""
     desk: bool = False
-    """This linkmend is the district's own, with an admin's login: its desk shows all schools, and gives them rules."""
+    """This linkmend is the district's own, with an admin's login: its desk shows all schools, and gives rules."""
     crawl_lease_s: float = 30.0
     """After how many seconds without a sign of life the links and hosts of a machine that crawls go to others."""
 
