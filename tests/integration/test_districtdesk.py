@@ -145,7 +145,7 @@ def test_faulty_rules_are_refused_with_the_line_and_the_last_stay(head, school):
     give(head, PushKind.RULES, BLOCKS)
     with pytest.raises(RulesError) as told:
         give(head, PushKind.RULES, BAD)
-    assert any(fault.line == 9 for fault in told.value.faults), told.value
+    assert any(fault.line == 8 for fault in told.value.faults), told.value
     with pytest.raises(RulesError, match="no list files"):
         give(head, PushKind.RULES, '[[rule]]\nname = "x"\ndomain_list = "big.list"\naction = "block"\n')
     school.take()
@@ -252,7 +252,7 @@ async def test_the_page_shows_schools_and_refuses_faulty_rules_with_their_lines(
         assert "<b>full" not in page
         refused = await browser.post("/admin/district/rules", {"text": BAD})
         assert refused.status == 400
-        assert "district:9" in await refused.text()
+        assert "district:8" in await refused.text()
         assert "explode" in await refused.text()
         assert (await browser.post("/admin/district/rules", {"text": BLOCKS})).status == 303
         assert (await browser.post("/admin/district/topics", {"text": TOPICS})).status == 303
@@ -308,7 +308,7 @@ def test_rules_given_at_the_desk_hold_at_a_running_school_within_a_minute(
         page.goto(f"{PORTAL}/admin/district")
         page.fill("#rules-text", BAD)
         page.click("#rules-text ~ button")
-        assert "district:9" in page.inner_text("[role=alert]")
+        assert "district:8" in page.inner_text("[role=alert]")
         page.fill("#rules-text", BLOCKS)
         page.click("#rules-text ~ button")
         page.wait_for_selector("[role=status]")
