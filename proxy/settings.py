@@ -354,6 +354,11 @@ class DistrictSettings:
     """This linkmend is the district's own, with an admin's login: its desk shows all schools, and gives rules."""
     crawl_lease_s: float = 30.0
     """After how many seconds without a sign of life the links and hosts of a machine that crawls go to others."""
+    offers: bool = True
+    """Offer what other schools of the district confirmed, and count their error pages and choices."""
+    pack_keys: tuple[str, ...] = ()
+    """Schools whose signed files `linkmend repairs import` accepts, such as "School B = KEY"; then no unsigned file
+    is accepted. `linkmend repairs key` prints the key of a school."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

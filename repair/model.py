@@ -162,7 +162,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
-    """One offered page. `reasons` are codes (`anchor`, `url`, `title`) that the repair page puts in words."""
+    """One offered page. `reasons` are codes (`anchor`, `url`, `title`) that the repair page puts in words; `told_by`
+    are the schools of the district that confirmed it."""
 
     url: str
     title: str
@@ -172,6 +173,7 @@ class Alternative:
     source: str = "local"
     reasons: tuple[str, ...] = ()
     held: bool = True
+    told_by: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,9 @@ from itertools import islice
 from typing import ParamSpec, TypeVar
 
 from repair.collection.collection import Collection
-from repair.collection.pins import REASON, Pins
+from repair.collection.elsewhere import REASON as ELSEWHERE
+from repair.collection.elsewhere import ConfirmedElsewhere, ElsewhereOffer
+from repair.collection.pins import DISTRICT_REASON, REASON, Pins
 from repair.evidence import LocalSource, Source
 from repair.evidence.anchor import ClickedAnchor, OtherAnchors
 from repair.evidence.context import LinkContext
@@ -60,6 +62,8 @@ _INLINKS = 100
 _SEARCH_LIMIT = 100
 _SEARCHED = 5
 _COMPARED = 60  # ranked pages, more than a list ever shows
+_LIKELY = 0.6  # another school's offer stands behind pages of this confidence
+_OFFER_CONFIDENCE = 0.5
 _SNIPPET_CHARACTERS = 8_000  # a snippet from further down a long page is not worth the time to find it
 
 P = ParamSpec("P")
@@ -88,6 +92,7 @@ class Repairer:
         self._text_of = text_of or collection.get
         self._hints = hints
         self._pins = Pins(collection.database)
+        self._elsewhere = ConfirmedElsewhere(collection.database)
         self._model = collection.database.path.parent / NAME
         self._local = local_sources(collection, settings, hints)
         self._further = tuple(further_sources)
@@ -166,13 +171,15 @@ class Repairer:
         ranked = self._apply_choices(link, self._find(link, query))
         saved = self._collection.get(link.url)
         shown_keywords = keywords(query)
-        pinned = self._pinned_alternative(link, shown_keywords)
+        elsewhere = self._elsewhere.offers(link.url)
+        pinned = self._pinned_alternative(link, elsewhere, shown_keywords)
         unlike = addresses(link) | {item.url for item in pinned}
         offered = islice(
             _without_duplicates(ranked, self._fingerprints(ranked), unlike=unlike),
             max(0, self._settings.alternatives - len(pinned)),
         )
-        alternatives = (*pinned, *(self._alternative(choice, shown_keywords) for choice in offered))
+        ranked_alternatives = (self._alternative(choice, shown_keywords) for choice in offered)
+        alternatives = self._add_elsewhere(link, (*pinned, *ranked_alternatives), elsewhere, shown_keywords)
         return RankedAlternatives(
             link=link,
             alternatives=alternatives,
@@ -192,19 +199,57 @@ class Repairer:
         first = [choice.page.page for choice in ranked[:_COMPARED]]
         return self._hints.fingerprints(first) if self._hints and first else {}
 
-    def _pinned_alternative(self, link: BrokenLink, shown: Sequence[str]) -> tuple[Alternative, ...]:
-        """The page that an admin pinned for the link's target: certain, and offered whether it is saved or not."""
+    def _pinned_alternative(
+        self, link: BrokenLink, elsewhere: Sequence[ElsewhereOffer], shown: Sequence[str]
+    ) -> tuple[Alternative, ...]:
+        """The page that an admin pinned for the link's target: certain, and offered whether it is saved or not.
+
+        Where this school has pinned none, the one that the district has.
+        """
         pin = self._pins.of(link.url)
-        if pin is None:
-            return ()
-        chosen = Alternative(
-            url=pin.target, title="", score=1.0, confidence=1.0, reasons=(REASON,), held=False
+        if pin is not None:
+            return (self._named_page(pin.target, 1.0, (REASON,), shown),)
+        of_district = (offer.target for offer in elsewhere if offer.is_pinned)
+        return tuple(
+            replace(self._named_page(target, 1.0, (DISTRICT_REASON,), shown), source="shared")
+            for target in islice(of_district, 1)
         )
-        page = self._collection.get(pin.target)
+
+    def _named_page(
+        self, url: str, confidence: float, reasons: tuple[str, ...], shown: Sequence[str]
+    ) -> Alternative:
+        """A page that somebody named, saved or not."""
+        chosen = Alternative(
+            url=url, title="", score=confidence, confidence=confidence, reasons=reasons, held=False
+        )
+        page = self._collection.get(url)
         if page is None:
-            return (chosen,)
+            return chosen
         text = snippet(page.text[:_SNIPPET_CHARACTERS], shown, language=page.language)
-        return (replace(chosen, title=page.title, snippet=text, held=True),)
+        return replace(chosen, title=page.title, snippet=text, held=True)
+
+    def _add_elsewhere(
+        self,
+        link: BrokenLink,
+        alternatives: tuple[Alternative, ...],
+        elsewhere: Sequence[ElsewhereOffer],
+        shown: Sequence[str],
+    ) -> tuple[Alternative, ...]:
+        """What other schools confirmed: named where the page is in the list, else added behind what is likely."""
+        found = list(alternatives)
+        for offer in elsewhere:
+            at = next((at for at, each in enumerate(found) if each.url == offer.target), None)
+            if at is not None:
+                if DISTRICT_REASON not in found[at].reasons:
+                    reasons = (ELSEWHERE, *found[at].reasons)
+                    found[at] = replace(found[at], source="shared", reasons=reasons, told_by=offer.schools)
+                continue
+            likely = sum(each.confidence >= _LIKELY for each in found)
+            if offer.target not in addresses(link) and likely < self._settings.alternatives:
+                added = self._named_page(offer.target, _OFFER_CONFIDENCE, (ELSEWHERE,), shown)
+                del found[self._settings.alternatives - 1 :]
+                found.insert(likely, replace(added, source="shared", told_by=offer.schools))
+        return tuple(found)
 
     def _search_link(self, link: BrokenLink, query: Query) -> tuple[Alternative, ...]:
         """Search results for the words of a link, if they say anything."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from proxy.app.admin import AdminServices
 from proxy.app.clientstate import ClientState
 from proxy.app.districtsearch import DistrictSearch
+from proxy.app.districtsharing import DistrictSharing
 from proxy.app.sharedstate import SharedState
 from proxy.archives.client import RememberedCopies, client_from
 from proxy.archives.repairpagearchives import ArchiveDisplay, RepairPageArchives
@@ -142,6 +143,13 @@ class Backend:
             settings.repair,
             is_hurried=lambda: self._admission.in_progress > 0,
         )
+        self.sharing = DistrictSharing(
+            self._shared.data,
+            self.collection.database,
+            self._shared.sites,
+            settings,
+            is_hurried=lambda: self._admission.in_progress > 0,
+        )
         repairer = Repairer(
             self.collection,
             settings.repair,
@@ -209,6 +217,7 @@ class Backend:
     async def start(self) -> None:
         await self.mementos.__aenter__()
         self.district.start()
+        self.sharing.start()
         self._counting = asyncio.create_task(self.readership.run(self._browsing))
         await self.admin.start()
 
@@ -227,6 +236,7 @@ class Backend:
         self.misses.close()  # what it still learns goes to the harvester
         self.harvester.close()
         self.district.close()
+        self.sharing.close()
         for threads in (self._threads, self._lookups, self._browsing):
             threads.shutdown(wait=True, cancel_futures=True)
         self._store_readers()

@@ -7,7 +7,16 @@ from typing import Annotated
 import typer
 
 from proxy import logs
-from proxy.cli.options import Config, print_line, settings_from
+from proxy.cli.options import (
+    Config,
+    Data,
+    Json,
+    data_from,
+    open_collection,
+    print_json,
+    print_line,
+    settings_from,
+)
 from proxy.errors import LinkmendError, SettingsError
 from proxy.settings import DistrictSettings
 
@@ -58,6 +67,120 @@ def invite(
     with os.fdopen(file, "w", encoding="utf-8") as out:
         out.write(login.password + "\n")
     print_line(f"{name}: user {login.user}, password in {password_file}")
+
+
+@district.command()
+def join(config: Config = None, data: Data = None, as_json: Json = False) -> None:
+    """Take part in the district: check the login, and begin to note what is to be shared. The proxy sends it."""
+    settings = _settings(config)
+    from proxy.district import membership
+
+    folder = _data_folder(data)
+    joined = membership.join(settings, folder)
+    if as_json:
+        print_json(joined)
+        return
+    print_line(f"joined as {joined.school}; {joined.waiting} changes wait to be sent")
+    print_line("a running linkmend must be restarted to take part")
+
+
+@district.command()
+def leave(
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Delete what this school has told the district.")
+    ] = False,
+    config: Config = None,
+    data: Data = None,
+) -> None:
+    """Take part no longer: nothing more is sent, and what other schools told is forgotten here."""
+    settings = settings_from(config)
+    logs.set_up(settings.log)
+    from proxy.district import membership
+
+    folder = _data_folder(data)
+    with open_collection(settings, data) as collection:
+        erased = membership.leave(settings.district, folder, collection.database, erase=erase)
+    if erased is not None:
+        print_line(f"{erased} entries deleted at the district")
+    print_line("left the district; stop a running linkmend, or it goes on until its next start")
+
+
+@district.command()
+def status(config: Config = None, data: Data = None, as_json: Json = False) -> None:
+    """Show which school this is, what waits to be sent, and who else takes part; an admin sees all schools."""
+    settings = _settings(config)
+    from proxy.district import membership
+
+    found = membership.status(settings, data_from(data))
+    if as_json:
+        print_json(found)
+        return
+    print_line(
+        f"{found.school}: {found.waiting} changes wait, {found.confirmed} confirmations of other schools"
+    )
+    print_line(f"{found.taking_part} schools take part; version {found.version} of the district's database")
+    for each in found.schools:
+        seen = (
+            f"seen {each.seen_at:%Y-%m-%d %H:%M} UTC, linkmend {each.linkmend}"
+            if each.seen_at
+            else "never seen"
+        )
+        shut = "" if each.may_write else ", shut out"
+        print_line(f"  {each.name}: {seen}; {each.held} rows, {each.waiting} changes wait{shut}")
+
+
+@district.command("shut-out")
+def shut_out_(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the school.")],
+    erase: Annotated[bool, typer.Option("--erase", help="Also delete what the school had told.")] = False,
+    config: Config = None,
+) -> None:
+    """End a school's membership: its login is deleted, and no school is offered what it said. For the admin."""
+    settings = _settings(config)
+    from proxy.district.connection import connected
+    from proxy.district.roles import shut_out
+
+    with connected(settings) as connection:
+        shut_out(connection, name, erase=erase)
+    print_line(f"{name}: shut out")
+
+
+@district.command()
+def pin(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Address of the missing page.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Page to offer first instead.")],
+    config: Config = None,
+) -> None:
+    """Offer a page first for a missing one in every school. For the district's admin."""
+    settings = _settings(config)
+    from proxy.district.connection import connected
+    from proxy.district.pinning import pin_for_all
+
+    with connected(settings) as connection:
+        pin_for_all(connection, url, target)
+    print_line(f"{url}: pinned for all schools")
+
+
+@district.command()
+def unpin(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Address of the missing page.")],
+    config: Config = None,
+) -> None:
+    """Take back a pin of the district. For its admin."""
+    settings = _settings(config)
+    from proxy.district.connection import connected
+    from proxy.district.pinning import unpin_for_all
+
+    with connected(settings) as connection:
+        found = unpin_for_all(connection, url)
+    print_line(f"{url}: {'unpinned' if found else 'was not pinned'}")
+
+
+def _data_folder(data: Path | None) -> Path:
+    folder = data_from(data)
+    if not folder.is_dir():
+        raise LinkmendError(f"{folder}: no data folder; set the proxy's with --data")
+    return folder
 
 
 def _settings(config: Path | None) -> DistrictSettings:

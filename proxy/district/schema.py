@@ -19,6 +19,7 @@ from sqlalchemy import Connection, create_engine
 from sqlalchemy.pool import NullPool
 
 from proxy.district.connection import SCHEMA, DistrictConnection, connect, unavailable
+from proxy.errors import DistrictUnavailable
 from proxy.settings import DistrictSettings
 
 SCHOOLS, ADMINS = "linkmend_school", "linkmend_admin"
@@ -60,6 +61,16 @@ def version(connection: DistrictConnection) -> str:
         return ""
     row = connection.execute("SELECT version_num FROM linkmend.schema_version").fetchone()
     return str(row[0]) if row else ""
+
+
+def check_version(connection: DistrictConnection) -> None:
+    """Raises DistrictUnavailable where the district's schema is older than this linkmend needs, or there is none."""
+    found = version(connection)
+    if found < newest_version():
+        raise DistrictUnavailable(
+            f"the district's database has version {found or 'none'}, this linkmend needs {newest_version()}:"
+            " its admin runs `linkmend district init`"
+        )
 
 
 def _prepare(connection: DistrictConnection) -> None:

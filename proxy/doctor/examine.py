@@ -9,7 +9,7 @@ import aiohttp
 from proxy.doctor.files import check_certificate, check_data, check_rules, check_stores
 from proxy.doctor.machine import check_clock, check_disk, check_memory, check_ports, check_python
 from proxy.doctor.model import Check, Finding, Installation, fail
-from proxy.doctor.network import check_archives, check_names, check_pages, check_parent
+from proxy.doctor.network import check_archives, check_district, check_names, check_pages, check_parent
 from proxy.runningmark import read_mark
 from proxy.settings import Settings
 
@@ -26,6 +26,7 @@ CHECKS: tuple[Check, ...] = (
     check_names,
     check_parent,
     check_archives,
+    check_district,
     check_pages,
 )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import aiohttp
 
 from proxy.doctor.model import Finding, Installation, fail, ok, warn
+from proxy.errors import LinkmendError, SettingsError
 from proxy.http.parentprobe import ParentState, probe_parent
 from proxy.portal.routes import PORTAL_HOST
 from proxy.settings import Settings, split_address
@@ -49,6 +50,39 @@ async def check_parent(installation: Installation) -> list[Finding]:
         case ParentState.WRONG:
             return [fail("parent", f"{parent} is no HTTP proxy: {probe.detail}", _NO_PARENT)]
     return [fail("parent", f"{parent} does not answer ({probe.detail})", _NO_PARENT)]
+
+
+async def check_district(installation: Installation) -> list[Finding]:
+    """Whether the district's database takes this school's login."""
+    settings = installation.settings.district
+    if not settings.database:
+        return [ok("district", "no database is set: nothing is shared with other schools")]
+    try:
+        from proxy.district.membership import status
+    except ImportError as error:
+        return [
+            fail(
+                "district",
+                f"linkmend[district] is not installed: {error}",
+                "install it, or clear the setting",
+            )
+        ]
+    try:
+        found = await asyncio.to_thread(status, settings, installation.data)
+    except SettingsError as error:
+        return [fail("district", str(error), "docs/district.md says how a school joins")]
+    except LinkmendError as error:
+        return [
+            warn(
+                "district",
+                str(error),
+                "until then what is to be shared waits, and users get this school's own",
+            )
+        ]
+    if found.has_left:
+        return [ok("district", "this school has left; `linkmend district join` takes part again")]
+    told = f"{found.school}; {found.waiting} changes wait, {found.taking_part} schools take part"
+    return [ok("district", told)]
 
 
 async def check_archives(installation: Installation) -> list[Finding]:

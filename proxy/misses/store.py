@@ -36,6 +36,9 @@ from repair.sqlite import SqliteFile
 
 __all__ = ["MissRecord", "MissStore", "new_miss_id"]
 
+DATABASE = "misses.sqlite"
+"""Its file, in the folder of misses."""
+
 log = logging.getLogger(__name__)
 
 _SCHEMA = """
@@ -113,7 +116,7 @@ class MissStore:
         on_record: Callable[[MissRecord], None] = lambda record: None,
     ) -> None:
         """`on_record` is called with every miss in the caller's thread; it must neither wait nor raise."""
-        self._path = directory / "misses.sqlite"
+        self._path = directory / DATABASE
         self._file = SqliteFile(path=self._path, schema=_SCHEMA, isolation_level="DEFERRED")
         self._lines = MissJsonLog(directory / "misses.jsonl", max_bytes=settings.log_bytes)
         self._retention = timedelta(days=settings.retention_days)

@@ -19,7 +19,8 @@ from proxy.pages.display import DisplayAddress, address, clean, clean_spans, lin
 from proxy.pages.language import Catalogue, catalogue
 from proxy.pages.render import NOTHING_POLICY, Headers, RenderedPage, html_page, page_headers
 from proxy.portal.routes import SUGGEST_PATH, anyway_path, chose_path, copy_path
-from repair.collection.pins import REASON
+from repair.collection.elsewhere import REASON as ELSEWHERE
+from repair.collection.pins import DISTRICT_REASON, REASON
 from repair.knowntargets import TargetKind
 from repair.model import JUDGED, Alternative, BrokenLink, RankedAlternatives, Span
 from repair.parse.formats.kinds import kind_of_url
@@ -35,6 +36,9 @@ _MAX_SNIPPET = 320
 _MAX_REASONS = 2
 _MAX_SHORTENED = 5
 _MAX_SHORTENED_CHARS = 300
+_MAX_SCHOOLS = 2
+_MAX_SCHOOL = 60
+_PINNED = frozenset((REASON, DISTRICT_REASON))
 _SOURCES = ("copy", "local", "archive", "shared")
 
 
@@ -85,6 +89,7 @@ class OfferedPage:
     source: str = "local"
     snippet: tuple[Span, ...] = ()
     reasons: tuple[str, ...] = ()
+    told_by: str = ""
     copy: str = ""
     ping: str = ""
     best: bool = False
@@ -119,8 +124,8 @@ def number_offers(found: RankedAlternatives) -> tuple[tuple[int, Alternative], .
         if not _is_copy(alternative, found.link)
     )
     mentioned = [alternative for alternative in found.alternatives if _is_copy(alternative, found.link)]
-    pinned = [each for each in ranked if REASON in each[1].reasons]
-    others = [each for each in ranked if REASON not in each[1].reasons]
+    pinned = [each for each in ranked if _PINNED.intersection(each[1].reasons)]
+    others = [each for each in ranked if not _PINNED.intersection(each[1].reasons)]
     if mentioned:
         return (*pinned, (0, replace(mentioned[0], url=found.link.url, source="copy")), *others)
     if found.copy_at is None:
@@ -139,7 +144,8 @@ def number_offers(found: RankedAlternatives) -> tuple[tuple[int, Alternative], .
 def auto_follow_target(found: RankedAlternatives, least: float | None) -> str | None:
     """The target of an auto-redirect: the first offered page, when its confidence is at least `least`.
 
-    There is no auto-redirect where only other users' choices decided which of several pages comes first.
+    There is no auto-redirect where only other users' choices decided which of several pages comes first, nor to what
+    another school confirmed: what the district's own admins pinned counts as this school's pins do.
     """
     if least is None:
         return None
@@ -147,6 +153,8 @@ def auto_follow_target(found: RankedAlternatives, least: float | None) -> str | 
         target = link_target(alternative.url)
         if target is None:
             continue
+        if ELSEWHERE in alternative.reasons and not _PINNED.intersection(alternative.reasons):
+            return None
         if alternative.confidence < least or _was_preferred(alternative, found):
             return None
         return copy_path(target) if number == 0 else target
@@ -178,6 +186,7 @@ def offer(alternative: Alternative, texts: Catalogue) -> OfferedPage | None:
         snippet=clean_spans(alternative.snippet, _MAX_SNIPPET),
         file=kind_of_url(target) or "",
         reasons=tuple(code for code in alternative.reasons if texts.has(f"reason.{code}"))[:_MAX_REASONS],
+        told_by=", ".join(clean(name, _MAX_SCHOOL) for name in alternative.told_by[:_MAX_SCHOOLS]),
     )
 
 
@@ -298,4 +307,9 @@ def _as_json(alternative: Alternative) -> dict[str, object]:
         "source": alternative.source,
         "reasons": list(alternative.reasons),
         "held": alternative.held,
+        **(
+            {"told_by": [clean(name, _MAX_SCHOOL) for name in alternative.told_by]}
+            if alternative.told_by
+            else {}
+        ),
     }

@@ -12,6 +12,8 @@ from repair.text import urls
 
 REASON = "pinned"
 """The reason code of an alternative that was pinned."""
+DISTRICT_REASON = "pinned_district"
+"""The reason code of one that an admin of the district pinned for all its schools."""
 
 _SCHEMA = (
     "CREATE TABLE IF NOT EXISTS pins (key TEXT PRIMARY KEY, url TEXT NOT NULL, target TEXT NOT NULL,"

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 from repair.collection.collection import Collection
 from repair.collection.duplicates import Duplicates
+from repair.collection.elsewhere import ConfirmedElsewhere
 from repair.collection.pins import Pins, same_page_key
 from repair.collection.stopanchors import LearntStopAnchors
 from repair.collection.tags import TagStore
@@ -41,6 +42,7 @@ class Hints:
         self.choices = ChoiceStore(database)
         self.tags = TagStore(database)
         self._pins = Pins(database)
+        self._elsewhere = ConfirmedElsewhere(database)
         self._collection = collection
         self._moves = MoveStore(database)
         self._claims = LinkClaims(database)
@@ -133,6 +135,7 @@ class Hints:
             self._moves.forget(normal)
             self._claims.forget(normal)
             self.tags.forget(normal)
+            self._elsewhere.forget(normal)
 
     def fingerprints(self, pages: Sequence[int]) -> dict[int, int]:
         """The fingerprints of those of some saved pages that have one, to tell near-duplicates."""

@@ -25,6 +25,8 @@ PER_SITE = 8
 PER_DOMAIN = 200
 """Error pages of all hosts under one registrable domain, of which its owner can make any number."""
 MAX_ROWS = 20_000
+LEAST_SCHOOLS = 2
+"""So many other schools must know an error page before it counts here."""
 ASK_EVERY_S = 86_400.0
 """How long a directory of a site is not probed again."""
 ASKED_PER_SITE = 20
@@ -43,6 +45,11 @@ CREATE TABLE IF NOT EXISTS asked (
 CREATE TABLE IF NOT EXISTS turns (
     id INTEGER PRIMARY KEY AUTOINCREMENT, site BLOB NOT NULL UNIQUE, since REAL NOT NULL, used INTEGER NOT NULL
 );
+CREATE TABLE IF NOT EXISTS reported (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, school INTEGER NOT NULL, key BLOB NOT NULL, host TEXT NOT NULL,
+    sketch BLOB NOT NULL, UNIQUE (school, key)
+);
+CREATE INDEX IF NOT EXISTS reported_host ON reported (host);
 """
 _DOMAIN = "ALTER TABLE prints ADD COLUMN domain TEXT NOT NULL DEFAULT ''"
 _LATEST = (
@@ -104,19 +111,48 @@ class SiteStore:
 
     def error_pages(self, url: str) -> list[Sketch]:
         """The sketches of all error pages that are known of the site."""
-        rows = self._read("SELECT sketch FROM prints WHERE host = ? LIMIT ?", (_host(url), PER_SITE))
-        return [_unpack(row[0]) for row in rows]
+        host = _host(url)
+        rows = self._read(
+            "SELECT sketch FROM prints WHERE host = ?1 UNION SELECT sketch FROM reported WHERE host = ?1"
+            " GROUP BY sketch HAVING count(DISTINCT school) >= ?2 LIMIT ?3",
+            (host, LEAST_SCHOOLS, 2 * PER_SITE),
+        )
+        return [unpack(row[0]) for row in rows]
 
     def is_error_page(self, url: str, sketch: Sketch) -> bool:
         """Whether the page is one that its site is known to send for what is not there."""
         return bool(sketch) and any(is_alike(sketch, known) for known in self.error_pages(url))
+
+    def note_reported(self, school: int, key: bytes, host: str, sketch: Sketch) -> None:
+        """What another school knows as an error page of a host; an empty sketch withdraws what it called `key`.
+
+        It counts once several schools say the same: one alone could hide a good page from all others.
+        """
+        forget = ("DELETE FROM reported WHERE school = ? AND key = ?", (school, key))
+        if not sketch:
+            changed = self._write(forget)
+        else:
+            insert = "INSERT INTO reported (school, key, host, sketch) VALUES (?, ?, ?, ?)"
+            changed = 1
+            self._write(forget, (insert, (school, key, host, _pack(sketch))), _drop_oldest("reported"))
+        if changed:
+            self._note_change()
+
+    def forget_reported(self) -> None:
+        """Forget what other schools reported."""
+        if self._write(("DELETE FROM reported", ())):
+            self._note_change()
 
     def vouch(self, url: str, sketch: Sketch) -> None:
         """A user wanted to see the page: it is fine, and pages like it are no error pages of its site."""
         alike = [known for known in self.error_pages(url) if is_alike(sketch, known)]
         host = _host(url)
         self._write(
-            *(("DELETE FROM prints WHERE host = ? AND sketch = ?", (host, _pack(known))) for known in alike),
+            *(
+                (f"DELETE FROM {table} WHERE host = ? AND sketch = ?", (host, _pack(known)))  # noqa: S608
+                for known in alike
+                for table in ("prints", "reported")
+            ),
             ("INSERT OR REPLACE INTO fine (url) VALUES (?)", (_digest(url),)),
             _drop_oldest("fine"),
         )
@@ -211,5 +247,6 @@ def _pack(sketch: Sketch) -> bytes:
     return array("I", sketch).tobytes()
 
 
-def _unpack(blob: bytes) -> Sketch:
+def unpack(blob: bytes) -> Sketch:
+    """A sketch as it is stored."""
     return tuple(array("I", blob[: len(blob) // 4 * 4]))

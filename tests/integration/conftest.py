@@ -89,6 +89,42 @@ def start_squid(tmp_path, program):
         running.stop()
 
 
+@pytest.fixture(scope="module")
+def start_postgres(pytestconfig):
+    """Starts a real PostgreSQL any number of times, standbys `of` another; without it the test skips, or fails."""
+    from tests.integration.postgres import NoPostgres, PostgresServer  # psycopg, which only these tests need
+
+    with contextlib.ExitStack() as stack:
+
+        def start(**known):
+            try:
+                running = PostgresServer(**known)
+            except NoPostgres as error:
+                if pytestconfig.getoption("--require-real"):
+                    pytest.fail(str(error))
+                pytest.skip(str(error))
+            stack.callback(running.stop)
+            return running
+
+        yield start
+
+
+@pytest.fixture(scope="module")
+def postgres(start_postgres):
+    """One that the tests of a module share."""
+    return start_postgres()
+
+
+@pytest.fixture
+def district(postgres):
+    """Settings of the owner of an initialised, empty district."""
+    from proxy.district import schema
+
+    owner = postgres.create_database()
+    schema.initialise(owner)
+    return owner
+
+
 @pytest.fixture
 def open_browser(tmp_path, program):
     """Opens a real Chromium behind a running linkmend; closes it when the test ends."""

@@ -3,10 +3,12 @@
 PostgreSQL refuses to run as root; then it runs as the user `nobody`.
 """
 
+import contextlib
 import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -108,12 +110,15 @@ class PostgresServer:
         return self.settings(name)
 
     def kill(self) -> None:
-        """`kill -9` of the server with all its processes."""
-        self.process.kill()
+        """`kill -9` of the server with all its processes, each of which leads a group of its own."""
+        first = self.process.process.pid
+        for pid in (first, *_children(first)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.stop(signal.SIGKILL)
 
     def restart(self) -> None:
         """Start a killed server again, on the same port, with its data."""
-        (self._data / "postmaster.pid").unlink(missing_ok=True)
         self.process = self._start()
 
     def promote(self) -> None:
@@ -135,12 +140,13 @@ class PostgresServer:
 
     def stop(self) -> None:
         """End the server, and delete its data."""
-        if self.process.process.poll() is None:
-            # The program that changes the user passes no signals on: PostgreSQL's own process is told.
-            pid = int((self._data / "postmaster.pid").read_text(encoding="ascii").splitlines()[0])
-            os.kill(pid, 3)  # SIGQUIT: at once
-            self.process.stop(0)
+        self.process.stop(signal.SIGQUIT)  # at once
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _children(pid: int) -> list[int]:
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    return [int(each) for each in found.split()]
 
 
 def _own(folder: Path) -> None:

@@ -10,30 +10,8 @@ from proxy.district import schema
 from proxy.district.connection import OVER_QUOTA, connect, connected
 from proxy.district.roles import invite_admin, invite_school, shut_out
 from proxy.errors import DistrictUnavailable, LinkmendError
-from tests.integration.postgres import NoPostgres, PostgresServer
 
 _KEY = b"k" * 16
-
-
-@pytest.fixture(scope="module")
-def postgres(pytestconfig):
-    """A running server; without PostgreSQL the tests skip, or fail under --require-real."""
-    try:
-        running = PostgresServer()
-    except NoPostgres as error:
-        if pytestconfig.getoption("--require-real"):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
-    yield running
-    running.stop()
-
-
-@pytest.fixture
-def district(postgres):
-    """Settings of the owner of an initialised, empty database."""
-    owner = postgres.create_database()
-    schema.initialise(owner)
-    return owner
 
 
 @pytest.fixture
@@ -163,6 +141,16 @@ def test_what_a_school_says_of_the_time_of_its_rows_does_not_count(enter):
     assert one.execute("SELECT changed_at <= clock_timestamp() FROM learnt").fetchone() == (True,)
 
 
+def test_a_school_that_has_used_its_share_may_still_withdraw_what_it_said(enter, district):
+    one = enter("School A")
+    write(one)
+    with connected(district) as owner:
+        owner.execute("UPDATE schools SET rows_per_day = 0, rows_held = 0")
+    assert one.execute("UPDATE learnt SET body = NULL").rowcount == 1
+    with pytest.raises(psycopg.Error, match="quota"):
+        write(one)
+
+
 def test_rows_that_are_too_large_or_of_an_unknown_kind_are_refused(enter):
     one = enter("School A")
     for wrong in ({"body": '"' + "x" * 9000 + '"'}, {"kind": "rule"}, {"key": b"short"}):
@@ -218,22 +206,19 @@ def test_the_server_never_sees_a_password(enter, postgres):
     assert one.info.password not in postgres.process.output
 
 
-def test_of_several_servers_the_one_that_takes_writes_answers(postgres, district):
-    standby = PostgresServer(of=postgres)
-    try:
-        standby.wait_until_caught_up(postgres)
-        name = district.database.rpartition("/")[2]
-        both = standby.settings(name, standbys=[postgres])
-        with connected(both) as connection:
-            assert connection.info.port == postgres.port
-        postgres.kill()
-        with pytest.raises(DistrictUnavailable):
-            connect(both)
-        standby.promote()
-        with connected(both) as connection:
-            assert connection.info.port == standby.port
-            write(connection)
-    finally:
-        standby.stop()
-        if postgres.process.process.poll() is not None:
-            postgres.restart()
+def test_of_several_servers_the_one_that_takes_writes_answers(start_postgres):
+    primary = start_postgres()
+    district = primary.create_database()
+    schema.initialise(district)
+    standby = start_postgres(of=primary)
+    standby.wait_until_caught_up(primary)
+    both = standby.settings(district.database.rpartition("/")[2], standbys=[primary])
+    with connected(both) as connection:
+        assert connection.info.port == primary.port
+    primary.kill()
+    with pytest.raises(DistrictUnavailable):
+        connect(both)
+    standby.promote()
+    with connected(both) as connection:
+        assert connection.info.port == standby.port
+        write(connection)

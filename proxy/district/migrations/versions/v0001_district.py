@@ -111,7 +111,11 @@ BEGIN
             FROM (SELECT school, count(*) FROM before GROUP BY school) AS gone WHERE usage.school = gone.school;
         RETURN NULL;
     END IF;
-    SELECT count(*) INTO changed FROM after;
+    IF TG_TABLE_NAME = 'learnt' THEN
+        SELECT count(*) INTO changed FROM after WHERE body IS NOT NULL; -- to withdraw is always allowed
+    ELSE
+        SELECT count(*) INTO changed FROM after;
+    END IF;
     IF changed = 0 OR current_school() IS NULL THEN
         RETURN NULL;
     END IF;
@@ -135,12 +139,6 @@ BEGIN
     RETURN NEW;
 END $$;
 CREATE TRIGGER learnt_stamp BEFORE INSERT OR UPDATE ON learnt FOR EACH ROW EXECUTE FUNCTION stamp_change();
-CREATE FUNCTION tell_learnt() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-    NOTIFY linkmend_learnt;
-    RETURN NULL;
-END $$;
-CREATE TRIGGER learnt_told AFTER INSERT OR UPDATE ON learnt FOR EACH STATEMENT EXECUTE FUNCTION tell_learnt();
 """
 
 _COUNTED = """

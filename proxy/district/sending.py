@@ -1,0 +1,143 @@
+"""Sends what a school's spools have to the district, in batches; each counts once however often it is sent.
+
+A row at the district is the state of one key of one school, so sending it again changes nothing. In the transaction
+of a batch the district notes how far it has got with this spool. When it knows less than was sent, its primary was
+lost and a standby took over that had not heard of everything: the school then sends the rest again.
+"""
+
+import logging
+from collections.abc import Sequence
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from proxy.district.connection import DistrictConnection
+from proxy.district.spool import Spool, SpoolRow
+from proxy.district.told import KINDS
+
+log = logging.getLogger(__name__)
+
+_BATCH = 200
+_SHARE = (
+    "INSERT INTO learnt (school, kind, key, body) VALUES (current_school(), %s, %s, %s)"
+    " ON CONFLICT (school, kind, key) DO UPDATE SET body = excluded.body"
+    " WHERE learnt.body IS DISTINCT FROM excluded.body"
+)
+_WITHDRAW = (
+    "UPDATE learnt SET body = NULL WHERE school = current_school() AND kind = %s AND key = %s"
+    " AND body IS NOT NULL"
+)
+_WANT = (
+    "INSERT INTO wants (school, key, url, day) VALUES (current_school(), %s, %s, %s)"
+    " ON CONFLICT (school, key) DO UPDATE SET day = excluded.day WHERE wants.day <> excluded.day"
+)
+_MISS = (
+    "INSERT INTO misses (school, key, url, day, kind, times) VALUES (current_school(), %s, %s, %s, %s, %s)"
+    " ON CONFLICT (school, key, kind, day) DO UPDATE SET times = excluded.times"
+    " WHERE misses.times <> excluded.times"
+)
+_NO_LONGER_MISSED = (
+    "DELETE FROM misses WHERE school = current_school() AND key = %s AND NOT EXISTS"
+    " (SELECT FROM unnest(%s::date[], %s::text[]) AS kept (day, kind)"
+    " WHERE kept.day = misses.day AND kept.kind = misses.kind)"
+)
+_TAKEN = (
+    "INSERT INTO spools VALUES (current_school(), %s, %s)"
+    " ON CONFLICT (school, spool) DO UPDATE SET taken = greatest(spools.taken, excluded.taken)"
+)
+_FORGET = (
+    # Every school has had months to read the tombstone; one that was away for longer reads everything anew.
+    "DELETE FROM learnt WHERE school = current_school() AND body IS NULL"
+    " AND changed_at < now() - make_interval(days => %s)",
+    "DELETE FROM misses WHERE school = current_school() AND day < current_date - %s",
+)
+TOMBSTONE_DAYS = 90
+
+
+def send_batch(connection: DistrictConnection, spool: Spool) -> int:
+    """Send the oldest changes; returns how many. Raises psycopg.Error when the district does not take them."""
+    name = spool.name()
+    if not name:
+        return 0
+    catch_up(connection, spool, name)
+    rows = spool.batch(_BATCH)
+    if rows:
+        _send(connection, name, rows)
+        spool.mark_sent(rows)
+    return len(rows)
+
+
+def catch_up(connection: DistrictConnection, spool: Spool, name: str) -> None:
+    """Have a spool send again what the district does not know of any more."""
+    row = connection.execute(
+        "SELECT taken FROM spools WHERE school = current_school() AND spool = %s", (name,)
+    ).fetchone()
+    taken, sent = int(row[0]) if row else 0, spool.last_sent()
+    if taken < sent:
+        log.warning("district: its database has lost the latest changes; sending them again")
+        spool.send_again(taken)
+
+
+def show_presence(connection: DistrictConnection, *, version: str, waiting: int) -> None:
+    """Tell the district that this school is here, with which linkmend, and how much it has still to tell."""
+    connection.execute(
+        "INSERT INTO presence VALUES (current_school(), %s, %s, now()) ON CONFLICT (school) DO UPDATE SET"
+        " version = excluded.version, waiting = excluded.waiting, seen_at = now()",
+        (version[:40], waiting),
+    )
+
+
+def forget_old(connection: DistrictConnection, *, retention_days: int) -> None:
+    """Delete what this school keeps at the district for no longer."""
+    for statement, days in zip(_FORGET, (TOMBSTONE_DAYS, retention_days), strict=True):
+        connection.execute(statement, (days,))
+
+
+def erase_school(connection: DistrictConnection) -> int:
+    """Delete all that this school has at the district; returns how many rows others could read.
+
+    Those stay as tombstones, without content, until every school has read them.
+    """
+    with connection.transaction():
+        for table in ("misses", "wants", "spools", "presence"):
+            connection.execute(f"DELETE FROM {table} WHERE school = current_school()")  # noqa: S608  (constants)
+        return connection.execute(
+            "UPDATE learnt SET body = NULL WHERE school = current_school() AND body IS NOT NULL"
+        ).rowcount
+
+
+def _send(connection: DistrictConnection, name: str, rows: Sequence[SpoolRow]) -> None:
+    try:
+        with connection.transaction():
+            for row in rows:
+                _apply(connection, row)
+            connection.execute(_TAKEN, (name, rows[-1].change))
+    except (psycopg.DataError, psycopg.IntegrityError) as error:
+        # One row that no database takes must not hold up the others.
+        if len(rows) > 1:
+            for row in rows:
+                _send(connection, name, (row,))
+        else:
+            log.warning(
+                "district: something of kind %s cannot be told: %s", rows[0].kind, type(error).__name__
+            )
+
+
+def _apply(connection: DistrictConnection, row: SpoolRow) -> None:
+    body = row.body
+    if KINDS[row.kind].is_shared:
+        if body is None:
+            connection.execute(_WITHDRAW, (row.kind, row.digest))
+        else:
+            connection.execute(_SHARE, (row.kind, row.digest, Jsonb(body)))
+    elif row.kind == "miss":
+        days = body["days"] if body else []
+        connection.execute(
+            _NO_LONGER_MISSED, (row.digest, [day for day, _, _ in days], [kind for _, kind, _ in days])
+        )
+        with connection.cursor() as cursor:
+            cursor.executemany(_MISS, [(row.digest, body["url"], *day) for day in days] if body else [])
+    elif body is None:
+        connection.execute("DELETE FROM wants WHERE school = current_school() AND key = %s", (row.digest,))
+    else:
+        connection.execute(_WANT, (row.digest, body["url"], body["day"]))
