@@ -313,6 +313,20 @@ def test_rules_given_at_the_desk_hold_at_a_running_school_within_a_minute(
         page.click("#rules-text ~ button")
         page.wait_for_selector("[role=status]")
         eventually(lambda: client.open_page(f"{origin.url}/games/1").status == 403, "the rule does not hold")
+    south = ASchool(enter("South, where the school has a name of many words"), tmp_path / "south")
+    weeks = [
+        SchoolDay(
+            day=TODAY - timedelta(days=7 * back),
+            misses=40 - 3 * back,
+            opened=20 - back,
+            pages=900 - 50 * back,
+        )
+        for back in range(12)
+    ]
+    with connected(south.settings) as connection:
+        south.side.tell(connection, weeks, [("disk", "only 3 % of /var/lib/linkmend is free")])
+    south.take()
+    south.database.close()
     eventually(lambda: overview(head).schools[0].warnings, "the school tells nothing of its health")
     for name, width, scheme in (("wide", 1400, "light"), ("phone", 360, "dark")):
         page.emulate_media(color_scheme=scheme)
