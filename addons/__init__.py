@@ -132,6 +132,11 @@ ORDER = (
     ),
     _place("repair:Repair", "replaces a miss by a repair page", "all addons above have seen the original"),
     _place(
+        "deadmedia:DeadMedia",
+        "notes pictures, sounds and videos that are gone, and the page that shows them",
+        "changes nothing; knows which page the user has open",
+    ),
+    _place(
         "autoredirect:AutoRedirectNote",
         "puts a note on the page to which a rule redirected a user",
         "after the page was stored and harvested",

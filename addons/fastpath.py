@@ -1,4 +1,4 @@
-"""Answers plain requests out of memory before mitmproxy makes a flow of them: most hits, at a tenth of the cost.
+"""Answers plain requests from the store before mitmproxy makes a flow of them: most hits, at a tenth of the cost.
 
 It says what the cache would say, by the same engine (proxy/cache/hits.py), or nothing at all: then the request takes
 its usual way, with all addons. So nothing here may differ from that way, neither the bytes of an answer nor what is
@@ -17,7 +17,7 @@ from mitmproxy.proxy import layer
 
 from addons.flows import url_of
 from addons.flowstate import AnsweredBy, state_of
-from addons.mitm.fastlayer import LayerTarget, with_fast_path
+from addons.mitm.fastlayer import LayerTarget, UnansweredRequest, with_fast_path
 from addons.soft404 import is_worth_keeping
 from proxy.cache.hits import HitAnswer, PlainHit, answer_hit, goes_as_bytes
 from proxy.cache.vary import select
@@ -27,13 +27,17 @@ from proxy.portal.routes import PORTAL_HOST, PREFIX
 from proxy.settings import CacheSettings
 from proxy.store.memory import CachedEntry
 from proxy.store.responses import ResponseStore
+from repair.bounded import BoundedDict
 from repair.detect import is_document
 from repair.model import Page
 
 CLEARED_S = 60.0
 """How long a page that was found to be there is not judged again: its site's error pages may be learnt meanwhile."""
+_CLEARED_AT_MOST = 10_000
 _CHOICES_REMEMBERED = 50
 _PORTAL = (f"http://{PORTAL_HOST}", f"https://{PORTAL_HOST}")
+
+_PageKey = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +65,6 @@ class _Variant:
     hit: PlainHit
     is_document: bool
     content_type: str
-    cleared_until: float = 0.0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -90,10 +93,13 @@ class FastPath:
     ) -> None:
         self.settings = settings
         self.answered = 0
+        self.reading = 0
+        """How many requests wait for the disk."""
         self._store = store
         self._listeners = listeners
         self._offline = offline
         self._clock = clock
+        self._cleared = BoundedDict[_PageKey, float](_CLEARED_AT_MOST)
 
     def next_layer(self, chosen: layer.NextLayer) -> None:
         with_fast_path(chosen.layer, self.answer)
@@ -103,24 +109,41 @@ class FastPath:
         found = state_of(flow).finding
         if found is None or state_of(flow).answered_by is not AnsweredBy.CACHE or flow.response is None:
             return
-        if found.judgement.unsure or not is_worth_keeping(flow):
-            return
-        url = url_of(flow)
-        entry = self._store.get_cached(url)
-        for variant in self._prepare(entry, url).variants if entry is not None else ():
-            if variant.hit.stored.body is flow.response.raw_content:
-                variant.cleared_until = self._clock() + CLEARED_S
+        body = flow.response.raw_content
+        if body and not found.judgement.unsure and is_worth_keeping(flow):
+            self._cleared[_page_key(url_of(flow), body)] = self._clock() + CLEARED_S
 
-    def answer(self, client: connection.Client, place: LayerTarget, data: bytes) -> bytes | None:
+    def answer(
+        self, client: connection.Client, place: LayerTarget, data: bytes
+    ) -> bytes | UnansweredRequest | None:
         """The whole answer to one request, with all that goes with it; None: it takes the usual way."""
         request_head = plain_request(data)
         url = _url(request_head, place) if request_head is not None else None
         if request_head is None or url is None:
             return None
-        entry = self._store.get_cached(url)
+        entry = self._store.get_cached(url) or self._store.read_warm(url)
+        if entry is not None:
+            return self._answer_from(entry, client, request_head, url)
+        if self._store.may_be_on_disk(url):
+            return UnansweredRequest(client=client, request_head=request_head, url=url)
+        return None
+
+    async def read_stored(self, request: UnansweredRequest) -> None:
+        """Answer a request out of what is on disk, as if it were in memory."""
+        self.reading += 1
+        try:
+            entry = await self._store.read(request.url)
+        finally:
+            self.reading -= 1
+        if entry.responses:
+            request.answer = self._answer_from(entry, request.client, request.request_head, request.url)
+
+    def _answer_from(
+        self, entry: CachedEntry, client: connection.Client, request_head: PlainRequest, url: str
+    ) -> bytes | None:
         address = client.peername[0]
-        variant = self._variant(entry, url, request_head) if entry is not None else None
-        if entry is None or variant is None or not self._may_be_shown(variant, request_head, url, address):
+        variant = self._variant(entry, url, request_head)
+        if variant is None or not self._may_be_shown(variant, request_head, url, address):
             return None
         if len(entry.responses) > 1:
             self._store.note_variant(url, variant.hit.stored)
@@ -165,7 +188,10 @@ class FastPath:
             return True
         if not self._listeners.judges():
             return True
-        return variant.cleared_until > self._clock() and not self._listeners.was_redirected(address, url)
+        body = variant.hit.stored.body
+        if not isinstance(body, bytes) or self._cleared.get(_page_key(url, body), 0.0) <= self._clock():
+            return False
+        return not self._listeners.was_redirected(address, url)
 
     def _answer(
         self, entry: CachedEntry, variant: _Variant, request_head: PlainRequest, url: str
@@ -190,6 +216,11 @@ def _url(request_head: PlainRequest, place: LayerTarget) -> str | None:
             return None
         path, url = target[len("http://") + len(host) :], target
     return None if path.startswith(PREFIX) or url.startswith(_PORTAL) else url
+
+
+def _page_key(url: str, body: bytes) -> _PageKey:
+    """By Python's hash, as repair/soft404/detector.py does it."""
+    return url, hash(body)
 
 
 def _variant(hit: PlainHit, url: str) -> _Variant:

@@ -34,6 +34,8 @@ class RunningSettings(msgspec.Struct, frozen=True, kw_only=True):
     desk: str
     metrics: str
     """Empty, as `desk`, when it is switched off."""
+    config: str = ""
+    """The settings file; empty when none was found."""
 
     def applied_to(self, settings: Settings) -> Settings:
         """The settings of a file as the running linkmend has them."""
@@ -48,8 +50,9 @@ class RunningSettings(msgspec.Struct, frozen=True, kw_only=True):
 class RunningMark:
     """Set by the process that runs linkmend. Without it, or on a full disk, linkmend runs all the same."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, config: Path | None = None) -> None:
         self._path = data / FILE
+        self._config = config
         self._file: int | None = None
 
     def set(self, settings: Settings, address: str) -> None:
@@ -62,6 +65,7 @@ class RunningMark:
             offline=settings.proxy.offline,
             desk=settings.desk.listen if settings.desk.enabled else "",
             metrics=settings.metrics.listen if settings.metrics.enabled else "",
+            config=str(self._config.absolute()) if self._config is not None else "",
         )
         try:
             if self._file is None:

@@ -348,17 +348,17 @@ class DistrictSettings:
     """User name at PostgreSQL, as `linkmend district invite` gave it."""
     database_password_file: str = ""
     """File with the password in its first line, readable by linkmend's user only."""
+    offers: bool = True
+    """Offer what other schools of the district confirmed, and count their error pages and choices."""
+    pack_keys: tuple[str, ...] = ()
+    """Schools whose signed files `linkmend repairs import` accepts, such as "School B = KEY"; then no unsigned file
+    is accepted. `linkmend repairs key` prints the key of a school."""
     shared_crawl: bool = False
     """Crawl topics together with the other machines of the district: one list of links, each host asked by one."""
     desk: bool = False
     """This linkmend is the district's own, with an admin's login: its desk shows all schools, and gives rules."""
     crawl_lease_s: float = 30.0
     """After how many seconds without a sign of life the links and hosts of a machine that crawls go to others."""
-    offers: bool = True
-    """Offer what other schools of the district confirmed, and count their error pages and choices."""
-    pack_keys: tuple[str, ...] = ()
-    """Schools whose signed files `linkmend repairs import` accepts, such as "School B = KEY"; then no unsigned file
-    is accepted. `linkmend repairs key` prints the key of a school."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

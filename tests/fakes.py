@@ -40,16 +40,26 @@ class FakeSpool:
 
 
 class FakeStore:
-    """Responses by key in memory, replaced by equal `vary`, newest first."""
+    """Responses by key in memory, replaced by equal `vary`, newest first; `on_disk` are some that are not."""
 
     def __init__(self, file_over_bytes=10**9):
         self.held = defaultdict(tuple)
         self.spools = []
         self._file_over_bytes = file_over_bytes
         self._in_memory = {}
+        self.on_disk = {}
 
     def recall(self, key):
         return None
+
+    def read_warm(self, key):
+        return None
+
+    def may_be_on_disk(self, key):
+        return key in self.on_disk
+
+    async def read(self, key):
+        return CachedEntry(responses=self.on_disk.get(key, ()), cost=0)
 
     def get_cached(self, key):
         responses = self.held[key]
@@ -63,7 +73,7 @@ class FakeStore:
         pass
 
     async def lookup(self, key):
-        return self.held[key]
+        return self.held[key] or self.on_disk.get(key, ())
 
     async def put(self, key, response):
         others = tuple(stored for stored in self.held[key] if stored.vary != response.vary)

@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.."
 missing=
 command -v squid >/dev/null 2>&1 || [ -x /usr/sbin/squid ] || missing="$missing squid-openssl"
 command -v chromium >/dev/null 2>&1 || missing="$missing chromium"
+command -v firefox-esr >/dev/null 2>&1 || command -v firefox >/dev/null 2>&1 || missing="$missing firefox-esr"
 command -v certutil >/dev/null 2>&1 || missing="$missing libnss3-tools"
 command -v nginx >/dev/null 2>&1 || [ -x /usr/sbin/nginx ] || missing="$missing nginx-light"
 command -v curl >/dev/null 2>&1 || missing="$missing curl"
@@ -18,6 +19,8 @@ ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || missing="$missing lib
 ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
 command -v java >/dev/null 2>&1 || missing="$missing openjdk-17-jre-headless"
 command -v mvn >/dev/null 2>&1 || missing="$missing maven"
+command -v haproxy >/dev/null 2>&1 || [ -x /usr/sbin/haproxy ] || missing="$missing haproxy"
+command -v node >/dev/null 2>&1 || missing="$missing nodejs"
 if [ -n "$missing" ]; then
     say "installing Debian packages:$missing"
     apt_install $missing || say "cannot install$missing without root or sudo; the tests that need them will be skipped"

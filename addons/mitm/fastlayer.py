@@ -4,6 +4,9 @@ While an HTTP/1 connection is idle, each piece of data first goes to the fast pa
 is sent at once, without a flow. Otherwise the same bytes go to mitmproxy's layer, and so does everything else until
 the connection is idle again. So a request that arrives in pieces is never answered here.
 
+If the response may be on disk, the layer waits until it was read, as mitmproxy's layers wait for hooks: what arrives
+meanwhile on this connection is handled afterwards.
+
 mitmproxy builds its layers in many places; `with_fast_path` turns those for HTTP into ours once the `next_layer` hook
 has chosen them. `check` looks at the internals this relies on.
 """
@@ -20,6 +23,7 @@ from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 from mitmproxy.proxy.layers.http._http1 import Http1Server
 
 from proxy.errors import StartError
+from proxy.headers.fastrequest import PlainRequest
 from proxy.reach.identity import identify
 
 log = logging.getLogger(__name__)
@@ -41,8 +45,25 @@ class LayerTarget:
     ourselves: frozenset[str]
 
 
-Answer = Callable[[Client, LayerTarget, bytes], bytes | None]
-"""The whole answer to what has just arrived, or None."""
+@dataclass
+class ReadStoredHook(commands.StartHook):
+    """The addon of the fast path is to find an answer that is not in memory, and sets `answer` if there is one."""
+
+    request: "UnansweredRequest"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class UnansweredRequest:
+    """A request whose answer may be on disk. `request_head` and `url` are what it was read as."""
+
+    client: Client
+    request_head: PlainRequest
+    url: str
+    answer: bytes | None = None
+
+
+Answer = Callable[[Client, LayerTarget, bytes], bytes | UnansweredRequest | None]
+"""The whole answer to what has just arrived; a request whose answer must be read from disk; or None."""
 
 
 class FastPathLayer(HttpLayer):
@@ -50,25 +71,41 @@ class FastPathLayer(HttpLayer):
 
     answer: Answer
     place: LayerTarget | None
+    unanswered: UnansweredRequest | None = None
 
     def handle_event(self, event: events.Event) -> Generator[commands.Command, Any, None]:
         if type(event) is events.DataReceived and self.place is not None and self._is_idle(event):
             answered = self._try_answer(event.data)
-            if answered is not None:
+            if isinstance(answered, bytes):
                 return _send(event.connection, answered)
+            self.unanswered = answered
         return super().handle_event(event)
+
+    def _handle_event(self, event: events.Event) -> Generator[commands.Command, Any, None]:
+        request, self.unanswered = self.unanswered, None
+        return super()._handle_event(event) if request is None else self._read_and_answer(event, request)
+
+    def _read_and_answer(
+        self, event: events.Event, request: UnansweredRequest
+    ) -> Generator[commands.Command, Any, None]:
+        yield ReadStoredHook(request)
+        if request.answer is not None:
+            yield commands.SendData(request.client, request.answer)
+        else:
+            yield from super()._handle_event(event)
 
     def _is_idle(self, event: events.DataReceived) -> bool:
         """Whether nothing is under way with the client, and nothing of a request has arrived before."""
         server = self.connections.get(event.connection)
         return (
             type(server) is Http1Server
+            and not self._paused
             and not server.buf
             and server.state == server.read_headers
             and event.connection is self.context.client
         )
 
-    def _try_answer(self, data: bytes) -> bytes | None:
+    def _try_answer(self, data: bytes) -> bytes | UnansweredRequest | None:
         try:
             return self.answer(self.context.client, self.place, data)  # type: ignore[arg-type]
         except Exception:  # whatever fails there, there is another way to answer
@@ -119,7 +156,10 @@ def check() -> None:
     """Raises StartError when mitmproxy's internals have changed."""
     missing = [
         name
-        for kind, names in ((HttpLayer, ("handle_event", "event_to_child")), (Http1Server, ("read_headers",)))
+        for kind, names in (
+            (HttpLayer, ("handle_event", "_handle_event", "event_to_child")),
+            (Http1Server, ("read_headers",)),
+        )
         for name in names
         if not callable(getattr(kind, name, None))
     ]

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from proxy.admin import health, proposals, requests, staticfiles, users
+from proxy.admin import backups, health, proposals, requests, staticfiles, users
 from proxy.admin.apihandlers import handler_of
 from proxy.admin.auditlog import AUDIT_FILE, AuditLog
 from proxy.admin.auth.login import Login
@@ -29,6 +29,7 @@ from proxy.admin.routing import MENU, AdminContext, AdminPage, ApiCall, ApiReque
 from proxy.admin.rules import api as rules_api
 from proxy.admin.rules import pages as rules_pages
 from proxy.admin.sessions import Sessions
+from proxy.admin.setup import pages as setup_pages
 from proxy.admin.teach import mypages as teach_mypages
 from proxy.admin.teach import pages as teach_pages
 from proxy.admin.teach.access import TeachAccess
@@ -70,7 +71,8 @@ class AdminApp:
         passwords, sessions = passwords or Passwords(admin.data / FILE), Sessions()
         audit = AuditLog(admin.data / AUDIT_FILE)
         sign_in = SignIn(lambda: admin.settings().desk, passwords, sessions, audit)
-        self.login, teach = Login(passwords, sign_in), TeachAccess(admin, sign_in)
+        self.login = Login(passwords, sign_in, first_page=setup_pages.PATH)
+        teach = TeachAccess(admin, sign_in)
         self._auth = AuthMiddleware(admin.settings, passwords, sessions, is_gateway, audit)
         routes = [
             *(route for feature in FEATURES for route in feature(admin)),
@@ -79,6 +81,8 @@ class AdminApp:
             *teach_pages.routes(admin, teach),
             *teach_mypages.routes(admin, teach),
             *self.login.routes(),
+            *setup_pages.routes(admin),
+            *backups.routes(admin),
         ]
         pages, calls = _split_routes(routes)
         self.web = web.Application(

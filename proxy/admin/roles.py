@@ -27,8 +27,19 @@ ADMIN = "admin"
 """The name of who has the desk's own password; no account may have it."""
 TEACH = "/teach"
 _LOGOUT = "/admin/logout"
-_ADMIN_ONLY = ("/admin/access", "/admin/users", "/admin/audit", "/admin/requests", "/admin/district")
-_REVIEWS = ("pin", "unpin", "ignore", "heed", "wrong", "right", "fetch", "forget-choice", "several")
+_ADMIN_ONLY = ("/admin/access", "/admin/users", "/admin/audit", "/admin/requests", "/admin/setup", "/admin/district")
+_REVIEWS = (
+    "pin",
+    "unpin",
+    "ignore",
+    "heed",
+    "wrong",
+    "right",
+    "fetch",
+    "forget-choice",
+    "several",
+    "filters",
+)
 _REVIEW_CHANGES = (
     *(f"/admin/misses/{name}" for name in _REVIEWS),
     *(f"/admin/api/misses/{name}" for name in ("pins", "choices", "marks")),

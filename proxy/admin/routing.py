@@ -64,7 +64,9 @@ from proxy.pages.language import LANGUAGES, catalogue
 from proxy.pages.render import breakable
 from proxy.pages.templatetexts import TemplateTexts
 from proxy.removal.remover import PageRemover
+from proxy.runningmark import RunningSettings
 from proxy.settings import Settings
+from proxy.setup.installation import is_done
 from proxy.sizes import size
 from proxy.store.responses import ResponseStore
 from repair.admission import RepairPipeline
@@ -106,6 +108,17 @@ class AdminContext:
     missing_now: MissFeed | None = None
     topics: TopicDatabase | None = None
     lessons: LessonService | None = None
+    running: Callable[[], RunningSettings | None] = lambda: None
+    """What the supervisor says of itself: its process and its settings file. It reads the disk."""
+
+    def settings_file(self) -> Path | None:
+        """The file that the running linkmend reads, if there is one; reads the disk."""
+        running = self.running()
+        return Path(running.config) if running is not None and running.config else None
+
+    def is_set_up(self) -> bool:
+        """Whether somebody has made the choices of a set-up; reads the disk."""
+        return is_done(self.data, self.settings_file())
 
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

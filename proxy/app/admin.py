@@ -31,6 +31,7 @@ from proxy.monitoring.parentwatch import ParentWatch
 from proxy.removal.orders import RemovalOrders
 from proxy.removal.remover import PageRemover
 from proxy.rules.history import RuleEdits
+from proxy.runningmark import RunningSettings
 from proxy.settings import Settings, split_address
 from proxy.tls.certificates import origin_context
 from repair.collection.pins import Pins
@@ -87,6 +88,8 @@ class AdminServices:
         self._district = self._made_district_link(context)
         self.unready: Callable[[], str] = lambda: "not listening yet"
         """Why no client is served at this moment; set by the process that runs the proxy."""
+        self.running: Callable[[], RunningSettings | None] = lambda: None
+        """What the supervisor says of itself; set where there is one."""
         self._probes = HttpListener(
             create_app(self._watching.snapshot, lambda: self.unready() or self._parent.fault),
             what="port for figures",
@@ -229,6 +232,7 @@ class AdminServices:
             missing_now=watching.missing_now,
             topics=self._topics,
             lessons=self._lessons,
+            running=lambda: self.running(),
         )
 
     def _watch(self) -> None:

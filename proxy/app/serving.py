@@ -50,7 +50,7 @@ async def carry_traffic(
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
         await master.serve(
             ready=is_ready,
-            in_flight=lambda: len(worker.in_flight),
+            in_flight=worker.in_flight,
             grace_s=worker.settings.proxy.stop_grace_s,
             leave=worker.leave,
         )

@@ -55,7 +55,8 @@ class SharedState:
                 connections=8,
                 per_host=2,
             ),
-            turn_at=lambda host: turns.at(host, pause_s=self.settings.fetch.pause_s),
+            # No pause of its own: readers wait for probes, and few are allowed (`ASKED_PER_SITE`).
+            turn_at=lambda host: turns.at(host, pause_s=0.0),
         )
         self.detector = Soft404Detector(
             self.sites, self._judging, ask=self._prober.ask, may_probe=self._may_probe

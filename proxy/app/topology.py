@@ -44,7 +44,7 @@ from proxy.eventloops import end_quietly
 from proxy.privacy.portalredirect import PortalRedirects
 from proxy.reach.passthrough import passthrough_domains
 from proxy.rpc.server import RpcServer
-from proxy.runningmark import RunningMark
+from proxy.runningmark import RunningMark, read_mark
 from proxy.settings import ProxySettings, Settings
 from proxy.store.invalidation import SharedInvalidation
 from proxy.store.reserve import DiskReserve
@@ -60,19 +60,21 @@ _CHECK_DISK_S = 5.0
 ReadSettings = Callable[[], Settings]
 
 
-def serve(settings: Settings, data: Path, read_settings: ReadSettings) -> None:
-    """Run the proxy until SIGTERM or SIGINT. Raises LinkmendError when it cannot start."""
+def serve(settings: Settings, data: Path, read_settings: ReadSettings, config: Path | None = None) -> None:
+    """Run the proxy until SIGTERM or SIGINT. Raises LinkmendError when it cannot start.
+
+    `config` is the file that `read_settings` reads, if there is one.
+    """
     if is_supported():
-        _serve_supervised(settings, data, read_settings)
+        _serve_supervised(settings, data, read_settings, RunningMark(data, config))
     else:
         log.info("this system cannot fork: everything runs in one process")
         asyncio.run(_serve_in_one_process(settings, data, read_settings))
 
 
-def _serve_supervised(settings: Settings, data: Path, read_settings: ReadSettings) -> None:
+def _serve_supervised(settings: Settings, data: Path, read_settings: ReadSettings, mark: RunningMark) -> None:
     logs.set_up(settings.log, process="supervisor")
     children = _Children(settings, data, read_settings)
-    mark = RunningMark(data)
 
     def reload() -> Sequence[ProcessSpec] | None:
         replaced = children.reload()
@@ -220,6 +222,7 @@ class _Children:
         backend = Backend(shared, self._run.admin, process="backend")
         server = RpcServer(backend.services(), self._listener, ports=lambda: backend.admin.ports)
         backend.admin.unready = lambda: "" if server.has_workers() else "no worker accepts clients"
+        backend.admin.running = lambda: read_mark(self._data)  # the supervisor's: no process may read its own
         loop.add_signal_handler(signal.SIGTERM, stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload_backend, shared, backend)
         try:

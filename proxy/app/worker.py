@@ -15,6 +15,7 @@ from addons.bypass import Bypass
 from addons.cache import Cache
 from addons.connections import PersonalConnections
 from addons.deadlines import Deadlines
+from addons.deadmedia import DeadMedia
 from addons.failures import Failures
 from addons.fastpath import FastPath, FastPathListeners
 from addons.harvest import Harvest
@@ -94,7 +95,7 @@ class WorkerContainer:
         self._collapser = RequestCollapser(leases)
         self._portal_redirects = portal_redirects or PortalRedirects()
         self._workers = ServiceWorkerOrigins(data / "readers" / "serviceworkers.sqlite")
-        self.in_flight = InFlight()
+        self._in_flight = InFlight()
         self._build()
 
     @property
@@ -208,6 +209,7 @@ class WorkerContainer:
             max_bytes=settings.collection.max_document_bytes,
             harmless_fields=settings.cache.harmless_fields,
         )
+        self._dead_media = DeadMedia(backend.misses, clients.recent_pages, hasher)
         self._auto_redirect = AutoRedirectNote(clients.recent_pages, hasher)
         self._marks = LoopMarks(hasher.hash)
         self._next_proxy = NextProxy(self._marks, settings.cache)
@@ -239,9 +241,10 @@ class WorkerContainer:
             self._fast_path,
             self._harvest,
             self._repair,
+            self._dead_media,
             self._auto_redirect,
             self._request_metrics,
-            self.in_flight,
+            self._in_flight,
         ]
         return default_addons(built)
 
@@ -268,6 +271,10 @@ class WorkerContainer:
         await self.backend.start()
         if isinstance(self.backend, BackendClient):
             self.backend.on_ports(self.shared.note_ports)
+
+    def in_flight(self) -> int:
+        """How many requests have no whole answer yet."""
+        return len(self._in_flight) + self._fast_path.reading
 
     def leave(self) -> None:
         """No more clients are accepted; requests in flight will be answered."""

@@ -25,10 +25,11 @@ def ca(
 
 def pac(
     proxy: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Address at which devices reach the proxy; default: proxy.public, else proxy.listen.",
+            help="Address at which devices reach the proxy; default: proxy.public, else proxy.listen. "
+            "With several, each host has one of them that is asked first.",
         ),
     ] = None,
     config: Config = None,
@@ -36,9 +37,10 @@ def pac(
 ) -> None:
     """Print a proxy auto-configuration (PAC) file for browsers."""
     known = settings_from(config).proxy
-    host, port = split_address(proxy or known.public or known.listen)
-    if host in ("", "0.0.0.0", "::"):  # noqa: S104 - the address to refuse, not one to bind
-        raise LinkmendError(
-            f"devices cannot reach {host or '*'}: set the proxy's address with --proxy HOST:{port}"
-        )
-    sys.stdout.write(pac_file(host, port))
+    proxies = [split_address(each) for each in proxy or [known.public or known.listen]]
+    for host, port in proxies:
+        if host in ("", "0.0.0.0", "::"):  # noqa: S104 - the address to refuse, not one to bind
+            raise LinkmendError(
+                f"devices cannot reach {host or '*'}: set the proxy's address with --proxy HOST:{port}"
+            )
+    sys.stdout.write(pac_file(proxies))

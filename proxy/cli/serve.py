@@ -8,7 +8,7 @@ import typer
 
 from proxy import logs
 from proxy.cli.options import Config, Data, data_from, settings_from
-from proxy.settings import Settings
+from proxy.settings import Settings, default_path
 
 
 def serve(
@@ -47,7 +47,7 @@ def serve(
     # Half a second of imports that no other command needs.
     from proxy.app import topology
 
-    topology.serve(settings, data_from(data), read_settings)
+    topology.serve(settings, data_from(data), read_settings, config or default_path())
 
 
 def _without_asserts() -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import getpass
 import os
-import socket
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,21 +10,20 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from proxy.admin.auth.passwords import password_problem
+from proxy.admin.auth.passwords import FILE, Passwords, password_problem
 from proxy.cli.doctor import examine_now, print_findings
 from proxy.cli.options import Config, Data, print_line, settings_from
 from proxy.doctor.machine import check_port
 from proxy.doctor.model import FindingLevel, has_failed
 from proxy.errors import LinkmendError, SettingsError
-from proxy.http.parentprobe import ParentState, probe_parent
-from proxy.settings import Settings, default_data, load, split_address
+from proxy.settings import Settings, default_data, split_address
 from proxy.setup import installation
+from proxy.setup.choices import ALL_PRIVATE, NONE, network_settings, own_address, parent_problem
 from proxy.setup.profiles import PROFILES
 from proxy.setup.shipped import DEMO, shipped_file
 
 _SYSTEM_SETTINGS = Path("/etc/linkmend/linkmend.toml")
 _SYSTEM_DATA = Path("/var/lib/linkmend")
-_NONE = "none"
 
 
 def setup(
@@ -83,6 +81,7 @@ def setup(
     print_line(f"settings: {path}")
     _password(ask, folder, password_file)
     _certificate(folder)
+    installation.note_done(folder)
     _content(ask, folder, path, content)
     if wants_service:
         _install_service(ask, path, folder)
@@ -113,8 +112,7 @@ def _places(config: Path | None, data: Path | None, *, for_service: bool | None)
     """Where settings and data go: the system's places for root, else the user's own."""
     if os.geteuid() == 0 and for_service is not False:
         return config or _SYSTEM_SETTINGS, (data or _SYSTEM_DATA).absolute()
-    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return config or home / "linkmend" / "linkmend.toml", (data or default_data()).absolute()
+    return config or installation.own_settings_path(), (data or default_data()).absolute()
 
 
 def _existing(path: Path, ask: _Questions, *, force: bool) -> dict[str, Any]:
@@ -136,7 +134,7 @@ def _network(
 ) -> dict[str, Any]:
     default = Settings().proxy
     if not ask.is_silent:
-        print_line(f"This machine's address is {_own_address() or 'not known'}.")
+        print_line(f"This machine's address is {own_address() or 'not known'}.")
     while True:
         address = ask.text(
             "Address and port for browsers (0.0.0.0 stands for all addresses of this machine)",
@@ -149,19 +147,13 @@ def _network(
         print_line(problem)
     if problem:
         print_line(f"warning: {problem}")
-    networks = clients
-    if networks is None:
-        given = ask.text(
-            "Networks whose devices may use it, with spaces between (private: all private ones)",
-            None,
-            "private",
-        )
-        networks = [] if given == "private" else given.replace(",", " ").split()
-    fresh: dict[str, Any] = {"proxy.listen": address} if address != default.listen else {}
-    if networks:
-        fresh["proxy.clients"] = ("127.0.0.0/8", "::1/128", *networks)
-    load(environment={}, overrides=fresh)  # a mistake is reported before the next question
-    return fresh
+    networks = " ".join(clients) if clients is not None else None
+    given = ask.text(
+        "Networks whose devices may use it, with spaces between (private: all private ones)",
+        networks,
+        ALL_PRIVATE,
+    )
+    return network_settings(address, given)  # a mistake is reported before the next question
 
 
 def _port_problem(address: str) -> str:
@@ -172,27 +164,17 @@ def _port_problem(address: str) -> str:
     return "" if finding.level is FindingLevel.OK else f"{finding.found}; {finding.advice}"
 
 
-def _own_address() -> str:
-    """The address from which this machine would reach the internet; nothing is sent."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-            return str(probe.getsockname()[0])
-        except OSError:
-            return ""
-
-
 def _parent(ask: _Questions, chosen: dict[str, Any], given: str | None, https: str | None) -> dict[str, Any]:
     """The parent and how https goes there, after it was probed."""
     while True:
         parent = ask.text(
             "Parent proxy (Squid), as http://HOST:PORT, or none",
             given,
-            chosen.get("proxy.parent", "") or _NONE,
+            chosen.get("proxy.parent", "") or NONE,
         )
-        if parent in ("", _NONE):
+        if parent in ("", NONE):
             return {"proxy.parent": ""} if chosen.get("proxy.parent") else {}
-        problem = _parent_problem(parent)
+        problem = asyncio.run(parent_problem(parent))
         print_line(f"{'warning: ' if problem else ''}parent {parent}: {problem or 'answers'}")
         if not problem or given is not None or ask.is_silent or ask.yes_or_no("Use it?", default=False):
             break
@@ -205,15 +187,6 @@ def _parent(ask: _Questions, chosen: dict[str, Any], given: str | None, https: s
     return {"proxy.parent": parent, "proxy.parent_https": https}
 
 
-def _parent_problem(parent: str) -> str:
-    try:
-        probe = asyncio.run(probe_parent(parent))
-    except SettingsError as error:
-        return str(error)
-    words = {ParentState.DOWN: "does not answer: ", ParentState.WRONG: "is no proxy: "}
-    return f"{words.get(probe.state, '')}{probe.detail}" if probe.detail else ""
-
-
 def _password(ask: _Questions, data: Path, file: Path | None) -> None:
     if file is not None:
         try:
@@ -223,12 +196,12 @@ def _password(ask: _Questions, data: Path, file: Path | None) -> None:
         password = text.partition("\n")[0].rstrip("\r")
         if problem := password_problem(password, password):
             raise LinkmendError(f"{file}: {problem}")
-    elif ask.is_silent or installation.has_password(data):
+    elif ask.is_silent or Passwords(data / FILE).load().password is not None:
         return
     else:
         password = _asked_password()
     if password:
-        installation.set_password(data, password)
+        Passwords(data / FILE).set_password(password)
         print_line("password: set")
 
 
@@ -251,9 +224,9 @@ def _certificate(data: Path) -> None:
 
 def _content(ask: _Questions, data: Path, config: Path, given: list[str] | None) -> None:
     question = "Pages to begin with: demo, none, or the path of a WARC, ZIM or folder"
-    wanted = given if given is not None else [ask.text(question, None, _NONE)]
+    wanted = given if given is not None else [ask.text(question, None, NONE)]
     paths = [
-        shipped_file(DEMO) if what == "demo" else Path(what) for what in wanted if what not in ("", _NONE)
+        shipped_file(DEMO) if what == "demo" else Path(what) for what in wanted if what not in ("", NONE)
     ]
     if paths:
         from proxy.cli.import_ import import_
@@ -292,7 +265,7 @@ def _install_service(ask: _Questions, config: Path, data: Path) -> None:
 def _next_steps(settings: Settings, config: Path, data: Path, *, with_service: bool) -> None:
     host, port = split_address(settings.proxy.listen)
     if host in ("", "0.0.0.0", "::"):  # noqa: S104
-        host = _own_address() or "ADDRESS-OF-THIS-MACHINE"
+        host = own_address() or "ADDRESS-OF-THIS-MACHINE"
     start = (
         "systemctl daemon-reload && systemctl enable linkmend && systemctl restart linkmend"
         if with_service

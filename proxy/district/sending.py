@@ -18,28 +18,33 @@ from proxy.district.told import KINDS
 log = logging.getLogger(__name__)
 
 _BATCH = 200
+# Each a single statement for a whole batch: the database counts and checks by statements.
 _SHARE = (
-    "INSERT INTO learnt (school, kind, key, body) VALUES (current_school(), %s, %s, %s)"
-    " ON CONFLICT (school, kind, key) DO UPDATE SET body = excluded.body"
-    " WHERE learnt.body IS DISTINCT FROM excluded.body"
+    "INSERT INTO learnt (school, kind, key, body) SELECT current_school(), told.*"
+    " FROM unnest(%s::text[], %s::bytea[], %s::jsonb[]) AS told ON CONFLICT (school, kind, key) DO UPDATE"
+    " SET body = excluded.body WHERE learnt.body IS DISTINCT FROM excluded.body"
 )
 _WITHDRAW = (
-    "UPDATE learnt SET body = NULL WHERE school = current_school() AND kind = %s AND key = %s"
+    "UPDATE learnt SET body = NULL FROM unnest(%s::text[], %s::bytea[]) AS gone (kind, key)"
+    " WHERE learnt.school = current_school() AND learnt.kind = gone.kind AND learnt.key = gone.key"
     " AND body IS NOT NULL"
 )
 _WANT = (
-    "INSERT INTO wants (school, key, url, day) VALUES (current_school(), %s, %s, %s)"
-    " ON CONFLICT (school, key) DO UPDATE SET day = excluded.day WHERE wants.day <> excluded.day"
+    "INSERT INTO wants (school, key, url, day) SELECT current_school(), told.*"
+    " FROM unnest(%s::bytea[], %s::text[], %s::date[]) AS told ON CONFLICT (school, key) DO UPDATE"
+    " SET day = excluded.day WHERE wants.day <> excluded.day"
 )
+_NO_LONGER_WANTED = "DELETE FROM wants WHERE school = current_school() AND key = ANY(%s::bytea[])"
 _MISS = (
-    "INSERT INTO misses (school, key, url, day, kind, times) VALUES (current_school(), %s, %s, %s, %s, %s)"
+    "INSERT INTO misses (school, key, url, day, kind, times) SELECT current_school(), told.*"
+    " FROM unnest(%s::bytea[], %s::text[], %s::date[], %s::text[], %s::int[]) AS told"
     " ON CONFLICT (school, key, kind, day) DO UPDATE SET times = excluded.times"
     " WHERE misses.times <> excluded.times"
 )
 _NO_LONGER_MISSED = (
-    "DELETE FROM misses WHERE school = current_school() AND key = %s AND NOT EXISTS"
-    " (SELECT FROM unnest(%s::date[], %s::text[]) AS kept (day, kind)"
-    " WHERE kept.day = misses.day AND kept.kind = misses.kind)"
+    "DELETE FROM misses WHERE school = current_school() AND key = ANY(%s::bytea[]) AND NOT EXISTS"
+    " (SELECT FROM unnest(%s::bytea[], %s::date[], %s::text[]) AS kept (key, day, kind)"
+    " WHERE kept.key = misses.key AND kept.day = misses.day AND kept.kind = misses.kind)"
 )
 _TAKEN = (
     "INSERT INTO spools VALUES (current_school(), %s, %s)"
@@ -109,8 +114,9 @@ def erase_school(connection: DistrictConnection) -> int:
 def _send(connection: DistrictConnection, name: str, rows: Sequence[SpoolRow]) -> None:
     try:
         with connection.transaction():
-            for row in rows:
-                _apply(connection, row)
+            _share(connection, [row for row in rows if KINDS[row.kind].is_shared])
+            _tell_misses(connection, [row for row in rows if row.kind == "miss"])
+            _tell_wants(connection, [row for row in rows if row.kind == "want"])
             connection.execute(_TAKEN, (name, rows[-1].change))
     except (psycopg.DataError, psycopg.IntegrityError) as error:
         # One row that no database takes must not hold up the others.
@@ -123,21 +129,31 @@ def _send(connection: DistrictConnection, name: str, rows: Sequence[SpoolRow]) -
             )
 
 
-def _apply(connection: DistrictConnection, row: SpoolRow) -> None:
-    body = row.body
-    if KINDS[row.kind].is_shared:
-        if body is None:
-            connection.execute(_WITHDRAW, (row.kind, row.digest))
-        else:
-            connection.execute(_SHARE, (row.kind, row.digest, Jsonb(body)))
-    elif row.kind == "miss":
-        days = body["days"] if body else []
-        connection.execute(
-            _NO_LONGER_MISSED, (row.digest, [day for day, _, _ in days], [kind for _, kind, _ in days])
-        )
-        with connection.cursor() as cursor:
-            cursor.executemany(_MISS, [(row.digest, body["url"], *day) for day in days] if body else [])
-    elif body is None:
-        connection.execute("DELETE FROM wants WHERE school = current_school() AND key = %s", (row.digest,))
-    else:
-        connection.execute(_WANT, (row.digest, body["url"], body["day"]))
+def _share(connection: DistrictConnection, rows: Sequence[SpoolRow]) -> None:
+    """First what is gone: of a key that came back there may be a note of each."""
+    gone = [row for row in rows if row.body is None]
+    told = [row for row in rows if row.body is not None]
+    if gone:
+        connection.execute(_WITHDRAW, ([row.kind for row in gone], [row.digest for row in gone]))
+    if told:
+        bodies = [Jsonb(row.body) for row in told]
+        connection.execute(_SHARE, ([row.kind for row in told], [row.digest for row in told], bodies))
+
+
+def _tell_misses(connection: DistrictConnection, rows: Sequence[SpoolRow]) -> None:
+    days = [(row.digest, row.body["url"], *day) for row in rows if row.body for day in row.body["days"]]
+    keys, addresses, dates, kinds, times = (
+        (list(column) for column in zip(*days, strict=True)) if days else [[]] * 5
+    )
+    if rows:
+        connection.execute(_NO_LONGER_MISSED, ([row.digest for row in rows], keys, dates, kinds))
+    if days:
+        connection.execute(_MISS, (keys, addresses, dates, kinds, times))
+
+
+def _tell_wants(connection: DistrictConnection, rows: Sequence[SpoolRow]) -> None:
+    told = [(row.digest, row.body["url"], row.body["day"]) for row in rows if row.body]
+    if gone := [row.digest for row in rows if row.body is None]:
+        connection.execute(_NO_LONGER_WANTED, (gone,))
+    if told:
+        connection.execute(_WANT, tuple(list(column) for column in zip(*told, strict=True)))

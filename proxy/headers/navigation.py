@@ -28,6 +28,11 @@ _HARMLESS = ("sec-fetch-", "sec-ch-", "sec-gpc")
 """Fields that only browsers set and that do not mean that a script reads the response."""
 _NO_DOCUMENT = frozenset(("range", "upgrade"))
 _PURPOSES = frozenset(("sec-purpose", "purpose", "x-moz"))
+_MEDIA = frozenset(("image", "audio", "video"))
+_ENDINGS = {
+    "video": frozenset(("mp4", "m4v", "webm", "ogv", "mov")),
+    "audio": frozenset(("mp3", "m4a", "ogg", "oga", "opus", "wav", "flac")),
+}
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 
 
@@ -135,6 +140,24 @@ def expects_network_error(headers: Headers) -> bool:
         return destination not in _DOCUMENTS or _first(headers, "sec-fetch-mode") not in ("", "navigate")
     html, _, best = _preferences(headers)
     return html == 0 or html < best
+
+
+def wanted_medium(url: str, headers: Headers) -> str:
+    """`image`, `audio` or `video` when a browser fetches one to show it on a page; "" for everything else.
+
+    On plain http, where browsers send no Fetch Metadata, the Accept header says so; Chromium's does not for sounds
+    and videos, which it asks for in ranges.
+    """
+    if has_fetch_metadata(headers):
+        destination = _first(headers, "sec-fetch-dest")
+        return destination if destination in _MEDIA else ""
+    first = _first(headers, "accept").partition("/")[0]
+    if first in _MEDIA:
+        return first
+    if not has_any(headers, frozenset(("range",))):
+        return ""
+    ending = url.partition("?")[0].rpartition(".")[2].lower()
+    return next((medium for medium, endings in _ENDINGS.items() if ending in endings), "")
 
 
 def shows_service_worker(headers: Iterable[tuple[str, str]]) -> bool:

@@ -21,7 +21,8 @@ class Erasure:
 
     def of_line(self, line: Line) -> Line | None:
         """A line of the log without the erased parts; None when the whole line goes."""
-        if line.get("id") in self.ids or (line.get("event") == "chosen" and self._names(line.get("url"))):
+        names_it = line.get("event") in ("chosen", "dead_medium") and self._names(line.get("url"))
+        if line.get("id") in self.ids or names_it:
             return None
         offered = line.get("offered")
         left = {
@@ -47,6 +48,9 @@ def erase(database: sqlite3.Connection, *, client: str | None, url: str | None) 
     database.execute("DELETE FROM searches WHERE client = ?", (client,))
     for column in ("source_url", "chosen"):
         database.execute(f"UPDATE misses SET {column} = NULL WHERE {column} IN ({slots})", (*addresses,))  # noqa: S608
+    database.execute(f"DELETE FROM dead_media WHERE url IN ({slots})", (*addresses,))  # noqa: S608
+    # Replaced, not refused: the file may already be known without a page.
+    database.execute(f"UPDATE OR REPLACE dead_media SET page = '' WHERE page IN ({slots})", (*addresses,))  # noqa: S608
     if addresses:
         _blank_offers(database, addresses)
     database.execute(f"DELETE FROM marks WHERE url IN ({slots})", (*addresses,))  # noqa: S608

@@ -52,6 +52,11 @@ CREATE INDEX IF NOT EXISTS misses_site ON misses (site, at);
 CREATE TABLE IF NOT EXISTS searches (at REAL NOT NULL, words TEXT NOT NULL, client TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS searches_words ON searches (words, at);
 CREATE INDEX IF NOT EXISTS searches_at ON searches (at);
+CREATE TABLE IF NOT EXISTS dead_media (
+    url TEXT NOT NULL, page TEXT NOT NULL, medium TEXT NOT NULL, times INTEGER NOT NULL, last_at REAL NOT NULL,
+    PRIMARY KEY (url, page)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS dead_media_at ON dead_media (last_at);
 """
 _TOP_COLUMNS = {"url": "url", "site": "site", "kind": "kind", "source": "source_url"}
 _BATCH = 500
@@ -195,6 +200,30 @@ class MissStore:
         def insert(database: sqlite3.Connection) -> None:
             if self._has_share(client, {"words": words}):
                 database.execute("INSERT INTO searches VALUES (?, ?, ?)", (at, words[:_MAX_SEARCH], client))
+
+        self._enqueue(insert)
+
+    def record_dead_medium(self, url: str, page: str, medium: str, *, client: str) -> None:
+        """Note a picture or the like that is gone, and the page that shows it (`proxy.misses.deadmedia`).
+
+        `client`, a hash, is not written down: it only counts against its network's share.
+        """
+        at = self._clock()
+        line = {"event": "dead_medium", "at": iso(at), "url": url, "source_url": page, "medium": medium}
+
+        def insert(database: sqlite3.Connection) -> Line | None:
+            if not self._has_share(client, line):
+                return None
+            known = database.execute(
+                "UPDATE dead_media SET times = times + 1, last_at = ? WHERE url = ? AND page = ?",
+                (at.timestamp(), url, page),
+            )
+            if known.rowcount:
+                return None
+            database.execute(
+                "INSERT INTO dead_media VALUES (?, ?, ?, 1, ?)", (url, page, medium, at.timestamp())
+            )
+            return line
 
         self._enqueue(insert)
 
@@ -405,6 +434,7 @@ class MissStore:
                 "DELETE FROM misses WHERE at < ?", (oldest.timestamp(),)
             ).rowcount
             self._database.execute("DELETE FROM searches WHERE at < ?", (oldest.timestamp(),))
+            self._database.execute("DELETE FROM dead_media WHERE last_at < ?", (oldest.timestamp(),))
             self._database.execute(
                 "DELETE FROM marks WHERE at < ? AND url NOT IN (SELECT url FROM addresses)",
                 (oldest.timestamp(),),
@@ -422,6 +452,11 @@ class MissStore:
             self._database.execute(
                 "DELETE FROM searches WHERE rowid IN (SELECT rowid FROM searches ORDER BY at"
                 " LIMIT 1 + (SELECT count(*) FROM searches) / ?)",
+                (_DROPPED_AT_ONCE,),
+            )
+            self._database.execute(
+                "DELETE FROM dead_media WHERE last_at <= (SELECT last_at FROM dead_media ORDER BY last_at"
+                " LIMIT 1 OFFSET (SELECT count(*) FROM dead_media) / ?)",
                 (_DROPPED_AT_ONCE,),
             )
         self._limit_log.warning("the miss log is full: its oldest records go")

@@ -133,4 +133,4 @@ def pac_page(host: str, port: int) -> RenderedPage:
         ("Cache-Control", "no-cache"),
         ("X-Content-Type-Options", "nosniff"),
     )
-    return RenderedPage(status=200, headers=headers, body=pac_file(host, port).encode("ascii"))
+    return RenderedPage(status=200, headers=headers, body=pac_file([(host, port)]).encode("ascii"))

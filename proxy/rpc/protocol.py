@@ -96,7 +96,7 @@ class ArchiveService(Protocol):
 
 
 class MissLogService(Protocol):
-    """Records missed pages, which alternative was opened, and searches that found nothing."""
+    """Records missed pages, which alternative was opened, searches that found nothing, and pictures that are gone."""
 
     @notify
     def record(self, record: MissRecord) -> None: ...
@@ -106,6 +106,9 @@ class MissLogService(Protocol):
 
     @notify
     def record_search(self, words: str, *, client: str) -> None: ...
+
+    @notify
+    def record_dead_medium(self, url: str, page: str, medium: str, *, client: str) -> None: ...
 
 
 class SuggestionService(Protocol):

@@ -7,8 +7,10 @@ from, and is refused if the file has changed since.
 
 import difflib
 import hashlib
+import itertools
 import re
 import threading
+import tomllib
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -129,12 +131,38 @@ class RuleEdits:
         It goes before the other rules there, so that the latest decision about an address counts.
         """
         plain = to.replace("{", "%7B").replace("}", "%7D")  # an address, not a template
-        rule = rule_text(url=url, action="redirect", to=plain, reason=reason)
+        return self.add_rule(rule_text(url=url, action="redirect", to=plain, reason=reason), by=by)
+
+    def add_rule(self, rule: str, *, by: str) -> RulesVersion:
+        """Add a rule to the admin UI's own file, before those that are there. Raises RulesError."""
         with self._lock:
             before = self.text(DESK_FILE)
             text = f"{rule}\n{before}" if before else rule
             self.check(DESK_FILE, text)
             return self._write(DESK_FILE, before, text, by=by)
+
+    def redirect_of(self, url: str) -> str:
+        """Where a rule of the admin UI redirects exactly this address; "" without one."""
+        found = self._redirect_rule(self.text(DESK_FILE) or "", url)
+        return str(tomllib.loads(found)["rule"][0].get("to", "")) if found else ""
+
+    def remove_redirect(self, url: str, *, by: str) -> RulesVersion:
+        """Take back a redirect of the admin UI. Raises LinkmendError when there is none, and RulesError."""
+        with self._lock:
+            before = self.text(DESK_FILE) or ""
+            found = self._redirect_rule(before, url)
+            if not found:
+                raise LinkmendError("no redirect of the desk for this address")
+            text = before.replace(found, "", 1).strip("\n")
+            after = f"{text}\n" if text else None
+            self.check(DESK_FILE, after)
+            return self._write(DESK_FILE, before, after, by=by)
+
+    def _redirect_rule(self, text: str, url: str) -> str:
+        """The text of the first redirect of an address, as `add_redirect` has written it."""
+        start = rule_text(url=url, action="redirect")
+        at = f"\n{text}".find(f"\n{start}")
+        return "".join(itertools.takewhile(str.strip, text[at:].splitlines(keepends=True))) if at >= 0 else ""
 
     def undo(self, number: int | None = None, *, by: str) -> RulesVersion:
         """Undo one version, or the newest that is not undone yet.

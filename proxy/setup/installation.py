@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from proxy import atomicfiles
-from proxy.admin.auth.passwords import FILE, Passwords
 from proxy.errors import LinkmendError
 from proxy.settings import load
 from proxy.setup.settingsfile import changed_settings, settings_text
@@ -22,6 +21,8 @@ USER = "linkmend"
 UNITS = Path("/etc/systemd/system")
 _PACKAGED_UNIT = Path("/lib/systemd/system/linkmend.service")
 _PROGRAM = "/opt/linkmend/bin/linkmend"
+DONE = "set-up"
+"""In the data folder, once somebody has made the choices."""
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -34,8 +35,7 @@ def write_settings(path: Path, chosen: Mapping[str, Any]) -> None:
 
     Raises SettingsError for a value that is wrong, before anything is written, and LinkmendError.
     """
-    load(environment={}, overrides=chosen)
-    text = settings_text(shipped_file(SETTINGS).read_text(encoding="utf-8"), chosen)
+    text = new_settings_text(chosen)
     of_all = os.geteuid() == 0  # a service reads it as its own user
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,14 +48,16 @@ def write_settings(path: Path, chosen: Mapping[str, Any]) -> None:
         raise LinkmendError(f"{path}: cannot write the settings: {error.strerror or error}") from error
 
 
-def set_password(data: Path, password: str) -> None:
-    """Raises StoreError."""
-    Passwords(data / FILE).set_password(password)
+def new_settings_text(chosen: Mapping[str, Any]) -> str:
+    """An annotated settings file. Raises SettingsError for a value that is wrong."""
+    load(environment={}, overrides=chosen)
+    return settings_text(shipped_file(SETTINGS).read_text(encoding="utf-8"), chosen)
 
 
-def has_password(data: Path) -> bool:
-    """Raises StoreError."""
-    return Passwords(data / FILE).load().password is not None
+def own_settings_path() -> Path:
+    """The settings file of the user who runs this, which `linkmend` finds by itself."""
+    home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return home / "linkmend" / "linkmend.toml"
 
 
 def make_certificate(data: Path) -> tuple[Path, str]:
@@ -95,6 +97,25 @@ def this_program() -> Path:
     """The `linkmend` that is running now, for the service to start."""
     beside = Path(sys.executable).with_name("linkmend")
     return beside if beside.is_file() else Path(shutil.which("linkmend") or _PROGRAM)
+
+
+def note_done(data: Path) -> None:
+    """Note that a school has made its choices: from then on the desk no longer asks. Raises LinkmendError."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        (data / DONE).touch(mode=0o600)
+    except OSError as error:
+        raise LinkmendError(f"{data / DONE}: cannot write: {error.strerror or error}") from error
+
+
+def is_done(data: Path, config: Path | None) -> bool:
+    """Whether somebody has made these choices, by a set-up or in the settings file."""
+    if (data / DONE).exists():
+        return True
+    try:
+        return config is not None and bool(read_settings(config))
+    except LinkmendError:
+        return True  # a file with a mistake was written by somebody
 
 
 def has_packaged_service() -> bool:

@@ -103,6 +103,12 @@ class DiskStore:
             self._rows.discard(row)
         return found
 
+    def get_unwaiting(self, key: str) -> tuple[StoredResponse, ...]:
+        """As `get`, for a thread that must not wait for locks; raises sqlite3.OperationalError instead."""
+        self._rows.never_wait()
+        found, missing = self._read_variants(key)
+        return () if missing else found
+
     def keys_with(self, part: str) -> set[str]:
         """The keys that contain a text."""
         found = self._rows.keys_with(part.encode("utf-8", "surrogatepass"))

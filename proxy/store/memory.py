@@ -38,19 +38,20 @@ class MemoryStore:
             self._held.move_to_end(key)
         return held
 
-    def put(self, key: str, responses: tuple[StoredResponse, ...], *, stamp: int = 0) -> None:
+    def put(self, key: str, responses: tuple[StoredResponse, ...], *, stamp: int = 0) -> CachedEntry:
         """Keeps small responses; those with bodies on disk are read from there each time."""
         self.pop(key)
-        if any(isinstance(response.body, FileBody) for response in responses):
-            return
         cost = sum(_cost(response) for response in responses)
-        if cost > self.limit_bytes // _LARGEST_PART:
-            return
-        self._held[key] = CachedEntry(responses=responses, cost=cost, stamp=stamp)
+        entry = CachedEntry(responses=responses, cost=cost, stamp=stamp)
+        has_files = any(isinstance(response.body, FileBody) for response in responses)
+        if has_files or cost > self.limit_bytes // _LARGEST_PART:
+            return entry
+        self._held[key] = entry
         self.used_bytes += cost
         while self.used_bytes > self.limit_bytes:
             _, freed = self._held.popitem(last=False)
             self.used_bytes -= freed.cost
+        return entry
 
     def pop(self, key: str) -> None:
         held = self._held.pop(key, None)

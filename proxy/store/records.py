@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from proxy.messages import FileBody, Headers, StoredResponse
+from proxy.messages import FileBody, HeaderFields, Headers, StoredResponse
 
 _VERSION = b"\x01"
 _CHECKSUM_BYTES = 4
@@ -61,7 +61,7 @@ def response_of(record: StoredRecord, body: bytes | FileBody) -> StoredResponse:
     return StoredResponse(
         status=record.status,
         reason=record.reason,
-        headers=record.headers,
+        headers=HeaderFields(record.headers),
         body=body,
         vary=record.vary,
         requested_at=record.requested_at,

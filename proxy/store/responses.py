@@ -27,6 +27,7 @@ from proxy.store.invalidation import LocalInvalidation, StoreInvalidation
 from proxy.store.memory import CachedEntry, MemoryStore
 from proxy.store.spool import Spool, SpoolPool
 from proxy.store.tiers import DISK_ERRORS, StoreTiers
+from proxy.store.warmkeys import WarmKeys
 from repair.logs import RateLimitedLogger
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class ResponseStore:
         self._directory_lock = lock
         self._memory = MemoryStore(memory_bytes)
         self._changes = changes or LocalInvalidation()
+        self._warm = WarmKeys()
         self._reading: dict[str, object] = {}
         self._absent: dict[str, tuple[float, int]] = {}
         self._queued_bytes = 0
@@ -120,22 +122,40 @@ class ResponseStore:
         recalled = self.recall(key)
         if recalled is not None or self._closed:
             return recalled or ()
+        return (await self.read(key)).responses
+
+    def may_be_on_disk(self, key: str) -> bool:
+        """Whether `read` may find what `get_cached` does not."""
+        return not self._closed and not self._is_absent(key)
+
+    def read_warm(self, key: str) -> CachedEntry | None:
+        """What is on disk, if that is known to be no slower than memory; else None, and `read` finds it."""
+        stamp = self._changes.stamp(key)
+        found = self._warm.read(key, self._tiers.read_unwaiting) if not self._closed else ()
+        return self._take_in(key, found, stamp) if found else None
+
+    async def read(self, key: str) -> CachedEntry:
+        """What is on disk, empty if there is nothing; from now on it is in memory, too, unless it is too large."""
         # A concurrent change of this key removes the mark, so that nothing outdated gets into memory.
         mark = self._reading[key] = object()
         stamp = self._changes.stamp(key)
         try:
             found = await self._run_in(self._readers, self._tiers.read, key)
+            if self._reading.get(key) is not mark:
+                return CachedEntry(responses=found, cost=0)
+            self._warm.note(key, found)
             if found:
-                if len(found) == 1:
-                    self._note_use(key)
-                if self._reading.get(key) is mark:
-                    self._memory.put(key, found, stamp=stamp)
-            elif self._reading.get(key) is mark:
-                self._note_absent(key, stamp)
+                return self._take_in(key, found, stamp)
+            self._note_absent(key, stamp)
+            return CachedEntry(responses=(), cost=0)
         finally:
             if self._reading.get(key) is mark:
                 del self._reading[key]
-        return found
+
+    def _take_in(self, key: str, found: tuple[StoredResponse, ...], stamp: int) -> CachedEntry:
+        if len(found) == 1:
+            self._note_use(key)
+        return self._memory.put(key, found, stamp=stamp)
 
     async def put(self, key: str, response: StoredResponse) -> bool:
         """Replaces the variant with equal `vary`. The store takes over a spooled FileBody, stored or not.
@@ -146,7 +166,10 @@ class ResponseStore:
         if self._queued_bytes + size > QUEUED_BYTES:
             self._limited_log.warning("cache: disk too slow, response not stored: %s", key)
             return False
-        return await self._change(key, size, self._tiers.write, key, response)
+        stored = await self._change(key, size, self._tiers.write, key, response)
+        if stored and not response.vary:
+            self._warm.note(key, (response,))
+        return stored
 
     async def remove(self, key: str) -> None:
         """Removes every variant that is not pinned."""
@@ -192,6 +215,7 @@ class ResponseStore:
         everyone = threading.Barrier(_READERS)
         leaving = (self._run_in(self._readers, self._finish_reading, everyone) for _ in range(_READERS))
         await asyncio.gather(*leaving)
+        self._tiers.close_connections()  # this thread's, from warm reads
         # Last and alone: connections that close at the same moment leave SQLite's log behind.
         await self._run_in(self._writer, self._finish_writing)
         self._writer.shutdown(wait=False)
@@ -233,6 +257,7 @@ class ResponseStore:
 
     def _forget(self, key: str) -> None:
         self._memory.pop(key)
+        self._warm.forget(key)
         self._absent.pop(key, None)
         self._reading.pop(key, None)
 

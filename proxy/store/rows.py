@@ -98,6 +98,13 @@ class DiskRows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annot
         ).fetchall()
         return [FoundRow(rowid=a, stored_at=b, filename=c, record=d) for a, b, c, d in found]
 
+    def never_wait(self) -> None:
+        """From now on, what the calling thread does fails where it would wait for another's lock."""
+        connection = self._con
+        if getattr(self._local, "never_waits", None) is not connection:
+            connection.execute("PRAGMA busy_timeout = 0")
+            self._local.never_waits = connection
+
     def keys_with(self, part: bytes) -> list[bytes]:
         """The keys that contain these bytes; scans the index of all keys."""
         found = self._sql("SELECT key FROM Cache WHERE raw = 1 AND instr(key, ?)", (part,)).fetchall()

@@ -44,6 +44,12 @@ class StoreTiers:
         """Evictable responses first, each kind newest first."""
         return self._read_from(self._responses, key) + self._read_from(self._pinned, key)
 
+    def read_unwaiting(self, key: str) -> tuple[StoredResponse, ...]:
+        """As `read`, but waits for no lock; () also when something is wrong, which `read` will deal with."""
+        with suppress(*DISK_ERRORS):
+            return self._responses.get_unwaiting(key) + self._pinned.get_unwaiting(key)
+        return ()
+
     def keys_with(self, part: str) -> set[str]:
         """The keys that contain a text. Raises one of DISK_ERRORS."""
         return self._responses.keys_with(part) | self._pinned.keys_with(part)

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from repair.collection.database import Database
 from repair.model import InLink, Link
+from repair.text.urls import url_hash
 
+_CONSIDERED = 2_000  # pages that link to one
 _CHUNK = 500  # bound variables in one statement; SQLite's default limit was 999 for long
 
 _LINK = "links.anchor, links.before, links.after, links.nav"
@@ -45,15 +47,34 @@ class LinkGraph:
         return self.replace(source, ())
 
     def inlinks(self, target_url: str, limit: int) -> tuple[InLink, ...]:
-        """Links that lead to a URL, those in running text before navigation."""
+        """Links that lead to a URL, those in running text before navigation.
+
+        Of too many in running text these are chosen by hash, and so the same wherever the same pages are saved.
+        """
         with self._database.read() as connection:
-            rows = connection.execute(
-                f"SELECT source.url, target.url, {_LINK} FROM urls AS target"  # noqa: S608  (constants)
-                " JOIN links ON links.target = target.id JOIN urls AS source ON source.id = links.source"
-                " WHERE target.url = ? ORDER BY links.nav, links.source, links.position LIMIT ?",
-                (target_url, limit),
+            sources = connection.execute(
+                "SELECT DISTINCT source.url, source.id FROM urls AS target JOIN links ON links.target = target.id"
+                " JOIN urls AS source ON source.id = links.source WHERE target.url = ? AND nav = 0 LIMIT ?",
+                (target_url, _CONSIDERED),
             ).fetchall()
-        return tuple(InLink(source_url=row[0], link=_link(row[1:])) for row in rows)
+            numbers = [number for _, number in sorted(sources, key=lambda each: url_hash(each[0]))[:limit]]
+            places = {number: place for place, number in enumerate(numbers)}
+            marks = ",".join("?" * len(numbers))
+            select = (
+                f"SELECT links.source, source.url, target.url, {_LINK} FROM urls AS target"  # noqa: S608  (constants)
+                " JOIN links ON links.target = target.id JOIN urls AS source ON source.id = links.source"
+                " WHERE target.url = ? AND links.nav ="
+            )
+            rows = connection.execute(
+                f"{select} 0 AND links.source IN ({marks}) ORDER BY links.position", (target_url, *numbers)
+            ).fetchall()
+            rows = sorted(rows, key=lambda row: places[row[0]])[:limit]
+            if len(rows) < limit:
+                rows += connection.execute(
+                    f"{select} 1 ORDER BY links.source, links.position LIMIT ?",
+                    (target_url, limit - len(rows)),
+                ).fetchall()
+        return tuple(InLink(source_url=row[1], link=_link(row[2:])) for row in rows)
 
     def outlinks(self, source_url: str) -> tuple[Link, ...]:
         """Links of a page in page order."""

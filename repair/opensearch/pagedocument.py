@@ -6,9 +6,9 @@ is when it was fetched, so that of two schools that send a page at once the newe
 """
 
 import base64
-import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -17,12 +17,14 @@ from repair.collection.index.fulltext import FIELDS, IndexEntry
 from repair.collection.index.vectors import pack
 from repair.collection.pages import content_digest
 from repair.model import Document, Link
+from repair.text import urls
 
 INDEX = "linkmend-pages"
 TEXT_CHARACTERS = 20_000
 """Of a page's text, for snippets and as the copy of a lost page; all of its words are in the index."""
 _MAX_TITLE = 2_000
 _MAX_WORDS = 2_000  # characters of an anchor, and on each side of it
+_MAX_LINKS = 4_000_000  # bytes, unpacked
 _REVISIONS = 1_000  # of one version: each time links of other pages give it new names
 
 FIELD_NAMES: Mapping[str, str] = {name: "url_words" if name == "url" else name for name in FIELDS}
@@ -39,8 +41,8 @@ class SharedPage:
 
 
 def page_number(url: str) -> int:
-    """The number of the page at a normal URL, in 63 bits, so that no two of a hundred million share one."""
-    return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=8).digest()) >> 1
+    """The number of the page at a normal URL."""
+    return urls.url_hash(url)
 
 
 def document_id(number: int) -> str:
@@ -61,8 +63,10 @@ def same_fetch(one: int, other: int) -> bool:
 def body_of(page: SharedPage) -> dict[str, Any]:
     """The document that the index keeps of a page."""
     document = page.document
+    links = [link for link in document.links if not link.nav]
     return {
         "url": document.url,
+        "site": site_of(document.url),
         "number": page_number(document.url),
         "caption": document.title[:_MAX_TITLE],
         "language": document.language,
@@ -71,7 +75,7 @@ def body_of(page: SharedPage) -> dict[str, Any]:
         "text": document.text[:TEXT_CHARACTERS],
         "vector": packed(page.entry.fields),
         **{FIELD_NAMES[name]: joined(page.entry.fields.get(name, ())) for name in FIELDS},
-        "links": [_link(position, link) for position, link in enumerate(document.links)],
+        **link_columns(links),
     }
 
 
@@ -90,26 +94,45 @@ def tombstone(number: int) -> dict[str, Any]:
     return {"number": number, "removed": True}
 
 
-def link_of(target_url: str, stored: Mapping[str, Any]) -> Link:
-    """A link as `body_of` stored it; raises ValueError or KeyError for anything else."""
-    anchor, before, after = json.loads(stored["words"])
-    return Link(
-        target_url=target_url,
-        anchor=str(anchor),
-        before=str(before),
-        after=str(after),
-        nav=stored["nav"] is True,
-    )
+def link_columns(links: Sequence[Link]) -> dict[str, Any]:
+    """The links of a page: what they lead to, to be searched, and all of their words in one column.
+
+    One document a page, since an index with a document for each link has sixty times as many, and every search pays.
+    """
+    lines = "".join(f"{_line(link)}\n" for link in links).encode("utf-8", "replace")
+    whole = lines[:_MAX_LINKS].rpartition(b"\n")[0]
+    targets = dict.fromkeys(document_id(page_number(link.target_url)) for link in links)
+    return {"linked": list(targets), "links": base64.b64encode(zlib.compress(whole)).decode()}
 
 
-def _link(position: int, link: Link) -> dict[str, Any]:
-    words = [text[:_MAX_WORDS] for text in (link.anchor, link.before, link.after)]
-    return {
-        "target": link.target_url,
-        "nav": link.nav,
-        "position": position,
-        "words": json.dumps(words, ensure_ascii=False, separators=(",", ":")),
-    }
+def unpacked_links(column: str, target_url: str | None = None) -> Iterator[Link]:
+    """The links that `link_columns` packed, or those to one URL; raises ValueError when it did not."""
+    try:
+        text = zlib.decompressobj().decompress(column_bytes(column), _MAX_LINKS).decode("utf-8", "replace")
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    beginning = "[" if target_url is None else f"[{_json(target_url)},"
+    for line in text.split("\n"):
+        if line.startswith(beginning):
+            target, anchor, before, after = map(str, json.loads(line))
+            yield Link(target_url=target, anchor=anchor, before=before, after=after)
+
+
+def site_of(url: str) -> str:
+    """The beginning of all URLs of the same host; empty when it is no web URL."""
+    try:
+        parts = urls.parse(url)
+    except ValueError:
+        return ""
+    return f"{parts.scheme}://{parts.authority}/"
+
+
+def _line(link: Link) -> str:
+    return _json([link.target_url, *(text[:_MAX_WORDS] for text in (link.anchor, link.before, link.after))])
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def joined(terms: Sequence[str]) -> str:

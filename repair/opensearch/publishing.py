@@ -12,6 +12,7 @@ from importlib import resources
 from typing import Any
 
 from repair.collection.index.fulltext import FIELDS, anchor_terms, link_terms
+from repair.model import Link
 from repair.opensearch.client import OpenSearchClient, SearchUnavailable
 from repair.opensearch.pagedocument import (
     FIELD_NAMES,
@@ -20,10 +21,13 @@ from repair.opensearch.pagedocument import (
     body_of,
     document_id,
     joined,
+    link_columns,
     packed,
     page_number,
     same_fetch,
+    site_of,
     tombstone,
+    unpacked_links,
     version,
 )
 from repair.opensearch.questions import inlinks_query, linking, search_many
@@ -36,7 +40,7 @@ Versioned = dict[str, tuple[int, dict[str, Any]]]
 """Documents by id, each with its version."""
 
 
-def install(client: OpenSearchClient, *, shards: int = 3, replicas: int = 1) -> None:
+def install(client: OpenSearchClient, *, shards: int = 1, replicas: int = 1) -> None:
     """Put the template in place and create the index where there is none; may be done again."""
     template = json.loads(resources.files("repair.opensearch").joinpath("pages.json").read_text("utf-8"))
     template["template"]["settings"] |= {"number_of_shards": shards, "number_of_replicas": replicas}
@@ -89,28 +93,43 @@ def add_anchors(client: OpenSearchClient, urls: Sequence[str]) -> int:
             changed[each["_id"]] = (each["_version"] + 1, terms)
     if not changed:
         return 0
-    whole = client.ask("POST", f"/{INDEX}/_mget", {"ids": list(changed)}, within_s=_WITHIN_S)
+    query = {
+        "query": {"ids": {"values": list(changed)}},
+        "size": len(changed),
+        "version": True,
+        "docvalue_fields": ["links"],
+    }
+    whole = client.ask("POST", f"/{INDEX}/_search", query, within_s=_WITHIN_S)
     revised: Versioned = {}
-    for each in whole["docs"]:
+    for each in whole["hits"]["hits"]:
         number, terms = changed[each["_id"]]
-        if each.get("found") and each["_version"] < number:  # else a newer page came in between
-            revised[each["_id"]] = (number, _revised(each["_source"], terms))
+        if each["_version"] == number - 1:  # else a newer page came in between
+            links = list(unpacked_links(each["fields"]["links"][0]))
+            revised[each["_id"]] = (number, _revised(each["_source"], links, terms))
     return _send(client, revised)
 
 
-def _revised(source: dict[str, Any], terms: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _revised(
+    source: dict[str, Any], links: Sequence[Link], terms: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     fields = {
         name: source[FIELD_NAMES[name]].split(" ") if source[FIELD_NAMES[name]] else [] for name in FIELDS
     }
     fields |= terms
-    links = link_terms(dict.fromkeys(link["target"] for link in source["links"] if not link["nav"]))
+    linked = link_terms(dict.fromkeys(link.target_url for link in links))
     renamed = {FIELD_NAMES[name]: joined(terms[name]) for name in terms}
-    return {**source, **renamed, "vector": packed({**fields, "links": links})}
+    return {
+        **source,
+        **renamed,
+        **link_columns(links),
+        "site": site_of(source["url"]),
+        "vector": packed({**fields, "links": linked}),
+    }
 
 
 def _anchors_of(client: OpenSearchClient, urls: Sequence[str]) -> list[list[str]]:
     """The anchor texts of links to pages in running text, for each page those of all schools."""
-    found = search_many(client, [inlinks_query(url, _ANCHORS, nav=False) for url in urls], within_s=_WITHIN_S)
+    found = search_many(client, [inlinks_query(url, _ANCHORS) for url in urls], within_s=_WITHIN_S)
     return [
         [link.anchor for source, link in linking(url, answer) if link.anchor and source != url][:_ANCHORS]
         for url, answer in zip(urls, found, strict=True)

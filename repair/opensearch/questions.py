@@ -20,15 +20,15 @@ from repair.opensearch.pagedocument import (
     INDEX,
     column_bytes,
     document_id,
-    link_of,
     page_number,
+    unpacked_links,
 )
 
 Query = dict[str, Any]
 
 _COLUMNS = ["url", "caption", "language", "digest", "vector"]
-_LINK_COLUMNS = ["links.nav", "links.position", "links.words"]
-_OF_ONE_PAGE = 3  # links of one page to another that are read; the first say most
+_COLUMNS_ONLY = {"_source": False, "stored_fields": "_none_", "track_total_hits": False}
+"""Hits are read from columns: a stored field, be it the id, costs unpacking the block of documents around it."""
 _ODD = (KeyError, IndexError, TypeError, ValueError, AttributeError, binascii.Error)
 
 
@@ -52,9 +52,8 @@ def search_query(search: Search) -> Query:
     return {
         "query": query,
         "size": max(0, search.limit),
-        "_source": False,
+        **_COLUMNS_ONLY,
         "docvalue_fields": ["url"],
-        "track_total_hits": False,
         # Equal scores in the same order on every node, whichever has the page.
         "sort": ["_score", "number"],
     }
@@ -62,57 +61,42 @@ def search_query(search: Search) -> Query:
 
 def pages_query(numbers: Sequence[int], *, text: bool = False) -> Query:
     """Pages by number: columns alone, which are read without the document; with `text` what a snippet needs too."""
-    return {
+    query: Query = {
         "query": {"ids": {"values": [document_id(number) for number in numbers]}},
         "size": len(numbers),
+        **_COLUMNS_ONLY,
         "docvalue_fields": _COLUMNS,
-        "_source": ["text", "fetched_at"] if text else False,
-        "track_total_hits": False,
         "sort": ["_doc"],
     }
+    if text:
+        del query["stored_fields"]
+        query["_source"] = ["text", "fetched_at"]
+    return query
 
 
-def inlinks_query(url: str, limit: int, *, nav: bool | None = None, source: str | None = None) -> Query:
-    """Pages that link to a URL, those in running text first, with the words of these links."""
-    wanted: list[Query] = [{"term": {"links.target": url}}]
-    if nav is not None:
-        wanted.append({"term": {"links.nav": nav}})
-    in_text = {"constant_score": {"filter": {"term": {"links.nav": False}}}}
-    query: Query = {
-        "nested": {
-            "path": "links",
-            "score_mode": "max",
-            "query": {"bool": {"filter": wanted, "should": [in_text]}},
-            "inner_hits": {
-                "size": _OF_ONE_PAGE,
-                "_source": False,
-                "docvalue_fields": _LINK_COLUMNS,
-                "sort": ["links.nav", "links.position"],
-            },
-        }
-    }
-    if source is not None:
-        query = {
-            "bool": {"must": [query], "filter": [{"ids": {"values": [document_id(page_number(source))]}}]}
-        }
+def inlinks_query(url: str, limit: int) -> Query:
+    """Pages whose texts link to a URL, with their links, in an order that every school's own collection has too."""
     return {
-        "query": query,
+        "query": {"constant_score": {"filter": {"term": {"linked": document_id(page_number(url))}}}},
         "size": limit,
-        "_source": False,
-        "docvalue_fields": _COLUMNS,
-        "track_total_hits": False,
-        "sort": ["_score", "number"],
+        **_COLUMNS_ONLY,
+        "docvalue_fields": [*_COLUMNS, "links"],
+        "sort": ["number"],
     }
 
 
-def addresses_query(beginning: str, limit: int) -> Query:
-    """URLs with a prefix: page numbers are hashes, so the first by number are an even sample."""
+def outlinks_query(number: int) -> Query:
+    """The links of a page."""
+    return {**pages_query([number]), "docvalue_fields": ["links"]}
+
+
+def addresses_query(site: str, limit: int) -> Query:
+    """URLs of a site: page numbers are hashes, so the first by number are an even sample."""
     return {
-        "query": {"prefix": {"url": beginning}},
+        "query": {"constant_score": {"filter": {"term": {"site": site}}}},
         "size": limit,
-        "_source": False,
+        **_COLUMNS_ONLY,
         "docvalue_fields": ["url"],
-        "track_total_hits": False,
         "sort": ["number"],
     }
 
@@ -141,7 +125,8 @@ def scored(hits: Iterable[Any]) -> Iterator[tuple[str, int, float]]:
     """URLs, page numbers and scores."""
     for hit in hits:
         try:
-            yield str(hit["fields"]["url"][0]), int(hit["_id"], 16), float(hit["_score"])
+            url = str(hit["fields"]["url"][0])
+            yield url, page_number(url), float(hit["_score"])
         except _ODD:
             continue
 
@@ -151,11 +136,11 @@ def loaded(hits: Iterable[Any]) -> Iterator[LoadedPage]:
     for hit in hits:
         try:
             columns = {name: hit["fields"][name][0] for name in _COLUMNS}
-            number, vector = int(hit["_id"], 16), column_bytes(columns["vector"])
-            if not is_packed(vector) or page_number(columns["url"]) != number:
+            vector = column_bytes(columns["vector"])
+            if not is_packed(vector):
                 continue
             summary = PageSummary(
-                page=number,
+                page=page_number(columns["url"]),
                 url=columns["url"],
                 title=str(columns["caption"]),
                 language=str(columns["language"]),
@@ -190,19 +175,17 @@ def linking(target_url: str, hits: Iterable[Any]) -> Iterator[tuple[str, Link]]:
     for hit in hits:
         try:
             source = str(hit["fields"]["url"][0])
-            for inner in hit["inner_hits"]["links"]["hits"]["hits"]:
-                columns = {name.partition(".")[2]: values[0] for name, values in inner["fields"].items()}
-                yield source, link_of(target_url, columns)
+            for link in unpacked_links(hit["fields"]["links"][0], target_url):
+                yield source, link
         except _ODD:
             continue
 
 
 def links_of(hits: Iterable[Any]) -> Iterator[Link]:
-    """All links of pages, in page order."""
+    """The links of pages, in page order."""
     for hit in hits:
         try:
-            for stored in hit["_source"]["links"]:
-                yield link_of(str(stored["target"]), stored)
+            yield from unpacked_links(hit["fields"]["links"][0])
         except _ODD:
             continue
 

@@ -25,13 +25,13 @@ from repair.model import BrokenLink, HeldPage, InLink, Link
 from repair.opensearch import questions
 from repair.opensearch.census import EMPTY, Census
 from repair.opensearch.client import OpenSearchClient, SearchUnavailable
-from repair.opensearch.pagedocument import page_number
+from repair.opensearch.pagedocument import page_number, site_of
 from repair.text import urls
 
 _KEPT_S = 60.0
 _SITE_KEPT_S = 900.0
 _PAGES, _TEXTS, _TARGETS, _SITES = 4_000, 200, 500, 64
-_INLINKS = 40  # each costs a node a search of its own; ranking reads no more
+_INLINKS = 40  # ranking reads no more
 _SITE_URLS = 3_000
 
 K = TypeVar("K")
@@ -67,7 +67,7 @@ class SharedPages:
             for url in dict.fromkeys(map(_normal, (link.url, link.source_url or "", *also)))
             if url and url not in self._texts
         ]
-        target, site = _normal(link.url), _site(link.url)
+        target, site = _normal(link.url), site_of(link.url)
         asked: list[tuple[questions.Query, Callable[[list[Any]], None]]] = []
         if pages:
             numbers = [page_number(url) for url in pages]
@@ -165,19 +165,8 @@ class SharedPages:
         """Whether a page is shared under a URL."""
         return self.page_number(url) is not None
 
-    def same(self, page: int) -> tuple[str, ...]:
-        """The URLs of pages with exactly the content of a page, its own included; at most some dozens."""
-        known = self.load((page,)).get(page)
-        if known is None:
-            return ()
-        query = {
-            **questions.addresses_query("", _INLINKS),
-            "query": {"term": {"digest": known.summary.digest.hex()}},
-        }
-        return tuple(questions.urls_of(self._ask([query])[0]))
-
     def inlinks(self, target_url: str, limit: int = 100) -> tuple[InLink, ...]:
-        """Links of shared pages that lead to a URL, shared or not; those in running text first."""
+        """Links in texts of shared pages that lead to a URL, shared or not."""
         normal = _normal(target_url)
         if not normal:
             return ()
@@ -185,37 +174,15 @@ class SharedPages:
             self._keep_inlinks(normal, self._ask([questions.inlinks_query(normal, _INLINKS)])[0])
         return (self._inlinks.get(normal) or ())[:limit]
 
-    def links_to(self, pages: Sequence[int], limit: int = 50_000) -> list[tuple[int, int]]:
-        """Source and target of links in running text to pages, by number, each pair once."""
-        targets = [(number, page.summary.url) for number, page in self.load(pages).items()]
-        most = min(limit, _SITE_URLS)
-        found = self._ask([questions.inlinks_query(url, most, nav=False) for _, url in targets])
-        pairs = (
-            (page_number(source), number)
-            for (number, url), hits in zip(targets, found, strict=True)
-            for source, _ in questions.linking(url, hits)
-        )
-        return list(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))[:limit]
-
-    def link_between(self, source_url: str, target_url: str) -> Link | None:
-        """The most informative link from a shared page to a URL: in running text, with words, the first of them."""
-        source, target = _normal(source_url), _normal(target_url)
-        if not (source and target):
-            return None
-        hits = self._ask([questions.inlinks_query(target, 1, source=source)])[0]
-        links = [link for _, link in questions.linking(target, hits)]
-        return min(links, key=lambda link: (link.nav, link.anchor == ""), default=None)
-
     def outlinks(self, source_url: str) -> tuple[Link, ...]:
-        """Links of a shared page, in page order."""
+        """Links in the text of a shared page, in page order."""
         normal = _normal(source_url)
         if not normal:
             return ()
-        query = {**questions.pages_query([page_number(normal)]), "_source": ["links"]}
-        return tuple(questions.links_of(self._ask([query])[0]))
+        return tuple(questions.links_of(self._ask([questions.outlinks_query(page_number(normal))])[0]))
 
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
-        """URLs of shared pages with a prefix, sampled evenly."""
+        """URLs of shared pages of a site, given by the beginning of its URLs, sampled evenly."""
         if beginning not in self._sites:
             self._keep_site(beginning, self._ask([questions.addresses_query(beginning, _SITE_URLS)])[0])
         return (self._sites.get(beginning) or ())[:limit]
@@ -264,13 +231,11 @@ class SharedPages:
 
     def _keep_inlinks(self, target: str, hits: list[Any]) -> None:
         pages = {page.summary.page: page for page in questions.loaded(hits)}
-        for (
-            number,
-            page,
-        ) in pages.items():  # ranking compares candidates with the pages that link to the lost one
+        # Ranking compares candidates with the pages that link to the lost one.
+        for number, page in pages.items():
             self._pages[number] = page
-        found = [InLink(source_url=source, link=link) for source, link in questions.linking(target, hits)]
-        self._inlinks[target] = tuple(sorted(found, key=lambda each: each.link.nav))
+        links = questions.linking(target, hits)
+        self._inlinks[target] = tuple(InLink(source_url=source, link=link) for source, link in links)
 
     def _keep_site(self, site: str, hits: list[Any]) -> None:
         self._sites[site] = tuple(questions.urls_of(hits))
@@ -302,12 +267,3 @@ def _normal(url: str) -> str:
         return urls.normal(url)
     except ValueError:
         return ""
-
-
-def _site(url: str) -> str:
-    """The beginning of all URLs of the same host, as `repair.text.urlterms` asks for them."""
-    try:
-        parts = urls.parse(url)
-    except ValueError:
-        return ""
-    return f"{parts.scheme}://{parts.authority}/"

@@ -6,6 +6,7 @@ where that changes no meaning, and browsers where authors rely on them (backslas
 User names and passwords are dropped: they have no business in a store.
 """
 
+import hashlib
 import re
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
@@ -90,6 +91,11 @@ def normal(url: str, *, most: int = MAX_URL) -> str:
     parts = parse(url, most=most)
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.scheme}://{parts.authority}{parts.path}{query}"
+
+
+def url_hash(url: str) -> int:
+    """A number of a normal URL in 63 bits, the same everywhere, so that no two of a hundred million share one."""
+    return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=8).digest()) >> 1
 
 
 def is_web_url(url: str) -> bool:

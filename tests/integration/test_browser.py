@@ -108,6 +108,10 @@ def misses(running, url):
     return [record for record in records if record["url"] == url]
 
 
+def log_lines(running):
+    return [json.loads(line) for line in (running.data / "misses" / "misses.jsonl").read_text().splitlines()]
+
+
 def broken_addresses():
     for scheme in ("http", "https"):
         for name, (_, kind) in FAILURES.items():
@@ -220,7 +224,7 @@ def placed(tab, page, running, lost):
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_missing_picture_on_a_good_page_stays_a_broken_picture(scheme, sites, tab):
+def test_a_missing_picture_stays_a_broken_picture_and_is_noted_with_its_page(scheme, sites, tab, running):
     site = sites[scheme]
     site.pages["/there.svg"] = reply(PICTURE, kind="image/svg+xml")
     site.pages["/album.html"] = reply(
@@ -237,6 +241,8 @@ def test_a_missing_picture_on_a_good_page_stays_a_broken_picture(scheme, sites, 
     assert "linkmend-miss" not in answers["/nowhere.png"].headers
     assert answers["/nowhere.png"].text() == "<h1>Not here</h1>"
     assert answers["/404/frame.html"].headers["linkmend-miss"] == "not_found"
+    noted = {"event": "dead_medium", "url": f"{site.url}/nowhere.png", "source_url": f"{site.url}/album.html"}
+    eventually(lambda: any(noted.items() <= line.items() for line in log_lines(running)), "not in the log")
 
 
 @pytest.mark.parametrize("way", ["fetch", "XMLHttpRequest"])

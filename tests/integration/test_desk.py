@@ -102,7 +102,7 @@ def test_first_password_is_set_with_the_setup_code_and_logs_in(running, open_bro
     page.fill("#password", PASSWORD)
     page.fill("#again", PASSWORD)
     page.click("button:has-text('Set password')")
-    page.wait_for_url(f"{PORTAL}/admin")
+    page.wait_for_url(f"{PORTAL}/admin/setup")
     page.click("button:has-text('Log out')")
     page.wait_for_url(f"{PORTAL}/admin/login")
     log_in(page)

@@ -43,9 +43,11 @@ async def choose_language(request: web.Request) -> web.StreamResponse:
 class Login:
     """The pages that need no login, and those that change it."""
 
-    def __init__(self, passwords: Passwords, sign_in: SignIn) -> None:
+    def __init__(self, passwords: Passwords, sign_in: SignIn, *, first_page: str) -> None:
+        """`first_page` is where somebody goes on who has set the first password."""
         self._passwords = passwords
         self._sign_in = sign_in
+        self._first_page = first_page
         self.setup_code = "-".join("".join(secrets.choice(_CODE_LETTERS) for _ in range(5)) for _ in range(2))
         """Printed only in the log: a person who can read the log may set the first password, from anywhere."""
 
@@ -134,7 +136,9 @@ class Login:
         self._sign_in.forget_failures(visit)
         log.info("desk: first password set from %s", visit.client)
         session = await self._sign_in.check(visit, "", fields["password"])
-        return await self._sign_in.begin(request, session) if session else see_other(request, LOGIN)
+        if session is None:
+            return see_other(request, LOGIN)
+        return await self._sign_in.begin(request, session, self._first_page)
 
     async def _log_out(self, request: web.Request) -> web.StreamResponse:
         return self._sign_in.end(request, LOGIN)

@@ -12,7 +12,8 @@ from proxy.admin.home.warnings import CHECK_NAMES, setup_warnings
 from proxy.admin.misses.actions import MissActions
 from proxy.admin.misses.address import address_details_of, offers_now
 from proxy.admin.misses.views import about_address, plain, shown_address, when
-from proxy.admin.routing import AdminContext, AdminPage, Route, local, render
+from proxy.admin.roles import Role
+from proxy.admin.routing import AdminContext, AdminPage, Route, local, page_request_of, render
 from proxy.misses.filters import MissFilter
 from proxy.misses.lists import CostlyAddress
 from proxy.monitoring.problemgroups import group_problems
@@ -72,6 +73,8 @@ class HomePage:
             plain=plain,
             when=when,
             checks=CHECK_NAMES,
+            wants_setup=page_request_of(request).role is Role.ADMIN
+            and not await asyncio.to_thread(self._admin.is_set_up),
             **await self._state(),
         )
 

@@ -1,6 +1,7 @@
 """What an admin should put right: the cheap checks of `linkmend doctor`, and what the running proxy sees."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from proxy.doctor.files import check_certificate
@@ -9,6 +10,7 @@ from proxy.doctor.model import Check, Finding, FindingLevel, Installation, fail,
 from proxy.monitoring.health import HealthReport
 from proxy.pages.desktexts import tr
 from proxy.settings import Settings
+from proxy.version import installed_at
 
 _CHECKS: tuple[Check, ...] = (check_clock, check_disk, check_memory, check_certificate)
 CHECK_NAMES = {
@@ -24,6 +26,7 @@ CHECK_NAMES = {
     "log": tr("Log"),
     "updates": tr("Updates"),
 }
+_OLD = timedelta(days=365)
 _ENOUGH_DEVICES = 5
 _TRUSTING = 0.6
 
@@ -31,7 +34,11 @@ _TRUSTING = 0.6
 async def setup_warnings(settings: Settings, data: Path, report: HealthReport) -> list[Finding]:
     """All that needs attention, failures first."""
     installation = Installation(settings=settings, data=data, running=True)
-    found = [*await asyncio.to_thread(_check, installation), *running_warnings(report)]
+    found = [
+        *await asyncio.to_thread(_check, installation),
+        *running_warnings(report),
+        *age_warnings(await asyncio.to_thread(installed_at), datetime.now(UTC)),
+    ]
     attention = [each for each in found if each.level is not FindingLevel.OK]
     return sorted(attention, key=lambda each: each.level is not FindingLevel.FAIL)
 
@@ -112,6 +119,14 @@ def _collection(report: HealthReport) -> list[Finding]:
         return []
     advice = tr("pages come in as users read; linkmend import and linkmend crawl bring more")
     return [warn("collection", tr("no page is saved yet, so none can be suggested"), advice)]
+
+
+def age_warnings(installed: datetime | None, now: datetime) -> list[Finding]:
+    """Whether this version has been here for too long (pure). linkmend asks nobody whether there is a newer one."""
+    if installed is None or now - installed < _OLD:
+        return []
+    found = tr("linkmend has not been updated for {days} days", days=(now - installed).days)
+    return [warn("updates", found, tr("see whether there is a newer version, and update"))]
 
 
 def _lost_records(report: HealthReport) -> list[Finding]:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from proxy.admin.routing import AdminContext, ApiProblem
+from proxy.errors import LinkmendError
 from proxy.fetching.entries import NotQueuedError
 from proxy.fetching.queue import FetchQueue
 from proxy.misses.addresseraser import AddressEraser
@@ -91,6 +92,17 @@ class MissActions:
             await asyncio.to_thread(edits.add_redirect, url, to, by=BY)
         except RulesError as error:
             raise ApiProblem(400, str(error)) from error
+
+    async def unredirect(self, url: str) -> None:
+        """Take back the redirect of an address."""
+        if (edits := self.edits) is None:
+            raise ApiProblem(503, tr("editing rules is not available here"))
+        try:
+            await asyncio.to_thread(edits.remove_redirect, url, by=BY)
+        except RulesError as error:
+            raise ApiProblem(400, str(error)) from error
+        except LinkmendError as error:
+            raise ApiProblem(404, tr("no redirect of the desk for this address")) from error
 
     async def forget_choice(self, url: str, chosen: str) -> int:
         """Forget that users chose a page for an address. Returns how many schools, ours among them, had reported

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import tomllib
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -24,6 +25,7 @@ from proxy.admin.routing import AdminContext, ApiProblem, render
 from proxy.misses.filters import IgnoredFilter, MissFilter
 from proxy.misses.lists import ChosenPage, MissedAddress, MissGroup
 from proxy.pages.desktexts import tr
+from proxy.rules.model import RulesError
 from repair.errors import RepairError
 from repair.evidence.choices import Choice
 from repair.model import JUDGED, Alternative, BrokenLink, MissKind
@@ -89,7 +91,14 @@ class AddressPage:
             "older": offset + _HISTORY if len(history) > _HISTORY else 0,
             "can_fetch": self._actions.fetches is not None,
             "can_redirect": self._actions.edits is not None,
+            "redirected_to": self._redirected_to(url),
         }
+
+    def _redirected_to(self, url: str) -> str:
+        try:
+            return self._actions.edits.redirect_of(url) if self._actions.edits is not None else ""
+        except (RulesError, tomllib.TOMLDecodeError):
+            return ""  # the desk's file cannot be read; the page of the rules says why
 
 
 _TOOLS: dict[str, Any] = {

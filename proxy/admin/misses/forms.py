@@ -38,7 +38,7 @@ def routes(actions: MissActions) -> list[Route]:
 
     async def right(fields: dict[str, str]) -> str:
         await actions.unmark(_url(fields), "wrong")
-        return "linkmend checks this page again from now on."
+        return tr("linkmend checks this page again from now on.")
 
     async def fetch(fields: dict[str, str]) -> str:
         if fields.get("when") == "now":
@@ -53,6 +53,10 @@ def routes(actions: MissActions) -> list[Route]:
     async def redirect(fields: dict[str, str]) -> str:
         await actions.redirect(_url(fields), fields.get("to", ""))
         return tr("Redirect rule added. It is in force now.")
+
+    async def unredirect(fields: dict[str, str]) -> str:
+        await actions.unredirect(_url(fields))
+        return tr("Redirect removed.")
 
     async def forget_choice(fields: dict[str, str]) -> str:
         gone = await actions.forget_choice(_url(fields), fields.get("chosen", ""))
@@ -96,6 +100,7 @@ def routes(actions: MissActions) -> list[Route]:
         "right": right,
         "fetch": fetch,
         "redirect": redirect,
+        "unredirect": unredirect,
         "forget-choice": forget_choice,
         "erase": erase,
     }

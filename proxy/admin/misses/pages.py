@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 from aiohttp import web
@@ -12,6 +13,8 @@ from proxy.admin.misses import forms
 from proxy.admin.misses.actions import MissActions
 from proxy.admin.misses.address import AddressPage
 from proxy.admin.misses.query import ListQuery, MissQuery, address_of, filter_of
+from proxy.admin.misses.savedfilters import FILE as FILTERS_FILE
+from proxy.admin.misses.savedfilters import MAX_FILTERS, SavedFilters
 from proxy.admin.misses.views import (
     KINDS,
     LIST_PATH,
@@ -23,7 +26,8 @@ from proxy.admin.misses.views import (
     trend_chart,
     when,
 )
-from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, render
+from proxy.admin.routing import AdminContext, AdminPage, ApiProblem, Route, form, render, see_other
+from proxy.misses.deadmedia import dead_media
 from proxy.misses.export import Form
 from proxy.misses.filters import IgnoredFilter, MissFilter, MissOutcome
 from proxy.misses.lists import AddressOrder
@@ -37,6 +41,7 @@ _TABS = (
     ("site", tr("Sites")),
     ("choice", tr("Opened instead")),
     ("record", tr("Log entries")),
+    ("media", tr("Pictures and videos")),
 )
 _COLUMNS: tuple[tuple[AddressOrder, str], ...] = (
     ("times", tr("Times")),
@@ -54,6 +59,7 @@ _SHOWN = {
     IgnoredFilter.IGNORED: tr("Ignored"),
     IgnoredFilter.ALL: tr("All"),
 }
+_MEDIA_NAMED = {"image": tr("Picture"), "audio": tr("Sound"), "video": tr("Video")}
 _MEDIA = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
 Q = TypeVar("Q", bound=MissQuery)
 
@@ -66,6 +72,8 @@ def routes(admin: AdminContext) -> list[Route]:
         AdminPage(path=LIST_PATH, handler=pages.lists, menu=tr("Dead links")),
         AdminPage(path="/admin/misses/address", handler=AddressPage(admin, pages.actions).show),
         AdminPage(path="/admin/misses/decisions", handler=pages.decisions),
+        AdminPage(path=f"{LIST_PATH}/filters", handler=pages.save_filter, method="POST"),
+        AdminPage(path=f"{LIST_PATH}/filters/remove", handler=pages.remove_filter, method="POST"),
         AdminPage(path="/admin/misses/export.csv", handler=pages.export_csv),
         AdminPage(path="/admin/misses/export.jsonl", handler=pages.export_jsonl),
         *forms.routes(pages.actions),
@@ -77,6 +85,8 @@ class MissPages:
 
     def __init__(self, admin: AdminContext) -> None:
         self.actions = MissActions(admin)
+        self._misses = admin.misses
+        self._saved = SavedFilters(admin.data / FILTERS_FILE)
 
     async def lists(self, request: web.Request) -> web.StreamResponse:
         query = query_of(request, ListQuery)
@@ -90,8 +100,27 @@ class MissPages:
             **_choices(query),
             now=now,
             back=request.path_qs,
+            saved=await asyncio.to_thread(self._saved.all),
+            this_query=address_of("", query, offset=0).removeprefix("?"),
             **values,
         )
+
+    async def save_filter(self, request: web.Request) -> web.StreamResponse:
+        """Give the filter of the list a name."""
+        fields = await form(request)
+        query = _checked_query(fields.get("query", ""))
+        try:
+            name = await asyncio.to_thread(self._saved.save, fields.get("name", ""), query)
+        except ValueError as error:
+            raise ApiProblem(
+                400, tr("a filter needs a name, and there may be {most} of them", most=MAX_FILTERS)
+            ) from error
+        return see_other(request, f"{LIST_PATH}?{query}#list", notice=tr("Filter saved: {name}", name=name))
+
+    async def remove_filter(self, request: web.Request) -> web.StreamResponse:
+        gone = await asyncio.to_thread(self._saved.remove, (await form(request)).get("name", ""))
+        notice = tr("Filter removed.") if gone else tr("No such filter.")
+        return see_other(request, f"{LIST_PATH}#list", notice=notice)
 
     def _list_values(self, query: ListQuery, filters: MissFilter, now: datetime) -> dict[str, Any]:
         lists = self.actions.review.lists
@@ -102,6 +131,9 @@ class MissPages:
             "site": lambda: lists.sites(filters, limit, offset=offset),
             "choice": lambda: lists.choices(filters, limit, offset=offset),
             "record": lambda: lists.records(filters, limit, offset=offset),
+            "media": lambda: dead_media(
+                self._misses, since=filters.since, until=filters.until, limit=limit, offset=offset
+            ),
         }
         rows = read[query.by]()
         shown = rows[: query.limit]
@@ -190,6 +222,15 @@ def query_of(request: web.Request, kind: type[Q]) -> Q:
         raise ApiProblem(400, tr("can't show this list: {error}", error=str(error))) from error
 
 
+def _checked_query(text: str) -> str:
+    """The query of a list as this desk writes it, whatever was sent. Raises ApiProblem."""
+    try:
+        query = msgspec.convert(dict(parse_qsl(text)), ListQuery, strict=False)
+    except (msgspec.ValidationError, ValueError) as error:
+        raise ApiProblem(400, tr("can't show this list: {error}", error=str(error))) from error
+    return address_of("", query, offset=0).removeprefix("?")
+
+
 def _choices(query: ListQuery) -> Mapping[str, Any]:
     """The options of the filter form, and which of them are selected."""
     return {
@@ -219,6 +260,7 @@ def _choices(query: ListQuery) -> Mapping[str, Any]:
         "shown_address": shown_address,
         "about_site": about_site,
         "about_source": about_source,
+        "media_named": _MEDIA_NAMED,
         "tally_meter": tally_meter,
         "percent": percent,
         "when": when,

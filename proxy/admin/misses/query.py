@@ -44,7 +44,7 @@ class PagedQuery(MissQuery, kw_only=True, frozen=True, omit_defaults=True):
 class ListQuery(PagedQuery, kw_only=True, frozen=True, omit_defaults=True):
     """The parameters of the admin page: the filters, what it groups by, and the order."""
 
-    by: Literal["address", "source", "site", "choice", "record"] = "address"
+    by: Literal["address", "source", "site", "choice", "record", "media"] = "address"
     order: AddressOrder = "times"
 
 

@@ -16,6 +16,7 @@ from proxy.admin.routing import (
     render,
     see_other,
 )
+from proxy.admin.rules import ruleforms
 from proxy.admin.rules.service import RuleFile, RulesService, ShownFault, TryQuery, author, shown_faults
 from proxy.pages.desktexts import tr
 from proxy.rules.history import RulesConflict, mark
@@ -59,7 +60,8 @@ STAGES = {
 def routes(admin: AdminContext) -> list[Route]:
     if admin.rules is None:
         return []
-    pages = RulesPages(RulesService(admin.rules))
+    work = RulesService(admin.rules)
+    pages = RulesPages(work)
     return [
         AdminPage(path=_RULES, handler=pages.rules, menu=tr("Rules")),
         AdminPage(path=f"{_RULES}/test", handler=pages.test),
@@ -67,6 +69,7 @@ def routes(admin: AdminContext) -> list[Route]:
         AdminPage(path=f"{_RULES}/file", handler=pages.save, method="POST"),
         AdminPage(path=f"{_RULES}/history", handler=pages.history),
         AdminPage(path=f"{_RULES}/undo", handler=pages.undo, method="POST"),
+        *ruleforms.routes(work),
     ]
 
 
@@ -85,6 +88,7 @@ class RulesPages:
             title=tr("Rules"),
             found=found,
             files=await self._work.files(),
+            templates=[(name, each.title) for name, each in ruleforms.TEMPLATES.items()],
             earlier=max(0, offset - _PER_PAGE) if offset else None,
             later=offset + _PER_PAGE if offset + _PER_PAGE < found.total else None,
             kinds=list(MissKind),

@@ -143,6 +143,10 @@ class RulesService:
         """Raises RulesError when the rules would be faulty, RulesConflict when somebody else saved first."""
         return await asyncio.to_thread(self._edits.save, name, text, by=by, seen=seen)
 
+    async def add(self, rule: str, *, by: str) -> RulesVersion:
+        """Add a rule to the desk's own file. Raises RulesError when it is faulty."""
+        return await asyncio.to_thread(self._edits.add_rule, rule, by=by)
+
     async def undo(self, number: int | None, *, by: str) -> RulesVersion:
         """Undo an edit. Raises ApiProblem when that is impossible."""
         try:

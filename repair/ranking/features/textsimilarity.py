@@ -4,6 +4,9 @@ A lost page is like the pages that link to it, like its neighbours in the same d
 that match the words best. Texts are compared as cosines of tf x idf, in the buckets of `repair.collection.index.idf`.
 """
 
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,6 +24,26 @@ _BEST_CANDIDATES = 10  # best candidates that represent what the words found
 Numbers = npt.NDArray[np.int64]
 
 
+class _Texts(NamedTuple):
+    """Every term of the bodies of some pages, page by page: where terms like it are added up, and its value.
+
+    Each page has length 1; `counts` says how many terms each has.
+    """
+
+    counts: Numbers
+    places: npt.NDArray[np.int32]
+    values: Table
+
+    def per_page(self, values: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
+        """The sums of values of terms, by page."""
+        filled = np.flatnonzero(self.counts)
+        sums = np.zeros(len(self.counts))
+        if len(filled):
+            starts = (np.cumsum(self.counts) - self.counts)[filled]
+            sums[filled] = np.add.reduceat(values, starts, dtype=np.float64)
+        return sums
+
+
 def columns(
     vectors: TermVectors,
     backlinks: TermVectors,
@@ -32,13 +55,12 @@ def columns(
 
     `matched` says how well the words match, `siblings` marks pages of the same directory.
     """
-    rows, places, values = _texts(vectors, rarity)
-    neighbours = _texts(backlinks, rarity)
+    texts, neighbours = _texts((vectors, backlinks), rarity)
     return np.stack(
         (
-            _cosines_with_others(rows, places, values, _best_weights(matched)),
-            _cosines_with_others(rows, places, values, siblings.astype(np.float32)),
-            _cosines(rows, places, values, neighbours[1], neighbours[2], len(matched)),
+            _cosines_with_others(texts, _best_weights(matched)),
+            _cosines_with_others(texts, siblings.astype(np.float32)),
+            _cosines(texts, neighbours),
         ),
         axis=1,
     )
@@ -95,7 +117,7 @@ def default_edition(tf: dict[str, Table], is_on_host: npt.NDArray[np.bool_]) -> 
 
 
 def _cocitation(backlinks: TermVectors, candidates: Hashes) -> Table:
-    mentioned = backlinks.term[backlinks.segment % len(FIELDS) == _LINKS]
+    mentioned = backlinks.term[backlinks.entries_of(_LINKS)]
     terms, counts = np.unique(mentioned, return_counts=True)
     if not len(terms):
         return np.zeros(len(candidates), np.float32)
@@ -104,14 +126,24 @@ def _cocitation(backlinks: TermVectors, candidates: Hashes) -> Table:
     return found.astype(np.float32)
 
 
-def _texts(vectors: TermVectors, rarity: Weights) -> tuple[Numbers, Numbers, Table]:
-    """Page, bucket and value of every term of the bodies; each page has length 1."""
-    body = vectors.segment % len(FIELDS) == _BODY
-    rows = (vectors.segment[body] // len(FIELDS)).astype(np.int64)
-    places = buckets(vectors.term[body])
-    values = vectors.tf[body] * rarity[places]
-    norms = np.sqrt(np.bincount(rows, values * values, len(vectors.pages)))
-    return rows, places, (values / np.maximum(norms[rows], 1e-9)).astype(np.float32)
+def _texts(groups: Sequence[TermVectors], rarity: Weights) -> list[_Texts]:
+    """The texts of groups of pages, with terms of all of them at the same places.
+
+    A place is that of any one of the terms of a bucket: an array of all buckets, which is large, is never filled.
+    """
+    bodies = [vectors.entries_of(_BODY) for vectors in groups]
+    found = [buckets(vectors.term[body]) for vectors, body in zip(groups, bodies, strict=True)]
+    terms = np.concatenate(found)
+    places = np.empty(BUCKETS, np.int32)
+    places[terms] = np.arange(len(terms), dtype=np.int32)
+    split = np.split(places.take(terms), np.cumsum([len(each) for each in found])[:-1])
+    texts = []
+    for vectors, body, own, there in zip(groups, bodies, found, split, strict=True):
+        values = vectors.tf[body] * rarity.take(own)
+        text = _Texts(vectors.distinct[:, _BODY].astype(np.int64), there, values)
+        norms = np.maximum(np.sqrt(text.per_page(values * values)), 1e-9).astype(np.float32)
+        texts.append(text._replace(values=values / np.repeat(norms, text.counts)))
+    return texts
 
 
 def _best_weights(matched: Table) -> Table:
@@ -122,26 +154,31 @@ def _best_weights(matched: Table) -> Table:
     return weights
 
 
-def _cosines(
-    rows: Numbers, places: Numbers, values: Table, there: Numbers, weights: Table, size: int
-) -> Table:
-    """The cosine of each page with the sum of other texts; visits only the buckets in use, which are few."""
-    centre = np.bincount(there, weights, BUCKETS)
-    norm = max(float((weights * centre[there]).sum()) ** 0.5, 1e-9)
-    likeness: Table = (np.bincount(rows, values * centre[places], size) / norm).astype(np.float32)
+def _cosines(texts: _Texts, others: _Texts) -> Table:
+    """The cosine of each page with the sum of other texts."""
+    if not len(others.places):
+        return np.zeros(len(texts.counts), np.float32)
+    centre = np.bincount(others.places, others.values, _size(texts, others))
+    norm = max(float((others.values * centre.take(others.places)).sum()) ** 0.5, 1e-9)
+    likeness: Table = (texts.per_page(texts.values * centre.take(texts.places)) / norm).astype(np.float32)
     return likeness
 
 
-def _cosines_with_others(rows: Numbers, places: Numbers, values: Table, weights: Table) -> Table:
+def _cosines_with_others(texts: _Texts, weights: Table) -> Table:
     """The cosine of each page with the weighted sum of the *others*: a page is not compared with itself."""
-    kept = np.flatnonzero(weights[rows] > 0)
-    weighed, there = weights[rows[kept]] * values[kept], places[kept]
-    total = np.bincount(there, weighed, BUCKETS)
-    squared = float((weighed * total[there]).sum())
+    weighed = np.repeat(weights, texts.counts)
+    kept = np.flatnonzero(weighed)
+    weighed, there = weighed.take(kept) * texts.values.take(kept), texts.places.take(kept)
+    total = np.bincount(there, weighed, _size(texts))
+    squared = float((weighed * total.take(there)).sum())
     if squared <= 0:
         return np.zeros(len(weights), np.float32)
-    dots = np.bincount(rows, values * total[places], len(weights))
+    dots = texts.per_page(texts.values * total.take(texts.places))
     # Removing a page of length 1 and weight w from the sum takes w off the dot product.
     others = np.sqrt(np.maximum(squared - 2 * weights * dots + weights * weights, 0.0))
     likeness = np.where(others > 1e-3, (dots - weights) / np.maximum(others, 1e-3), 0.0)
     return likeness.astype(np.float32)
+
+
+def _size(*groups: _Texts) -> int:
+    return max((int(each.places.max()) for each in groups if len(each.places)), default=0) + 1

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
+from mitmproxy.proxy import events
 
 from addons.cache import Cache
 from addons.fastpath import CLEARED_S, FastPath, FastPathListeners
@@ -63,11 +64,13 @@ class Proxy:
         redirected=False,
         ruled="",
         out_of_reach=False,
+        on_disk=(),
         **wire,
     ):
         self.clock, self.opened, self.spoke = FakeClock(NOW), [], []
         store = FakeStore()
         store.held[url] = held
+        store.on_disk = {url: on_disk} if on_disk else {}
         cache = Cache(
             SETTINGS,
             store,
@@ -155,6 +158,44 @@ def test_a_whole_request_after_one_in_pieces_is_answered_again(ask):
     assert said[0] == b""
     assert said[1] == said[2]
     assert proxy.quick.answered == 1
+
+
+# What is on disk
+
+
+def test_what_is_on_disk_is_sent_without_a_flow_too(ask):
+    (said,), proxy = ask(PLAIN, on_disk=(a_fresh(IMAGE),))
+    assert said.endswith(b"hello world")
+    assert proxy.quick.answered == 1
+    assert proxy.wire.hooks == ["read_stored"]
+    assert proxy.quick.reading == 0
+
+
+def test_in_a_tunnel_it_is_too(ask):
+    known = {"url": TUNNELLED, "tunnel": ("school.test", 443), "sni": "school.test"}
+    (said,), proxy = ask(IN_TUNNEL, on_disk=(a_fresh(IMAGE),), **known)
+    assert said.endswith(b"hello world")
+    assert proxy.quick.answered == 1
+
+
+def test_what_is_stale_on_disk_takes_the_long_way_with_the_same_request(ask):
+    stale = a_stored(cc("max-age=5"), IMAGE, received_s=-10)
+    quick, proxy = ask(PLAIN, on_disk=(stale,))
+    usual, plain = ask(PLAIN, on_disk=(stale,), quick=False)
+    assert quick == usual
+    assert proxy.wire.hooks == ["read_stored", *plain.wire.hooks]
+
+
+def test_what_arrives_while_the_disk_is_read_is_answered_afterwards(ask, loop):
+    _, proxy = ask(held=[], on_disk=(a_fresh(IMAGE),))
+    layer, client = proxy.wire.layer, proxy.wire.client
+    (reading,) = layer.handle_event(events.DataReceived(client, PLAIN))
+    proxy.quick._store.held[URL] = (a_fresh(IMAGE, body=b"newer"),)
+    assert list(layer.handle_event(events.DataReceived(client, PLAIN))) == []
+    loop.run_until_complete(proxy.quick.read_stored(reading.request))
+    first, *rest = layer.handle_event(events.HookCompleted(reading))
+    assert first.data.endswith(b"hello world")
+    assert [command.name for command in rest] == ["requestheaders"]  # the second one, in its turn
 
 
 # What it leaves alone
@@ -467,9 +508,16 @@ HELD = st.lists(
 
 
 @examples(600)
-@given(held=HELD, requests=st.lists(TAME | REQUESTS | SPOILT, min_size=1, max_size=3), offline=st.booleans())
-def test_both_ways_say_the_same(loop, options, held, requests, offline):
-    proxies = [Proxy(options, *held, quick=quick, offline=offline) for quick in (True, False)]
+@given(
+    held=HELD,
+    requests=st.lists(TAME | REQUESTS | SPOILT, min_size=1, max_size=3),
+    offline=st.booleans(),
+    on_disk=st.booleans(),
+)
+def test_both_ways_say_the_same(loop, options, held, requests, offline, on_disk):
+    where = {"on_disk": tuple(held)} if on_disk else {}
+    in_memory = () if on_disk else held
+    proxies = [Proxy(options, *in_memory, quick=quick, offline=offline, **where) for quick in (True, False)]
     said = [loop.run_until_complete(proxy.exchange(*requests)) for proxy in proxies]
     event(f"{proxies[0].quick.answered} of {len(requests)} quickly")
     assert said[0] == said[1]

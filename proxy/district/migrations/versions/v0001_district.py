@@ -92,11 +92,6 @@ CREATE FUNCTION may_write() RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER
 SET search_path = linkmend, pg_temp AS $$
     SELECT coalesce((SELECT may_write FROM schools WHERE id = current_school()), false)
 $$;
--- Hides what a school that was shut out had written.
-CREATE FUNCTION is_heard(of integer) RETURNS boolean LANGUAGE sql STABLE SECURITY DEFINER
-SET search_path = linkmend, pg_temp AS $$
-    SELECT coalesce((SELECT may_write FROM schools WHERE id = of), false)
-$$;
 CREATE FUNCTION count_usage() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = linkmend, pg_temp AS $$
 DECLARE
@@ -150,10 +145,11 @@ CREATE TRIGGER {0}_gone AFTER DELETE ON {0} REFERENCING OLD TABLE AS before
     FOR EACH STATEMENT EXECUTE FUNCTION count_usage();
 """
 
+# The subqueries are run once a statement; a function would be called for each row.
 _OWN = """
 ALTER TABLE {0} ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON {0} TO linkmend_school USING (school = current_school())
-    WITH CHECK (school = current_school() AND may_write());
+CREATE POLICY own ON {0} TO linkmend_school USING (school = (SELECT current_school()))
+    WITH CHECK (school = (SELECT current_school()) AND (SELECT may_write()));
 CREATE POLICY admin ON {0} TO linkmend_admin USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON {0} TO linkmend_school, linkmend_admin;
 """
@@ -162,13 +158,15 @@ _RIGHTS = """
 GRANT USAGE ON SCHEMA linkmend TO linkmend_school, linkmend_admin;
 GRANT SELECT ON schema_version, about TO linkmend_school, linkmend_admin;
 
+-- What a school that was shut out had written is hidden.
 ALTER TABLE learnt ENABLE ROW LEVEL SECURITY;
-CREATE POLICY read ON learnt FOR SELECT TO linkmend_school USING (is_heard(school) OR school = current_school());
+CREATE POLICY read ON learnt FOR SELECT TO linkmend_school USING
+    (school = (SELECT current_school()) OR school IN (SELECT id FROM schools WHERE may_write));
 CREATE POLICY add ON learnt FOR INSERT TO linkmend_school
-    WITH CHECK (school = current_school() AND may_write());
-CREATE POLICY change ON learnt FOR UPDATE TO linkmend_school USING (school = current_school())
-    WITH CHECK (school = current_school() AND may_write());
-CREATE POLICY withdraw ON learnt FOR DELETE TO linkmend_school USING (school = current_school());
+    WITH CHECK (school = (SELECT current_school()) AND (SELECT may_write()));
+CREATE POLICY change ON learnt FOR UPDATE TO linkmend_school USING (school = (SELECT current_school()))
+    WITH CHECK (school = (SELECT current_school()) AND (SELECT may_write()));
+CREATE POLICY withdraw ON learnt FOR DELETE TO linkmend_school USING (school = (SELECT current_school()));
 CREATE POLICY admin ON learnt TO linkmend_admin USING (true) WITH CHECK (true);
 GRANT SELECT, INSERT, UPDATE, DELETE ON learnt TO linkmend_school, linkmend_admin;
 
@@ -179,7 +177,7 @@ GRANT SELECT (id, name, is_district, may_write) ON schools TO linkmend_school;
 GRANT SELECT, UPDATE (name, may_write, rows_per_day, rows_held) ON schools TO linkmend_admin;
 
 ALTER TABLE usage ENABLE ROW LEVEL SECURITY;
-CREATE POLICY own ON usage FOR SELECT TO linkmend_school USING (school = current_school());
+CREATE POLICY own ON usage FOR SELECT TO linkmend_school USING (school = (SELECT current_school()));
 CREATE POLICY admin ON usage TO linkmend_admin USING (true);
 GRANT SELECT ON usage TO linkmend_school, linkmend_admin;
 """

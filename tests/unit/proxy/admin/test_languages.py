@@ -62,6 +62,10 @@ PAGES = [
     "/admin/users",
     "/admin/audit",
     "/admin/access",
+    "/admin/setup",
+    "/admin/rules/new?template=lessons",
+    "/admin/rules/new?template=redirect",
+    "/admin/misses?by=media",
     "/admin/nothing-here",
 ]
 MARKED = re.compile(r"⟦[^⟧]*⟧")

@@ -36,7 +36,7 @@ GET /teach/suggestions; POST /teach/suggestions/done
 REVIEWERS_CHANGE = """
 POST /admin/misses/pin; POST /admin/misses/unpin; POST /admin/misses/ignore; POST /admin/misses/heed
 POST /admin/misses/wrong; POST /admin/misses/right; POST /admin/misses/fetch; POST /admin/misses/forget-choice
-POST /admin/misses/several
+POST /admin/misses/several; POST /admin/misses/filters; POST /admin/misses/filters/remove
 POST /admin/proposals/approve; POST /admin/proposals/refuse; POST /admin/proposals/undo
 POST /admin/suggestions/done
 POST /admin/fetch/add; POST /admin/fetch/retry; POST /admin/fetch/remove
@@ -45,7 +45,7 @@ POST /admin/api/misses/marks; DELETE /admin/api/misses/marks
 POST /admin/api/fetches; POST /admin/api/fetches/{id}/retry; DELETE /admin/api/fetches/{id}
 """
 ADMINS_READ = """
-GET /admin/access; GET /admin/users; GET /admin/audit; GET /admin/requests
+GET /admin/access; GET /admin/users; GET /admin/audit; GET /admin/requests; GET /admin/setup
 """
 
 

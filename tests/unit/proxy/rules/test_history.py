@@ -180,3 +180,18 @@ def test_any_text_comes_back_out_of_a_rule(text):
 
 def test_half_a_character_does_not_spoil_the_file():
     assert tomllib.loads(rule_text(reason="a\ud800"))["rule"][0]["reason"] == "a\ufffd"
+
+
+def test_redirect_of_the_desk_is_known_and_taken_back(edits):
+    edits.add_redirect("http://a.test/one", "http://b.test/{x}", by="admin")
+    edits.add_redirect("http://a.test/two", "http://b.test/2", by="admin", reason="moved")
+    assert edits.redirect_of("http://a.test/one") == "http://b.test/%7Bx%7D"
+    assert edits.redirect_of("http://a.test/two") == "http://b.test/2"
+    assert edits.redirect_of("http://a.test/") == ""
+    edits.remove_redirect("http://a.test/two", by="admin")
+    assert edits.redirect_of("http://a.test/two") == ""
+    assert edits.redirect_of("http://a.test/one") == "http://b.test/%7Bx%7D"
+    edits.remove_redirect("http://a.test/one", by="admin")
+    assert edits.text(DESK_FILE) is None
+    with pytest.raises(LinkmendError):
+        edits.remove_redirect("http://a.test/one", by="admin")

@@ -8,11 +8,11 @@ import pytest
 from proxy.errors import SettingsError
 from proxy.settings import load
 from proxy.setup.installation import (
-    has_password,
+    is_done,
     make_certificate,
+    note_done,
     read_settings,
     service_text,
-    set_password,
     write_settings,
 )
 
@@ -38,10 +38,17 @@ def test_no_file_sets_nothing(tmp_path):
     assert read_settings(tmp_path / "linkmend.toml") == {}
 
 
-def test_the_password_is_set(tmp_path):
-    assert not has_password(tmp_path)
-    set_password(tmp_path, "correct horse battery")
-    assert has_password(tmp_path)
+def test_set_up_is_done_once_somebody_has_made_choices(tmp_path):
+    config = tmp_path / "linkmend.toml"
+    assert not is_done(tmp_path / "data", None)
+    write_settings(config, {})
+    assert not is_done(tmp_path / "data", config)
+    write_settings(config, {"proxy.workers": 2})
+    assert is_done(tmp_path / "data", config)
+    config.write_text("proxy = nonsense")
+    assert is_done(tmp_path / "data", config)
+    note_done(tmp_path / "data")
+    assert is_done(tmp_path / "data", None)
 
 
 def test_the_certificate_is_made_once(tmp_path):

@@ -1,4 +1,5 @@
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,20 @@ def test_links_of_running_text_come_before_navigation(database):
     graph.replace(_page(database, "/a"), [a_link("/x", "menu", nav=True)])
     graph.replace(_page(database, "/b"), [a_link("/x", "telling")])
     assert [inlink.link.anchor for inlink in graph.inlinks(f"{SITE}/x", 10)] == ["telling", "menu"]
+
+
+def test_of_too_many_links_the_same_are_chosen_in_whatever_order_pages_came(tmp_path):
+    chosen = []
+    for name, numbers in (("one", range(40)), ("other", reversed(range(40)))):
+        with closing(Database(tmp_path / name)) as database:
+            graph = LinkGraph(database)
+            for number in numbers:
+                links = [a_link("/x", f"first {number}"), a_link("/x", f"second {number}")]
+                graph.replace(_page(database, f"/{number}"), links)
+            chosen.append(graph.inlinks(f"{SITE}/x", 7))
+    assert chosen[0] == chosen[1]
+    assert len(chosen[0]) == 7
+    assert {each.source_url for each in chosen[0]} != {f"{SITE}/{number}" for number in range(4)}
 
 
 def test_new_links_take_the_place_of_old_ones(database):

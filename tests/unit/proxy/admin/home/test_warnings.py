@@ -1,9 +1,9 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
 
-from proxy.admin.home.warnings import running_warnings, setup_warnings
+from proxy.admin.home.warnings import age_warnings, running_warnings, setup_warnings
 from proxy.doctor.model import FindingLevel
 from proxy.monitoring.health import (
     ArchiveHealth,
@@ -14,6 +14,7 @@ from proxy.monitoring.health import (
     TrustHealth,
 )
 from proxy.settings import Settings
+from proxy.version import installed_at
 
 HEALTHY = HealthReport(
     line="up",
@@ -93,3 +94,16 @@ async def test_failures_come_before_warnings(tmp_path):
     levels = [each.level for each in found]
     assert levels == sorted(levels, key=[FindingLevel.FAIL, FindingLevel.WARN].index)
     assert {"certificate", "collection"} <= {each.check for each in found}
+
+
+def test_version_that_is_a_year_old_is_named():
+    now = datetime(2026, 5, 3, tzinfo=UTC)
+    assert age_warnings(now - timedelta(days=300), now) == age_warnings(None, now) == []
+    (warning,) = age_warnings(now - timedelta(days=400), now)
+    assert (warning.check, warning.level) == ("updates", FindingLevel.WARN)
+    assert "400 days" in warning.found
+
+
+def test_the_day_of_an_installation_is_known():
+    installed = installed_at()
+    assert installed is None or installed <= datetime.now(UTC)

@@ -94,6 +94,18 @@ async def test_the_list_shows_what_was_missed_most_first(browser):
     assert found.css_first("svg[role=img] desc").text().startswith("3 in total")
 
 
+async def test_pictures_that_are_gone_are_listed_with_their_page(browser, desk):
+    desk.misses.record_dead_medium(f"{SITE}/gone.png", UNIT, "image", client="one")
+    desk.misses.record_dead_medium(HOSTILE[0], "", "video", client="one")
+    desk.misses.flush()
+    found = await page(browser, "/admin/misses?by=media")
+    rows = ["".join(row.text().split()) for row in found.css("table.dense tbody tr")]
+    assert any("/unit" in row and "/gone.pngPicture1" in row for row in rows)
+    assert any(row.startswith("notknown") and "Video1" in row for row in rows)
+    assert not found.css("table.dense script")
+    assert "/gone.png" not in await browser.text("/admin/misses?by=media&until=2020-01-01")
+
+
 async def test_source_page_shows_its_dead_links(browser):
     found = await page(browser, "/admin/misses?days=0&by=source")
     (row,) = found.css("ol.missed > li")
@@ -209,6 +221,20 @@ async def test_only_our_own_verdict_can_be_marked_as_wrong(browser, desk):
     assert "Check again" in await browser.text("/admin/misses/decisions")
 
 
+async def test_filter_is_saved_under_a_name_and_removed(browser):
+    query = "kind=soft_404&text=rivers&days=0&by=address&nonsense=%22%3E%3Cb%3E"
+    response = await browser.post("/admin/misses/filters", {"name": " Rivers <b> ", "query": query})
+    assert response.headers["Location"] == "/admin/misses?kind=soft_404&text=rivers&days=0#list"
+    found = await page(browser, "/admin/misses")
+    link = found.css_first('ul[aria-label="Saved filters"] a')
+    assert link.text() == "Rivers <b>"
+    assert listed(await page(browser, link.attributes["href"])) == ["school.test/old/rivers"]
+    for wrong in ({"name": "", "query": "days=0"}, {"name": "a", "query": "days=many"}):
+        assert (await browser.post("/admin/misses/filters", wrong)).status == 400
+    await browser.post("/admin/misses/filters/remove", {"name": "Rivers <b>"})
+    assert "Rivers" not in await browser.text("/admin/misses")
+
+
 async def test_a_page_is_put_into_the_fetch_queue(browser, desk):
     await browser.post("/admin/misses/fetch", {"url": WATER, "when": "now"})
     await browser.post("/admin/misses/fetch", {"url": RIVERS, "when": "line"})
@@ -223,6 +249,10 @@ async def test_a_redirect_becomes_a_rule(browser, desk):
     await browser.post("/admin/misses/redirect", {"url": WATER, "to": f"{SITE}/water"})
     (version,) = desk.rules.versions()
     assert f"{SITE}/water" in version.after
+    assert "Remove the redirect" in await browser.text(ABOUT + quote(WATER, safe=""))
+    assert (await browser.post("/admin/misses/unredirect", {"url": WATER})).status == 303
+    assert "Remove the redirect" not in await browser.text(ABOUT + quote(WATER, safe=""))
+    assert (await browser.post("/admin/misses/unredirect", {"url": WATER})).status == 404
     for to in ("javascript:alert(1)", "", f"{WATER}/"):
         assert (await browser.post("/admin/misses/redirect", {"url": WATER, "to": to})).status == 400
 

@@ -9,7 +9,7 @@ from repair.collection.database import Database
 from repair.collection.index.fulltext import IndexEntry
 from repair.collection.index.idf import BUCKETS
 from repair.collection.index.vectors import FIELDS, VectorStore
-from repair.ranking.features.textsimilarity import _cosines_with_others, _texts, default_edition
+from repair.ranking.features.textsimilarity import _cosines_with_others, _Texts, _texts, default_edition
 
 EVEN = np.ones(BUCKETS, np.float32)
 
@@ -24,20 +24,19 @@ def vectors(tmp_path):
 
 
 def test_a_page_is_compared_with_the_others_not_with_itself(vectors):
-    likeness = _cosines_with_others(*_texts(vectors, EVEN), np.array([1, 1, 0], np.float32))
+    likeness = _cosines_with_others(*_texts([vectors], EVEN), np.array([1, 1, 0], np.float32))
     assert likeness.tolist() == pytest.approx([0.5, 0.5, 0.0], abs=1e-3)
 
 
 def test_without_related_pages_similarity_is_zero(vectors):
-    assert _cosines_with_others(*_texts(vectors, EVEN), np.zeros(3, np.float32)).tolist() == [0, 0, 0]
+    assert _cosines_with_others(*_texts([vectors], EVEN), np.zeros(3, np.float32)).tolist() == [0, 0, 0]
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=3, max_size=3))
 def test_likeness_is_a_cosine_whatever_the_weights(weights):
-    rows = np.array([0, 0, 1, 1, 2, 2])
-    places = np.array([5, 6, 5, 7, 8, 9])
-    values = np.full(6, np.sqrt(0.5), np.float32)
-    likeness = _cosines_with_others(rows, places, values, np.array(weights, np.float32))
+    places = np.array([5, 6, 5, 7, 8, 9], np.int32)
+    texts = _Texts(np.array([2, 2, 2]), places, np.full(6, np.sqrt(0.5), np.float32))
+    likeness = _cosines_with_others(texts, np.array(weights, np.float32))
     assert np.isfinite(likeness).all()
     assert ((likeness > -0.01) & (likeness < 1.01)).all()
 
