@@ -25,9 +25,10 @@ from repair.model import BrokenLink, Evidence
 from repair.opensearch import counting, publishing
 from repair.opensearch.census import EMPTY
 from repair.opensearch.client import OpenSearchClient
-from repair.opensearch.outgoing import shared_page
+from repair.opensearch.outgoing import known_addresses, shared_page
 from repair.opensearch.pagedocument import INDEX
 from repair.opensearch.sharedpages import SharedPages
+from repair.opensearch.sitesheets import NewAddresses
 from repair.ranking import rankmodel
 from repair.ranking.candidates import pages_for
 from repair.ranking.features import FEATURES
@@ -47,10 +48,14 @@ _WITHIN_S = 60.0
 def send(collection: Collection, client: OpenSearchClient, *, shards: int = 3, replicas: int = 1) -> int:
     """Send a whole collection, then count its terms."""
     publishing.install(client, shards=shards, replicas=replicas)
-    sent, numbers = 0, collection.numbers()
+    sent, numbers, new = 0, collection.numbers(), NewAddresses()
     for start in range(0, len(numbers), _BATCH):
         pages = (shared_page(collection, number) for number in numbers[start : start + _BATCH])
-        sent += publishing.publish(client, [page for page in pages if page is not None])
+        shared = [page for page in pages if page is not None]
+        sent += publishing.publish(client, shared)
+        added = new.by_site(known_addresses(shared))
+        publishing.note_addresses(client, added, {})
+        new.told(url for addresses in added.values() for url in addresses)
     client.ask("POST", f"/{INDEX}/_refresh", within_s=_WITHIN_S)
     counting.store_census(client, counting.take_census(client))
     return sent

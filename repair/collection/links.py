@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from repair.collection.database import Database
 from repair.model import InLink, Link
-from repair.text.urls import url_hash
+from repair.text.urls import even_sample, url_hash
 
+_SAMPLED_FROM = 50_000  # URLs of a site; of more, only some are looked at
 _CONSIDERED = 2_000  # pages that link to one
 _CHUNK = 500  # bound variables in one statement; SQLite's default limit was 999 for long
 
@@ -149,10 +150,10 @@ class LinkGraph:
             where = "FROM urls WHERE url >= ? AND url < ?"
             count = connection.execute(f"SELECT count(*) {where}", (beginning, end)).fetchone()[0]
             rows = connection.execute(
-                f"SELECT url {where} AND id % ? = 0 LIMIT ?",
-                (beginning, end, max(1, count // limit), limit),
+                f"SELECT url {where} AND id % ? = 0",
+                (beginning, end, max(1, count // max(limit, _SAMPLED_FROM))),
             ).fetchall()
-        return tuple(url for (url,) in rows)
+        return even_sample((url for (url,) in rows), limit)
 
     def count(self) -> int:
         """How many links are stored."""

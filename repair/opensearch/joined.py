@@ -22,6 +22,7 @@ from repair.opensearch.sharedpages import SharedPages
 from repair.ranking.plain import RankedPage
 from repair.ranking.rankers import Find, finder
 from repair.settings import RepairSettings
+from repair.text.urls import even_sample
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ class JoinedCollection:
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
         """Known URLs with a prefix."""
         known = (*self._local.addresses(beginning, limit), *self._shared.addresses(beginning, limit))
-        return tuple(dict.fromkeys(known))[:limit]
+        return even_sample(set(known), limit)
 
     def document_frequency(self, term: str, name: str = "body") -> int:
         """How many pages have a term in a field."""

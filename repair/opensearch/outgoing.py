@@ -7,7 +7,7 @@ pages are sent again, which changes nothing there.
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from repair.opensearch import census, counting, publishing
 from repair.opensearch.client import OpenSearchClient, SearchUnavailable
 from repair.opensearch.pagedocument import SharedPage
 from repair.opensearch.sharedpages import SharedPages
+from repair.opensearch.sitesheets import NewAddresses
 from repair.secrets.publicaddresses import is_shareable
 
 log = logging.getLogger(__name__)
@@ -47,20 +48,33 @@ def shared_page(collection: Collection, number: int) -> SharedPage | None:
     return SharedPage(document=replace(document, links=links), entry=entry, fetched_at=held.fetched_at)
 
 
-def send_batch(collection: Collection, client: OpenSearchClient, *, now: datetime) -> int:
+def send_batch(
+    collection: Collection, client: OpenSearchClient, *, now: datetime, new: NewAddresses | None = None
+) -> int:
     """Send the oldest rows of the outbox; returns how many it was rid of. Raises SearchUnavailable."""
+    new = new or NewAddresses()
     rows = collection.outbox.batch(_BATCH)
     removed = [row.url for row in rows if row.removed]
     pages = [shared_page(collection, row.page) for row in rows if not row.removed]
     publishing.bury(client, removed, now)
     sent = [page for page in pages if page is not None]
     publishing.publish(client, sent)
+    added = new.by_site(known_addresses(sent))
+    publishing.note_addresses(client, added, NewAddresses().by_site(removed))
+    new.told(url for urls in added.values() for url in urls)
     targets = {link.target_url for page in sent for link in page.document.links if not link.nav}
     named = [*(page.document.url for page in sent), *sorted(targets)][:_TARGETS]
     if named:
         publishing.add_anchors(client, named)
     collection.outbox.mark_sent(rows)
     return len(rows)
+
+
+def known_addresses(pages: Iterable[SharedPage]) -> Iterator[str]:
+    """The URLs that pages make known: their own and those they link to."""
+    for page in pages:
+        yield page.document.url
+        yield from (link.target_url for link in page.document.links)
 
 
 class Sender:
@@ -99,14 +113,14 @@ class Sender:
         self._client.close()
 
     def _work(self) -> None:
-        is_installed = False
+        is_installed, new = False, NewAddresses()
         while not self._closing.is_set():
             try:
                 if not is_installed:
                     publishing.install_if_missing(self._client)
                     is_installed = True
                 while not self._closing.is_set() and not self._is_hurried():
-                    if not send_batch(self._collection, self._client, now=datetime.now(UTC)):
+                    if not send_batch(self._collection, self._client, now=datetime.now(UTC), new=new):
                         break
                 self._check_census()
             except (SearchUnavailable, CollectionError) as error:

@@ -66,7 +66,6 @@ def body_of(page: SharedPage) -> dict[str, Any]:
     links = [link for link in document.links if not link.nav]
     return {
         "url": document.url,
-        "site": site_of(document.url),
         "number": page_number(document.url),
         "caption": document.title[:_MAX_TITLE],
         "language": document.language,

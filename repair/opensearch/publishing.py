@@ -25,16 +25,17 @@ from repair.opensearch.pagedocument import (
     packed,
     page_number,
     same_fetch,
-    site_of,
     tombstone,
     unpacked_links,
     version,
 )
 from repair.opensearch.questions import inlinks_query, linking, search_many
+from repair.opensearch.sitesheets import changed_sheet, sheet_number
 
 _WITHIN_S = 60.0
 _ANCHORS = 200  # as many as a school's own index takes
 _BULK_BYTES = 5_000_000
+_TRIES = 5
 
 Versioned = dict[str, tuple[int, dict[str, Any]]]
 """Documents by id, each with its version."""
@@ -75,6 +76,27 @@ def bury(client: OpenSearchClient, urls: Iterable[str], removed_at: datetime) ->
     return _send(
         client, {document_id(number): (version(removed_at), tombstone(number)) for number in numbers}
     )
+
+
+def note_addresses(
+    client: OpenSearchClient, added: Mapping[str, Sequence[str]], removed: Mapping[str, Sequence[str]]
+) -> None:
+    """Add URLs to the sheets of their sites, and take removed ones out."""
+    waiting = {document_id(sheet_number(site)): site for site in (*added, *removed)}
+    for _ in range(_TRIES):
+        if not waiting:
+            return
+        found = client.ask("POST", f"/{INDEX}/_mget", {"ids": list(waiting)}, within_s=_WITHIN_S)
+        changed: Versioned = {}
+        for each in found["docs"]:
+            site = waiting[each["_id"]]
+            column = each["_source"]["addresses"] if each.get("found") else None
+            body = changed_sheet(site, column, added.get(site, ()), removed.get(site, ()))
+            if body is not None:
+                changed[each["_id"]] = (each.get("_version", 0) + 1, body)
+        # Another school may have changed a sheet in between.
+        waiting = {each: waiting[each] for each in (_bulk(client, changed) if changed else ())}
+    raise SearchUnavailable("other schools change the same sites")
 
 
 def add_anchors(client: OpenSearchClient, urls: Sequence[str]) -> int:
@@ -122,7 +144,6 @@ def _revised(
         **source,
         **renamed,
         **link_columns(links),
-        "site": site_of(source["url"]),
         "vector": packed({**fields, "links": linked}),
     }
 

@@ -23,6 +23,7 @@ from repair.opensearch.pagedocument import (
     page_number,
     unpacked_links,
 )
+from repair.opensearch.sitesheets import sheet_number, unpacked_sheet
 
 Query = dict[str, Any]
 
@@ -90,15 +91,9 @@ def outlinks_query(number: int) -> Query:
     return {**pages_query([number]), "docvalue_fields": ["links"]}
 
 
-def addresses_query(site: str, limit: int) -> Query:
-    """URLs of a site: page numbers are hashes, so the first by number are an even sample."""
-    return {
-        "query": {"constant_score": {"filter": {"term": {"site": site}}}},
-        "size": limit,
-        **_COLUMNS_ONLY,
-        "docvalue_fields": ["url"],
-        "sort": ["number"],
-    }
+def sheets_query(sites: Sequence[str]) -> Query:
+    """What is known of the URLs of sites."""
+    return {**pages_query([sheet_number(site) for site in sites]), "docvalue_fields": ["addresses"]}
 
 
 def search_many(client: OpenSearchClient, queries: Sequence[Query], *, within_s: float) -> list[list[Any]]:
@@ -190,10 +185,10 @@ def links_of(hits: Iterable[Any]) -> Iterator[Link]:
             continue
 
 
-def urls_of(hits: Iterable[Any]) -> Iterator[str]:
-    """The URLs of pages."""
+def sheets_of(hits: Iterable[Any]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Sites and their URLs."""
     for hit in hits:
         try:
-            yield str(hit["fields"]["url"][0])
+            yield unpacked_sheet(hit["fields"]["addresses"][0])
         except _ODD:
             continue

@@ -27,12 +27,12 @@ from repair.opensearch.census import EMPTY, Census
 from repair.opensearch.client import OpenSearchClient, SearchUnavailable
 from repair.opensearch.pagedocument import page_number, site_of
 from repair.text import urls
+from repair.text.editions import HOST_SAMPLE, hosts_beside
 
 _KEPT_S = 60.0
 _SITE_KEPT_S = 900.0
-_PAGES, _TEXTS, _TARGETS, _SITES = 4_000, 200, 500, 64
+_PAGES, _TEXTS, _TARGETS, _SITES, _BESIDE = 4_000, 200, 500, 64, 4_000
 _INLINKS = 40  # ranking reads no more
-_SITE_URLS = 3_000
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -59,6 +59,7 @@ class SharedPages:
         self._texts = _Kept[str, HeldPage | None](_TEXTS, _KEPT_S, clock)
         self._inlinks = _Kept[str, tuple[InLink, ...]](_TARGETS, _KEPT_S, clock)
         self._sites = _Kept[str, tuple[str, ...]](_SITES, _SITE_KEPT_S, clock)
+        self._beside = _Kept[str, tuple[str, ...]](_BESIDE, _SITE_KEPT_S, clock)
 
     def prepare(self, link: BrokenLink, also: Iterable[str] = ()) -> None:
         """Load what the evidence of a broken link is read from, in one round trip; `also` are pages to read."""
@@ -78,8 +79,8 @@ class SharedPages:
             query = questions.inlinks_query(target, _INLINKS)
             asked.append((query, lambda hits: self._keep_inlinks(target, hits)))
         if site and site not in self._sites:
-            query = questions.addresses_query(site, _SITE_URLS)
-            asked.append((query, lambda hits: self._keep_site(site, hits)))
+            sites = [site, *hosts_beside(site)]
+            asked.append((questions.sheets_query(sites), lambda hits: self._keep_sites(sites, hits)))
         for (_, keep), hits in zip(asked, self._ask([query for query, _ in asked]), strict=True):
             keep(hits)
 
@@ -183,8 +184,10 @@ class SharedPages:
 
     def addresses(self, beginning: str, limit: int) -> tuple[str, ...]:
         """URLs of shared pages of a site, given by the beginning of its URLs, sampled evenly."""
+        if limit <= HOST_SAMPLE and beginning in self._beside:
+            return (self._beside.get(beginning) or ())[:limit]
         if beginning not in self._sites:
-            self._keep_site(beginning, self._ask([questions.addresses_query(beginning, _SITE_URLS)])[0])
+            self._keep_sites([beginning], self._ask([questions.sheets_query([beginning])])[0])
         return (self._sites.get(beginning) or ())[:limit]
 
     @contextmanager
@@ -237,8 +240,12 @@ class SharedPages:
         links = questions.linking(target, hits)
         self._inlinks[target] = tuple(InLink(source_url=source, link=link) for source, link in links)
 
-    def _keep_site(self, site: str, hits: list[Any]) -> None:
-        self._sites[site] = tuple(questions.urls_of(hits))
+    def _keep_sites(self, asked: Sequence[str], hits: list[Any]) -> None:
+        found = dict(questions.sheets_of(hits))
+        site, *beside = asked
+        self._sites[site] = found.get(site, ())
+        for each in beside:
+            self._beside[each] = found.get(each, ())[:HOST_SAMPLE]
 
 
 class _Kept(Generic[K, V]):

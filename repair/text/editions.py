@@ -16,7 +16,7 @@ _LEAST_SHARE = 0.005
 _LEAST_NAMED_OTHERWISE = 0.05  # many file names end in two letters that are also the code of a language
 _LEAST_DEFAULT = 0.1
 _MOST_EDITIONS = 24
-_HOST_SAMPLE = 20
+HOST_SAMPLE = 20
 _HOST_CODES = (
     *("ar", "bn", "cs", "da", "de", "el", "en", "es", "fa", "fi", "fr", "he"),
     *("hi", "hu", "id", "it", "ja", "ko", "nl", "no", "pl", "pt", "ro", "ru"),
@@ -44,7 +44,7 @@ def site_editions(known: AddressLookup, beginning: str, sample: Sequence[str]) -
     editions = [edition_of(url) for url in sample]
     directories = Counter(filter(None, editions))
     if not address_language(beginning):
-        directories.update(_hosts_beside(known, beginning))
+        directories.update(_counts_beside(known, beginning))
     least = max(_LEAST_URLS, _LEAST_SHARE * len(sample))
     found = {
         directory: address_language(directory)
@@ -58,11 +58,13 @@ def site_editions(known: AddressLookup, beginning: str, sample: Sequence[str]) -
     return found | {code: code for code, count in otherwise.items() if count >= least}
 
 
-def _hosts_beside(known: AddressLookup, beginning: str) -> dict[str, int]:
+def hosts_beside(beginning: str) -> list[str]:
+    """The beginnings of URLs at hosts beside a host that name a language, whether there are any or not."""
     parts = urls.parse(beginning)
     host = parts.authority.removeprefix("www.")
-    if "." not in host:
-        return {}
-    roots = (f"{parts.scheme}://{code}.{host}/" for code in _HOST_CODES)
-    counts = {root: len(known.addresses(root, _HOST_SAMPLE)) for root in roots}
+    return [f"{parts.scheme}://{code}.{host}/" for code in _HOST_CODES] if "." in host else []
+
+
+def _counts_beside(known: AddressLookup, beginning: str) -> dict[str, int]:
+    counts = {root: len(known.addresses(root, HOST_SAMPLE)) for root in hosts_beside(beginning)}
     return {root: count for root, count in counts.items() if count >= _LEAST_URLS}

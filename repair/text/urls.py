@@ -7,11 +7,14 @@ User names and passwords are dropped: they have no business in a store.
 """
 
 import hashlib
+import heapq
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin
+from zlib import crc32
 
 import idna
 from publicsuffixlist import PublicSuffixList
@@ -96,6 +99,13 @@ def normal(url: str, *, most: int = MAX_URL) -> str:
 def url_hash(url: str) -> int:
     """A number of a normal URL in 63 bits, the same everywhere, so that no two of a hundred million share one."""
     return int.from_bytes(hashlib.blake2b(url.encode("utf-8", "replace"), digest_size=8).digest()) >> 1
+
+
+def even_sample(addresses: Iterable[str], limit: int) -> tuple[str, ...]:
+    """The `limit` URLs with the least hashes: of the same URLs the same, in whatever order they come."""
+    return tuple(
+        heapq.nsmallest(limit, addresses, key=lambda url: (crc32(url.encode("utf-8", "replace")), url))
+    )
 
 
 def is_web_url(url: str) -> bool:

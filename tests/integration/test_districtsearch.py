@@ -168,16 +168,47 @@ def test_the_district_knows_the_links_of_the_pages(school, client):
     page = f"{_SITE}/volcano/formation.html"
     assert shared.outlinks(page) == school.outlinks(page)
     target = school.outlinks(page)[0].target_url
-    assert shared.link_between(page, target) == school.link_between(page, target)
     assert {*shared.inlinks(target)} == {*school.inlinks(target)}
     assert shared.get(page).text == school.get(page).text
     assert shared.holds(page)
     assert not shared.holds(f"{_SITE}/nowhere.html")
-    number = shared.page_number(target)
-    assert {source for source, _ in shared.links_to([number])} == {
-        shared.page_number(each.source_url) for each in school.inlinks(target)
-    }
-    assert shared.same(number) == (target,)
+
+
+def test_the_district_knows_the_same_urls_of_a_site_as_a_collection_with_all_its_pages(
+    school, client, tmp_path
+):
+    lost = f"{_SITE}/volcano/lost.html"
+    (page, *others) = pages()
+    page = replace(
+        page,
+        links=(
+            *page.links,
+            Link(target_url=lost, anchor="lost"),
+            Link(target_url="https://ja.school-topics.org/", anchor="ja"),
+        ),
+    )
+    with opened(tmp_path / "one", [page]) as one, opened(tmp_path / "two", others) as two:
+        send_all(one, client)
+        send_all(two, client)
+        with opened(tmp_path / "both", [page, *others]) as both:
+            for site in (f"{_SITE}/", "https://ja.school-topics.org/", "https://de.school-topics.org/"):
+                assert shared_from(client).addresses(site, 3000) == both.addresses(site, 3000)
+                assert shared_from(client).addresses(site, 7) == both.addresses(site, 7)
+            assert lost in shared_from(client).addresses(f"{_SITE}/", 3000)
+        assert two.remove(f"{_SITE}/reef/map.html")
+        send_all(two, client)
+    assert f"{_SITE}/reef/map.html" not in shared_from(client).addresses(f"{_SITE}/", 3000)
+
+
+def test_a_repair_takes_three_round_trips_also_on_a_site_that_was_never_asked_of(school, client):
+    send_all(school, client)
+    shared, asked = shared_from(client), []
+    real = client.ask
+    client.ask = lambda *known, **more: asked.append(known[1]) or real(*known, **more)
+    shared.prepare(broken())
+    rows = LearnedRanker(shared, rankmodel.default()).matrix(broken())[1]
+    assert len(rows) > 0
+    assert len(asked) == 3
 
 
 def test_of_two_schools_that_send_the_same_page_the_newer_one_stays(client, tmp_path):
