@@ -2,13 +2,16 @@
 
 import json
 import random
+import sqlite3
 import threading
 import time
 from collections import Counter
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from proxy.misses.store import DATABASE
 from repair.collection.collection import Collection
 from repair.settings import CollectionSettings
 from tests.chaos.district.line import Line
@@ -23,6 +26,12 @@ _DAY = datetime(2026, 3, 2, tzinfo=UTC)
 _PATIENCE_S = 60.0
 _THINKING_S = (0.2, 0.8)
 _READERS = 4
+FEW = 3
+_OFTEN = """
+SELECT url, date(at, 'unixepoch'), kind, count(*) FROM misses WHERE url IN (
+    SELECT url FROM misses WHERE client <> '' GROUP BY url HAVING count(DISTINCT client) >= ?
+) GROUP BY 1, 2, 3
+"""
 
 PAGES = {document.url: document for document in pages(SITE)}
 
@@ -69,9 +78,17 @@ class School:
     """A running linkmend with a part of the site's pages; without a `line` it is alone."""
 
     def __init__(
-        self, name: str, folder: Path, *, part: int, parts: int, settings: str, line: Line | None
+        self,
+        name: str,
+        folder: Path,
+        *,
+        part: int,
+        parts: int,
+        settings: str,
+        line: Line | None = None,
+        login: str = "",
     ) -> None:
-        self.name, self.line = name, line
+        self.name, self.line, self.login = name, line, login
         self.data = folder / name
         self.own = [url for at, url in enumerate(PAGES) if at % parts == part]
         with Collection.open(self.data / "collection", CollectionSettings()) as collection:
@@ -81,10 +98,10 @@ class School:
         self.running = Linkmend(self.data, settings=settings)
         self.clients = [Client(self.running.url, source=f"127.0.{at + 1}.1") for at in range(_READERS)]
 
-    def held(self) -> set[str]:
-        """The addresses of the pages in its collection, once it has stopped."""
-        with Collection.open(self.data / "collection", CollectionSettings()) as collection:
-            return {page.url for page in collection.page_summaries(collection.numbers()).values()}
+    def often_missed(self) -> set[tuple[str, str, str, int]]:
+        """What at least FEW readers missed, as its own log has it: address, day, kind, and how often."""
+        with closing(sqlite3.connect(f"file:{self.data / 'misses' / DATABASE}?mode=ro", uri=True)) as log:
+            return set(log.execute(_OFTEN, (FEW,)))
 
 
 class Readers(threading.Thread):
@@ -144,7 +161,9 @@ class Readers(threading.Thread):
     def _miss(self) -> None:
         right = self._luck.choice(self._school.own)
         topic, part = right.removeprefix(f"{SITE}/").removesuffix(".html").split("/")
-        lost = f"{SITE}/old/{self._luck.randrange(10**6)}/{topic}-{part}.html"
+        # Some are missed by many readers: only of those the district is told.
+        which = self._luck.choice((f"{self._luck.randrange(10**6)}/{topic}-{part}", f"often/{topic}"))
+        lost = f"{SITE}/old/{which}.html"
         answers = self._asked(lost, as_program=True)
         for school, answer, took_s in answers:
             if (answer.status, answer.miss) != (404, "not_found"):
