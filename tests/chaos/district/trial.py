@@ -109,7 +109,7 @@ def run(
             district.squids,
             lines,
             random.Random(luck.random()),
-            longest_cut_s=max(5.0, seconds / 8),
+            longest_cut_s=max(5.0, seconds / 16),
         )
         _check_pages(district, findings)  # from here on the district helps, until it breaks
         for reader in readers:
