@@ -148,7 +148,8 @@ def _check_pages(district: _District, findings: Findings) -> None:
     def found() -> Counter[str]:
         district.cluster.ask("POST", f"/{INDEX}/_refresh")
         answer = district.cluster.ask("POST", f"/{INDEX}/_search", {"size": 2000, "_source": ["url"]}) or {}
-        return Counter(hit["_source"].get("url", "") for hit in answer.get("hits", {}).get("hits", []))
+        sources = (hit["_source"] for hit in answer.get("hits", {}).get("hits", []))
+        return Counter(source["url"] for source in sources if "url" in source)  # the rest is about sites
 
     wanted: set[str] = set()
     for school in district.schools:
