@@ -1,10 +1,12 @@
 """What deploy/district/ ships, in use: Squids that share their pages by CARP, HAProxy before two linkmend."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 from datetime import UTC, datetime, timedelta
+from email.utils import formatdate
 from urllib.parse import urlsplit
 
 import pytest
@@ -23,6 +25,7 @@ from tests.integration.processes import ROOT, Running, eventually, free_port
 from tests.integration.squid import _open_to
 
 _DAY = datetime(2026, 3, 2, tzinfo=UTC)
+_HOSTS = [f"site{number}.test" for number in range(24)]
 _DISTRICT = ROOT / "deploy" / "district"
 
 
@@ -97,7 +100,10 @@ def test_three_squids_share_what_two_schools_ask_and_one_may_die(
     urls = []
     for number in range(30):
         for site in (origin, secure_origin):
-            site.pages[f"/{number}"] = reply(b"<p>words", Cache_Control="max-age=600")
+            # Without a date Squid asks again each time.
+            site.pages[f"/{number}"] = reply(
+                b"<p>words", Cache_Control="max-age=600", Date=formatdate(usegmt=True)
+            )
             urls.append(f"{site.url}/{number}")
     settings = f'[proxy]\ntrusted_ca = "{secure_origin.pem}"\n'
     for school in ("one", "other"):
@@ -105,7 +111,8 @@ def test_three_squids_share_what_two_schools_ask_and_one_may_die(
         pupil = Client(running.url, running.ca)
         assert [pupil.get(url).status for url in urls] == [200] * 60
     # The second school was served by the Squids, and each of them has what the others have not.
-    assert all(site.asked[f"/{number}"] == 1 for site in (origin, secure_origin) for number in range(30))
+    for site in (origin, secure_origin):
+        assert {path: site.asked[path] for path in site.pages} == dict.fromkeys(site.pages, 1)
     shares = [{*squid.asked()} & {*urls} for squid in caches]
     assert sorted(url for share in shares for url in share) == sorted(urls)
     assert all(len(share) >= 8 for share in shares), shares
@@ -119,6 +126,8 @@ def test_three_squids_share_what_two_schools_ask_and_one_may_die(
 def behind_haproxy(tmp_path, program, start_linkmend, secure_origin):
     """HAProxy as shipped, before two linkmend with one certificate authority, in the places of two machines."""
     text = (_DISTRICT / "haproxy.cfg").read_text(encoding="utf-8")
+    names = tmp_path / "names.json"
+    names.write_text(json.dumps({host: ["127.0.0.1"] for host in _HOSTS}), encoding="utf-8")
     port, settings, both = free_port(), f'[proxy]\nworkers = 1\ntrusted_ca = "{secure_origin.pem}"\n', []
     for number in (1, 2):
         metrics = free_port()
@@ -126,7 +135,7 @@ def behind_haproxy(tmp_path, program, start_linkmend, secure_origin):
         data = tmp_path / f"linkmend{number}"
         if both:
             shutil.copytree(tmp_path / "linkmend1" / "ca", data / "ca")
-        linkmend = start_linkmend(data=data, settings=told)
+        linkmend = start_linkmend(data=data, settings=told, names=names)
         both.append(linkmend)
         place = f"127.0.0.1:{urlsplit(linkmend.url).port} check port {metrics}"
         assert f"linkmend{number}:8080" in text
@@ -142,15 +151,14 @@ def behind_haproxy(tmp_path, program, start_linkmend, secure_origin):
 
 def test_behind_haproxy_a_host_has_one_linkmend_and_another_stands_in(behind_haproxy, origin, secure_origin):
     user = Client(behind_haproxy.url)
-    hosts = [f"127.0.{number}.{number}" for number in range(1, 25)]
     origin.pages["/a"] = reply(b"<title>Kept</title>", Cache_Control="max-age=600")
-    urls = [f"http://{host}:{origin.port}/a" for host in hosts]
+    urls = [f"http://{host}:{origin.port}/a" for host in _HOSTS]
     # Of a host that went to both linkmend in turns each would ask the origin.
     assert [user.open_page(url).status for url in urls * 3] == [200] * 72
     assert origin.asked["/a"] == 24
     marks = [user.open_page(url).headers["Cache-Status"] for url in urls]
     assert all("hit" in mark for mark in marks)
-    assert user.open_page(f"http://{hosts[0]}:{origin.port}/gone").miss == "not_found"
+    assert user.open_page(f"http://{_HOSTS[0]}:{origin.port}/gone").miss == "not_found"
 
     first, _ = behind_haproxy.both
     secure_origin.pages["/b"] = reply(b"<title>Safe</title>")
@@ -159,7 +167,7 @@ def test_behind_haproxy_a_host_has_one_linkmend_and_another_stands_in(behind_hap
     first.kill()
     eventually(lambda: all(user.open_page(url).status == 200 for url in urls), "no linkmend stands in")
     assert origin.asked["/a"] > 24
-    assert user.open_page(f"http://{hosts[0]}:{origin.port}/gone").miss == "not_found"
+    assert user.open_page(f"http://{_HOSTS[0]}:{origin.port}/gone").miss == "not_found"
 
 
 def test_a_backup_brings_both_engines_back(start_cluster, start_postgres, tmp_path, monkeypatch):
