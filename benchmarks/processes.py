@@ -20,7 +20,13 @@ _START_S = 60.0
 _RESTING_S = 0.01
 """Seconds of processor time within a fifth of a second that are no work worth waiting for."""
 
-_LINKMEND = (sys.executable, "-m", "proxy.main")
+
+def program(checkout: Path) -> tuple[str, str, str]:
+    """The command that runs linkmend from a checkout; older ones have no `proxy.start`."""
+    entry = "proxy.start" if (checkout / "proxy" / "start.py").exists() else "proxy.main"
+    return sys.executable, "-m", entry
+
+
 ON_LOOPBACK = {
     "LINKMEND_ARCHIVES_LIST": '["here private wayback=http://127.0.0.1:9/"]',
     "LINKMEND_PROXY_REACH": '["127.0.0.0/8"]',
@@ -247,13 +253,21 @@ def linkmend(
     port, config = free_port(), data.with_suffix(".toml")
     config.write_text(settings, encoding="utf-8")
     where = ("--config", config, "--data", data)
-    command = (*_LINKMEND, "serve", *where, "--listen", f"127.0.0.1:{port}", "--workers", str(workers))
+    command = (
+        *program(checkout),
+        "serve",
+        *where,
+        "--listen",
+        f"127.0.0.1:{port}",
+        "--workers",
+        str(workers),
+    )
     log = data.with_suffix(".log")
     return Program(command, port=port, log=log, cores=cores, says="linkmend ready on", checkout=checkout)
 
 
 def demo(data: Path, *, checkout: Path = ROOT) -> Path:
     """A data folder with the demo collection, so that repair pages have something to offer."""
-    command = [*_LINKMEND, "import", "--data", str(data), str(ROOT / "deploy" / "demo")]
+    command = [*program(checkout), "import", "--data", str(data), str(ROOT / "deploy" / "demo")]
     subprocess.run(command, cwd=checkout, check=True, capture_output=True)
     return data

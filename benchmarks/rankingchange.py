@@ -3,9 +3,9 @@
     python -m benchmarks.rankingchange COLLECTION --links FOLDER [--before CHECKOUT] [--count N] [--json]
 
 COLLECTION is the folder of a built collection (`benchmarks.ranking --work` makes them), `--links` a folder with
-collection folders, whose links are ranked. A process of each checkout ranks one link after the other in turns, under the
-same Python and packages; each says how much processor time it took. Then both rank every candidate, and all features,
-scores and orders are compared. Exits with 1 when any page changed its place.
+collection folders, whose links are ranked. A process of each checkout ranks one link after the other in turns, under
+the same Python and packages; each says how much processor time it took. Then both rank every candidate, and all
+features, scores and orders are compared. Exits with 1 when any page changed its place.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def serve(directory: Path) -> None:
     with Collection.open(directory, CollectionSettings(max_pages=10_000_000)) as collection:
         ranker = LearnedRanker(collection, rankmodel.default())
         while True:
-            link, is_timed = pickle.load(sys.stdin.buffer)  # noqa: S301  (from our own parent)
+            link, is_timed = pickle.load(sys.stdin.buffer)
             begun = time.thread_time()
             if is_timed:
                 found: Any = [choice.page.url for choice in ranker.find(link)]
@@ -79,10 +79,11 @@ class Ranking:
 
     def ask(self, link: object, *, is_timed: bool) -> tuple[float, Any]:
         """Milliseconds of processor time, and what was found."""
-        assert self._process.stdin and self._process.stdout
+        if self._process.stdin is None or self._process.stdout is None:
+            raise SystemExit("a process without pipes")
         pickle.dump((link, is_timed), self._process.stdin)
         self._process.stdin.flush()
-        answer: tuple[float, Any] = pickle.load(self._process.stdout)  # noqa: S301  (from our own child)
+        answer: tuple[float, Any] = pickle.load(self._process.stdout)
         return answer
 
     def close(self) -> None:

@@ -2,9 +2,9 @@
 
     python -m benchmarks.start [--before CHECKOUT] [--rounds N] [--json]
 
-Starts `linkmend serve` with the demo collection, with one worker and with two, and `linkmend --help`. Processor time is
-that of all processes together, up to the line that says it is ready and until the work that goes on behind it is done.
-Memory is what the processes have when they rest, without a request; what they share counts once (PSS).
+Starts `linkmend serve` with the demo collection, with one worker and with two, and `linkmend --help`. Processor time
+is that of all processes together, up to the line that says it is ready. Memory is what the processes have when they
+rest, without a request; what they share counts once (PSS). Bytecode is compiled beforehand, as an installation does.
 """
 
 import argparse
@@ -12,14 +12,13 @@ import json
 import os
 import resource
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.figures import markdown, spread
-from benchmarks.processes import ROOT, demo, linkmend, scratch, shared_memory_mb
+from benchmarks.processes import ROOT, demo, linkmend, program, scratch, shared_memory_mb
 
 _WORKERS = (2, 1)
 
@@ -34,15 +33,14 @@ def measure(checkouts: dict[str, Path], home: Path, *, rounds: int) -> Found:
     for turn in range(rounds):
         for who, checkout in list(checkouts.items())[:: -1 if turn % 2 else 1]:
             with _spending(found["linkmend --help: s of CPU", who]):
-                command = (sys.executable, "-m", "proxy.main", "--help")
+                command = (*program(checkout), "--help")
                 subprocess.run(command, cwd=checkout, check=True, capture_output=True)
             for workers in _WORKERS:
                 name = f"serve, {workers} worker{'s' * (workers > 1)}"
-                with linkmend(data[who], cores, workers=workers, checkout=checkout) as program:
-                    found[f"{name}: ready, s of CPU", who].append(program.cpu_s())
-                    program.come_to_rest()
-                    found[f"{name}: at rest, s of CPU", who].append(program.cpu_s())
-                    memory = [shared_memory_mb(pid) for pid in program.pids()]
+                with linkmend(data[who], cores, workers=workers, checkout=checkout) as started:
+                    found[f"{name}: ready, s of CPU", who].append(started.cpu_s())
+                    started.come_to_rest()
+                    memory = [shared_memory_mb(pid) for pid in started.pids()]
                     found[f"{name}: MB (PSS)", who].append(sum(memory))
                     for role, each in zip(
                         ("supervisor", "backend", "worker 1", "worker 2"), memory, strict=False

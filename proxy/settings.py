@@ -350,6 +350,9 @@ class DistrictSettings:
     """File with the password in its first line, readable by linkmend's user only."""
     offers: bool = True
     """Offer what other schools of the district confirmed, and count their error pages and choices."""
+    pack_keys: tuple[str, ...] = ()
+    """Schools whose signed files `linkmend repairs import` accepts, such as "School B = KEY"; then no unsigned file
+    is accepted. `linkmend repairs key` prints the key of a school."""
     shared_crawl: bool = False
     """Crawl topics together with the other machines of the district: one list of links, each host asked by one."""
     desk: bool = False

@@ -145,6 +145,37 @@ def shut_out_(
     print_line(f"{name}: shut out")
 
 
+@district.command()
+def pin(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Address of the missing page.")],
+    target: Annotated[str, typer.Argument(metavar="TARGET", help="Page to offer first instead.")],
+    config: Config = None,
+) -> None:
+    """Offer a page first for a missing one in every school. For the district's admin."""
+    settings = _settings(config)
+    from proxy.district.connection import connected
+    from proxy.district.pinning import pin_for_all
+
+    with connected(settings) as connection:
+        pin_for_all(connection, url, target)
+    print_line(f"{url}: pinned for all schools")
+
+
+@district.command()
+def unpin(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Address of the missing page.")],
+    config: Config = None,
+) -> None:
+    """Take back a pin of the district. For its admin."""
+    settings = _settings(config)
+    from proxy.district.connection import connected
+    from proxy.district.pinning import unpin_for_all
+
+    with connected(settings) as connection:
+        found = unpin_for_all(connection, url)
+    print_line(f"{url}: {'unpinned' if found else 'was not pinned'}")
+
+
 def _data_folder(data: Path | None) -> Path:
     folder = data_from(data)
     if not folder.is_dir():

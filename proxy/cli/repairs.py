@@ -1,8 +1,9 @@
 """`linkmend repairs`: users' choices for missing pages, exported to and imported from other schools."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,16 @@ from rich.text import Text
 
 from proxy import logs
 from proxy.cli.inputlines import STDIN, lines
-from proxy.cli.options import Config, Data, Json, open_collection, print_json, print_line, settings_from
+from proxy.cli.options import (
+    Config,
+    Data,
+    Json,
+    data_from,
+    open_collection,
+    print_json,
+    print_line,
+    settings_from,
+)
 from proxy.errors import LinkmendError
 from proxy.settings import Settings
 from repair.text.urls import is_web_url
@@ -22,6 +32,9 @@ from repair.text.urls import is_web_url
 if TYPE_CHECKING:
     from repair.collection.collection import Collection
     from repair.evidence.choices import Choice, ChoiceStore
+
+_MAX_PINS = 100_000
+_MAX_SIGNED = 64 * 1024**2
 
 repairs = typer.Typer(
     help="Share which pages users chose for dead links with other schools.", no_args_is_help=True
@@ -31,6 +44,9 @@ repairs = typer.Typer(
 @repairs.command()
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Output file; - for standard output.")],
+    signed: Annotated[
+        bool, typer.Option("--signed", help="Sign the file with this school's key, and include pinned pages.")
+    ] = False,
     config: Config = None,
     data: Data = None,
 ) -> None:
@@ -42,6 +58,8 @@ def export(
         hints = Hints(collection, settings.repair)
         school = school_name(settings.repair.school, hints.choices.school())
         written = export_repairs(hints.choices.confirmed_choices(hints.is_confirmed), school)
+        if signed:
+            written = _sign(school, written, collection, data_from(data))
         try:
             if file == STDIN:
                 sys.stdout.buffer.writelines(written)
@@ -50,7 +68,16 @@ def export(
                 count = sum(1 for line in written if out.write(line))
         except OSError as error:
             raise LinkmendError(f"{file}: {error.strerror}") from error
-    print_line(f"{file}: {count} repairs")
+    print_line(f"{file}: {count - 2} repairs, signed" if signed else f"{file}: {count} repairs")
+
+
+@repairs.command()
+def key(config: Config = None, data: Data = None) -> None:
+    """Print this school's public key, for `district.pack_keys` of other schools; made the first time."""
+    from proxy.district.signedpacks import own_key, public_text
+
+    with _open_collection(config, data) as _:
+        print_line(public_text(own_key(data_from(data))))
 
 
 @repairs.command("import")
@@ -64,20 +91,26 @@ def import_(
 ) -> None:
     """Import the choices of other schools. A file with an invalid line is not imported at all.
 
-    They only break ties between pages that match equally well.
+    Choices only break ties between pages that match equally well. What a school pinned is in files that it signed
+    (`repairs export --signed`), and offered with the school's name; `district.pack_keys` names the schools to trust.
     """
+    from proxy.district.signedpacks import trusted_keys
     from proxy.misses.schoolsharing import school_name
+    from repair.evidence.choices import ChoiceStore
 
-    with _open_choices(config, data) as (store, school):
-        own = frozenset((store.school(), school_name(school, store.school())))
+    with _open_collection(config, data) as (collection, settings):
+        store = ChoiceStore(collection.database)
+        own = frozenset((store.school(), school_name(settings.repair.school, store.school())))
+        trusted = trusted_keys(settings.district.pack_keys)
         for file in files:
-            result = _import_file(store, file, own)
+            result = _import_any(collection, store, file, own, trusted)
             if as_json:
                 print_json(result)
                 continue
             print_line(
                 f"{file}: {result['repairs']} repairs from {len(result['schools'])} schools;"
                 f" skipped {result['own']} of our own and {result['unfit']} unsuitable"
+                + (f"; {result['pins']} pinned pages" if "pins" in result else "")
             )
 
 
@@ -119,8 +152,13 @@ def forget(
             Hints(collection, settings.repair).forget(what)
         print_line(f"{what}: deleted")
         return
-    with _open_choices(config, data) as (store, _):
-        print_line(f"{store.forget_school(what)} repairs deleted")
+    from repair.collection.elsewhere import ConfirmedElsewhere
+    from repair.evidence.choices import ChoiceStore
+
+    with _open_collection(config, data) as (collection, _):
+        store = ChoiceStore(collection.database)
+        count = store.forget_school(what) + ConfirmedElsewhere(collection.database).forget_school(what)
+        print_line(f"{count} repairs deleted")
 
 
 @contextmanager
@@ -140,20 +178,86 @@ def _open_collection(config: Path | None, data: Path | None) -> Iterator[tuple["
         yield collection, settings
 
 
+def _sign(school: str, lines: Iterator[bytes], collection: "Collection", data: Path) -> Iterator[bytes]:
+    from proxy.district.signedpacks import own_key, write_signed
+    from repair.collection.pins import Pins
+    from repair.secrets.publicaddresses import is_shareable
+
+    pins = Pins(collection.database).list(_MAX_PINS)
+    fit = (pin for pin in pins if is_shareable(pin.url) and is_shareable(pin.target))
+    content = write_signed(school, lines, fit, own_key(data), now=datetime.now(UTC))
+    return iter(content.splitlines(keepends=True))
+
+
+def _import_any(
+    collection: "Collection",
+    store: "ChoiceStore",
+    file: Path,
+    own: frozenset[str],
+    trusted: Mapping[str, str],
+) -> dict[str, Any]:
+    """A signed file, or one without a signature where no keys are named."""
+    from proxy.district import signedpacks
+
+    content = b"" if file == STDIN else _beginning(file)
+    if not signedpacks.is_signed(content):
+        if trusted:
+            raise LinkmendError(f"{file}: not signed; district.pack_keys says that files must be")
+        return _import_file(store, file, own)
+    try:
+        found = signedpacks.read_signed(_whole(file), trusted, now=datetime.now(UTC))
+        with collection.database.write():
+            signedpacks.note_serial(collection.database, found)
+            result = _import_lines(store, file, enumerate(found.repairs, 2), own, school=found.school)
+            return {**result, "pins": signedpacks.offer_pins(collection.database, found)}
+    except ValueError as error:
+        raise LinkmendError(f"{file}: {error}") from error
+
+
+def _beginning(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return opened.read(100)
+    except OSError as error:
+        raise LinkmendError(f"{file}: {error.strerror}") from error
+
+
+def _whole(file: Path) -> bytes:
+    """The file, as far as it may be read."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(_MAX_SIGNED + 1)
+    except OSError as error:
+        raise LinkmendError(f"{file}: {error.strerror}") from error
+
+
 def _import_file(store: "ChoiceStore", file: Path, own: frozenset[str]) -> dict[str, Any]:
+    return _import_lines(store, file, lines(file), own)
+
+
+def _import_lines(
+    store: "ChoiceStore",
+    file: Path,
+    numbered: Iterable[tuple[int, bytes | None]],
+    own: frozenset[str],
+    *,
+    school: str = "",
+) -> dict[str, Any]:
+    """With `school`, the lines are of that school, whatever they say themselves."""
     from proxy.misses.schoolsharing import SharedRepairsReport, import_repairs
 
     tally = SharedRepairsReport(schools=set())
     try:
         count = store.replace_reported(
-            import_repairs(lines(file), own=own, today=datetime.now(UTC).date(), tally=tally)
+            replace(choice, school=school or choice.school)
+            for choice in import_repairs(numbered, own=own, today=datetime.now(UTC).date(), tally=tally)
         )
     except ValueError as error:
         raise LinkmendError(f"{file}: {error}") from error
     return {
         "file": str(file),
         "repairs": count,
-        "schools": sorted(tally.schools),
+        "schools": sorted({school} if school and tally.schools else tally.schools),
         "own": tally.own,
         "unfit": tally.unfit,
     }

@@ -1,13 +1,12 @@
 """`linkmend serve`: runs the proxy."""
 
-import os
-import sys
 from typing import Annotated
 
 import typer
 
 from proxy import logs
 from proxy.cli.options import Config, Data, data_from, settings_from
+from proxy.interpreter import restart_without_asserts
 from proxy.settings import Settings, default_path
 
 
@@ -30,7 +29,7 @@ def serve(
     ] = None,
 ) -> None:
     """Run the proxy until it is told to stop (SIGTERM, Ctrl-C); SIGHUP reads the settings again."""
-    _without_asserts()
+    restart_without_asserts()  # where the program was not started by proxy.start
     overrides = {
         "proxy.listen": listen,
         "proxy.mode": mode,
@@ -48,13 +47,3 @@ def serve(
     from proxy.app import topology
 
     topology.serve(settings, data_from(data), read_settings, config or default_path())
-
-
-def _without_asserts() -> None:
-    """Restart under `python -O`: mitmproxy checks itself with asserts, a tenth of the time of each request.
-
-    linkmend has none of its own. The arguments stay the same, so that the process can still be recognised.
-    """
-    if __debug__:
-        sys.stdout.flush()
-        os.execv(sys.executable, [sys.executable, "-O", *sys.orig_argv[1:]])  # noqa: S606

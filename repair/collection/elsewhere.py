@@ -122,20 +122,45 @@ class ConfirmedElsewhere:
             ).rowcount
 
     def names(self) -> frozenset[str]:
-        """The names of the schools that are heard."""
+        """The names of the district's schools that are heard."""
         with self._database.read() as connection:
-            rows = connection.execute("SELECT name FROM elsewhere_schools WHERE NOT is_district")
+            rows = connection.execute(
+                "SELECT name FROM elsewhere_schools WHERE NOT is_district AND school >= 0"
+            )
             return frozenset(str(row[0]) for row in rows)
 
+    def replace_school(self, school: OtherSchool, said: Iterable[Confirmation]) -> int:
+        """Take over all that a school says, in place of what it said before; returns how much that is."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM elsewhere WHERE school = ?", (school.school,))
+            connection.execute(
+                "INSERT OR REPLACE INTO elsewhere_schools VALUES (?, ?, ?)",
+                (school.school, school.name, school.is_district),
+            )
+            return self.note(said)
+
+    def forget_school(self, name: str) -> int:
+        """Forget all that a school said; returns how much that was."""
+        with self._database.write() as connection:
+            named = "SELECT school FROM elsewhere_schools WHERE name = ?"
+            count = connection.execute(f"DELETE FROM elsewhere WHERE school IN ({named})", (name,)).rowcount  # noqa: S608
+            connection.execute("DELETE FROM elsewhere_schools WHERE name = ?", (name,))
+        return count
+
     def keep_schools(self, heard: Collection[OtherSchool]) -> None:
-        """Take over the names of the schools that are heard, and forget what all others said."""
+        """Take over the names of the district's schools that are heard, and forget what all others of them said.
+
+        Schools whose signed files were imported have numbers below zero, and stay.
+        """
         wanted = {each.school: (each.name, each.is_district) for each in heard}
         with self._database.read() as connection:
-            rows = connection.execute("SELECT school, name, is_district FROM elsewhere_schools").fetchall()
+            rows = connection.execute(
+                "SELECT school, name, is_district FROM elsewhere_schools WHERE school >= 0"
+            ).fetchall()
         if {school: (name, bool(is_district)) for school, name, is_district in rows} == wanted:
             return
         with self._database.write() as connection:
-            connection.execute("DELETE FROM elsewhere_schools")
+            connection.execute("DELETE FROM elsewhere_schools WHERE school >= 0")
             connection.executemany(
                 "INSERT INTO elsewhere_schools VALUES (?, ?, ?)",
                 [(school, name, is_district) for school, (name, is_district) in wanted.items()],
@@ -154,7 +179,7 @@ class ConfirmedElsewhere:
                 )
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Forget what the district's schools said."""
         self.keep_schools(())
 
     def count(self) -> int:

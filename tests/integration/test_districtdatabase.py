@@ -55,6 +55,19 @@ def test_the_schema_is_made_once_and_has_the_newest_version(district):
         assert count(owner, "schools") == 1
 
 
+def test_a_school_waits_for_an_older_schema_to_be_brought_up_to_date_and_works_with_a_newer_one(district):
+    with connected(district) as owner:
+        schema.check_version(owner)
+        for version, is_older in (("0001", True), ("later_0001", False)):
+            owner.execute("UPDATE schema_version SET version_num = %s", (version,))
+            refused = pytest.raises(DistrictUnavailable, match="district init")
+            with refused if is_older else contextlib.nullcontext():
+                schema.check_version(owner)
+        owner.execute("DROP TABLE schema_version")
+        with pytest.raises(DistrictUnavailable, match="version none"):
+            schema.check_version(owner)
+
+
 def test_a_school_cannot_read_what_another_missed_and_the_districts_admin_can(enter):
     one, two, admin = enter("School A"), enter("School B"), enter("ida", invite=invite_admin)
     write_miss(one)

@@ -3,14 +3,19 @@
 import contextlib
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
+import psycopg
 import pytest
 
+from proxy.district import schema
 from proxy.district.connection import connected
 from proxy.district.membership import leave
+from proxy.district.pinning import pin_for_all, unpin_for_all
 from proxy.district.reading import DistrictReader
 from proxy.district.roles import invite_admin, shut_out
 from proxy.district.sending import erase_school, send_batch
+from proxy.errors import LinkmendError
 from repair.evidence.choices import Choice
 from repair.moves.rules import Move
 from tests.integration.client import Client
@@ -94,8 +99,6 @@ def test_two_processes_of_one_school_may_send_at_the_same_time(school, district)
 
 
 def test_a_standby_that_takes_over_gets_what_it_had_not_heard_of(start_postgres, tmp_path):
-    from proxy.district import schema
-
     primary = start_postgres()
     district = primary.create_database()
     schema.initialise(district)
@@ -212,15 +215,23 @@ def test_only_what_the_districts_own_admins_pinned_counts_as_a_pin(school, distr
     one.pin(_LOST, _NEW)
     one.send()
     with connected(district) as owner:
-        invite_admin(owner, "ida")
-        owner.execute(
-            "INSERT INTO learnt (school, kind, key, body) SELECT id, 'pin', %s, %s FROM schools WHERE is_district",
-            (b"d" * 16, json.dumps({"url": _LOST, "target": _NEW + "/of-the-district"})),
-        )
+        login = invite_admin(owner, "ida" + str(owner.info.dbname))
+    (tmp_path / "ida").write_text(login.password)
+    ida = replace(district, database_user=login.user, database_password_file=str(tmp_path / "ida"))
+    with connected(ida) as connection:
+        pin_for_all(connection, _LOST, _NEW + "/of-the-district")
+        with pytest.raises(LinkmendError, match="public"):
+            pin_for_all(connection, _LOST, "http://10.0.0.1/")
     two.read()
     first, second = two.elsewhere.offers(_LOST)
     assert (first.target, first.is_pinned) == (_NEW + "/of-the-district", True)
     assert (second.target, second.is_pinned) == (_NEW, False)
+    with contextlib.closing(one.connect()) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        pin_for_all(connection, _LOST, "http://evil.example/")
+    with connected(ida) as connection:
+        assert unpin_for_all(connection, "https://example.org/old/volcano.html")
+    two.read()
+    assert [offer.is_pinned for offer in two.elsewhere.offers(_LOST)] == [False]
 
 
 @pytest.mark.parametrize(
@@ -319,17 +330,28 @@ def alternatives(running, url=_LOST):
     return Client(running.url).get(url, Accept="application/json").told["alternatives"]
 
 
-def test_mended_once_mended_for_the_district_within_a_minute(school, district, tmp_path, start_linkmend):
-    """The real proxies: one is killed after a pin, and tells of it when it runs again."""
-    one = school("School A")
+def test_mended_once_mended_for_the_district_within_a_minute(start_postgres, tmp_path, start_linkmend):
+    """The real proxies: one is killed before a pin, the primary is killed too, and a standby takes over."""
+    primary = start_postgres()
+    district = primary.create_database()
+    schema.initialise(district)
+    standby = start_postgres(of=primary)
+    district = primary.settings(district.database.rpartition("/")[2], standbys=[standby])
     there = invited(district, "School B", tmp_path / "B")
+    here = invited(district, "School A", tmp_path / "A")
+    one = SchoolStores(tmp_path / "A" / "data", here)
     second = start_linkmend("--offline", data=tmp_path / "B" / "data", settings=settings_text(there))
     first = start_linkmend("--offline", data=one.data, settings=settings_text(one.settings))
     first.kill()
     one.pin(_LOST, _NEW)
+    one.close()
+    standby.wait_until_caught_up(primary)
+    primary.kill()
     assert alternatives(second) == []
     again = start_linkmend("--offline", data=one.data, settings=settings_text(one.settings))
 
+    again.wait_for_line("what is to be shared waits")
+    standby.promote()
     found = eventually(lambda: alternatives(second), "the pin was not offered", timeout_s=60)
     assert [(each["url"], each["source"], each["reasons"], each["told_by"]) for each in found] == [
         (_NEW, "shared", ["elsewhere"], ["School A"])

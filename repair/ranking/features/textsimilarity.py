@@ -142,7 +142,8 @@ def _texts(groups: Sequence[TermVectors], rarity: Weights) -> list[_Texts]:
         values = vectors.tf[body] * rarity.take(own)
         text = _Texts(vectors.distinct[:, _BODY].astype(np.int64), there, values)
         norms = np.maximum(np.sqrt(text.per_page(values * values)), 1e-9).astype(np.float32)
-        texts.append(text._replace(values=values / np.repeat(norms, text.counts)))
+        scaled = np.divide(values, np.repeat(norms, text.counts), dtype=np.float32)
+        texts.append(text._replace(values=scaled))
     return texts
 
 

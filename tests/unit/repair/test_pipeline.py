@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from repair.collection.elsewhere import Confirmation, ConfirmedElsewhere, OtherSchool
 from repair.collection.pins import Pins
 from repair.evidence.gather import gather_local
 from repair.evidence.hints import Hints
@@ -364,6 +365,68 @@ async def test_user_choices_decide_between_equally_good_pages(collection, execut
     chosen, other = (await repairer.repair(link)).alternatives[:2]
     assert (chosen.url, chosen.source, other.url) == (second.url, "shared", first.url)
     assert chosen.confidence == second.confidence
+
+
+def tell(collection, target, *, url=GONE, is_district=False):
+    """Another school, or the district, says that a page is to be read instead."""
+    school = OtherSchool(school=9 if is_district else 1, name="School A", is_district=is_district)
+    said = Confirmation(school=school.school, kind="pin", key=b"k", url=url, target=target)
+    ConfirmedElsewhere(collection.database).replace_school(school, [said])
+
+
+async def test_what_another_school_confirmed_stands_behind_what_is_likely_and_says_who(repairer, collection):
+    link = a_broken_link(GONE, anchor="Roman aqueducts")
+    before = (await repairer.repair(link)).alternatives
+    tell(collection, "http://other.example/aqueducts")
+    after = (await repairer.repair(link)).alternatives
+    likely = [each.url for each in before if each.confidence >= 0.6]
+    assert likely
+    assert [each.url for each in after[: len(likely) + 1]] == [*likely, "http://other.example/aqueducts"]
+    offered = after[len(likely)]
+    assert (offered.source, offered.reasons, offered.told_by) == ("shared", ("elsewhere",), ("School A",))
+    assert offered.confidence < 0.6
+    assert [each for each in after if each is not offered] == list(before[: len(after) - 1])
+
+
+async def test_what_another_school_confirmed_is_named_where_it_is_in_the_list_already(repairer, collection):
+    link = a_broken_link(GONE, anchor="Roman aqueducts")
+    before = (await repairer.repair(link)).alternatives
+    tell(collection, before[-1].url)
+    after = (await repairer.repair(link)).alternatives
+    assert [(each.url, each.confidence) for each in after] == [(each.url, each.confidence) for each in before]
+    assert (after[-1].source, after[-1].told_by) == ("shared", ("School A",))
+
+
+async def test_what_another_school_confirmed_pushes_no_likely_page_out_of_a_short_list(collection, executor):
+    link = a_broken_link(GONE, anchor="Roman aqueducts")
+    tell(collection, "http://other.example/aqueducts")
+    repairer = Repairer(collection, RepairSettings(alternatives=1), executor)
+    (only,) = (await repairer.repair(link)).alternatives
+    assert only.url != "http://other.example/aqueducts"
+
+
+async def test_where_nothing_is_found_here_another_schools_page_is_offered(repairer, collection):
+    link = a_broken_link("http://nowhere.example/zzz")
+    assert (await repairer.repair(link)).alternatives == ()
+    tell(collection, f"{SITE}/rome", url=link.url)
+    (offered,) = (await repairer.repair(link)).alternatives
+    assert (offered.url, offered.held) == (f"{SITE}/rome", True)
+    assert offered.title
+
+
+async def test_a_pin_of_the_district_comes_first_unless_the_school_has_its_own(repairer, collection):
+    link = a_broken_link(GONE, anchor="Roman aqueducts")
+    tell(collection, "http://other.example/aqueducts", is_district=True)
+    first = (await repairer.repair(link)).alternatives[0]
+    assert (first.url, first.reasons, first.confidence) == (
+        "http://other.example/aqueducts",
+        ("pinned_district",),
+        1.0,
+    )
+    Pins(collection.database).pin(GONE, f"{SITE}/rome", "", A_MOMENT)
+    first, *others = (await repairer.repair(link)).alternatives
+    assert (first.url, first.reasons) == (f"{SITE}/rome", ("pinned",))
+    assert ("elsewhere",) in [each.reasons for each in others]
 
 
 async def test_a_lost_page_with_a_saved_copy_is_found_under_its_new_url(collection, executor, hints):

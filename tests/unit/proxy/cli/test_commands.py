@@ -38,6 +38,14 @@ for name in COMMANDS:
         break
 """
 
+STARTING = """
+import os, sys
+os.execv = lambda *_: os._exit("typer" in sys.modules)
+sys.argv = ["linkmend", "serve"]
+from proxy.start import run
+run()
+"""
+
 PROXYING = {"mitmproxy", "addons", "OpenSSL", "h2"}
 LEARNING = {"lightgbm", "sklearn", "scipy"}
 SEARCHING = {"numpy", "tantivy", "rapidfuzz", "Stemmer", "repair.collection.collection"}
@@ -144,3 +152,7 @@ def test_show_completion_prints_the_script_for_the_shell(monkeypatch):
     # Typer asks which shell it runs in, and there may be none above the tests.
     monkeypatch.setattr("shellingham.detect_shell", lambda *_, **__: ("bash", "bash"))
     assert "_LINKMEND_COMPLETE" in CliRunner().invoke(app, ["--show-completion", "bash"]).stdout
+
+
+def test_serve_restarts_without_asserts_before_it_imports_anything():
+    assert subprocess.run([sys.executable, "-c", STARTING], check=False).returncode == 0

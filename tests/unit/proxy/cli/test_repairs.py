@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from proxy.errors import LinkmendError
 from proxy.main import app
 from repair.collection.collection import Collection
+from repair.collection.elsewhere import ConfirmedElsewhere
 from repair.collection.pins import Pins
 from repair.evidence.choices import ChoiceStore
 from repair.evidence.hints import Hints
@@ -131,3 +132,53 @@ def test_choices_of_our_own_users_can_be_forgotten(school):
     assert done(ours, "list", "--json") == ""
     with Collection.open(ours / "collection", CollectionSettings()) as collection:
         assert Hints(collection, RepairSettings()).known_targets(a_broken_link(url=GONE)) == ()
+
+
+def settings_with(tmp_path, *keys):
+    file = tmp_path / "linkmend.toml"
+    file.write_text(f"[district]\npack_keys = {json.dumps(keys)}\n")
+    return file
+
+
+def offered(data):
+    with Collection.open(data / "collection", CollectionSettings()) as collection:
+        return [(each.target, each.schools) for each in ConfirmedElsewhere(collection.database).offers(GONE)]
+
+
+def test_a_signed_file_brings_choices_and_pins_once_and_only_from_a_school_that_is_trusted(school, tmp_path):
+    theirs, ours, file = school("theirs", rain=3), school("ours"), tmp_path / "signed.jsonl"
+    assert "2 repairs, signed" in done(theirs, "export", file, "--signed")
+    refused = run(ours, "import", file)
+    assert isinstance(refused.exception, LinkmendError)
+    assert "not trusted" in str(refused.exception)
+    config = settings_with(tmp_path, f"School B = {done(theirs, 'key').strip()}")
+
+    assert "1 pinned pages" in done(ours, "import", file, "--config", config)
+    assert offered(ours) == [(f"{SITE}/new/rain", ("School B",))]
+    assert json.loads(done(ours, "list", "--json"))["school"] == "School B"
+
+    again = run(ours, "import", file, "--config", config)
+    assert "imported before" in str(again.exception)
+    assert "2 repairs deleted" in done(ours, "forget", "School B")
+    assert offered(ours) == []
+
+
+def test_where_keys_are_named_no_unsigned_file_is_accepted(school, tmp_path):
+    theirs, ours, file = school("theirs", rain=3), school("ours"), tmp_path / "repairs.jsonl"
+    done(theirs, "export", file)
+    config = settings_with(tmp_path, f"School B = {done(theirs, 'key').strip()}")
+    assert "not signed" in str(run(ours, "import", file, "--config", config).exception)
+    done(ours, "import", file)
+
+
+def test_an_older_signed_file_is_refused_after_a_newer_one(school, tmp_path):
+    theirs, ours = school("theirs", rain=3), school("ours")
+    old, new = tmp_path / "old.jsonl", tmp_path / "new.jsonl"
+    done(theirs, "export", old, "--signed")
+    with Collection.open(theirs / "collection", CollectionSettings()) as collection:
+        Pins(collection.database).forget(GONE)
+    done(theirs, "export", new, "--signed")
+    config = settings_with(tmp_path, f"School B = {done(theirs, 'key').strip()}")
+    done(ours, "import", new, "--config", config)
+    assert "imported before" in str(run(ours, "import", old, "--config", config).exception)
+    assert offered(ours) == []

@@ -4,8 +4,8 @@ import asyncio
 import contextlib
 
 from proxy.doctor.model import FindingLevel, Installation
-from proxy.doctor.network import check_archives, check_names, check_pages, check_parent
-from proxy.settings import ProxySettings, Settings
+from proxy.doctor.network import check_archives, check_district, check_names, check_pages, check_parent
+from proxy.settings import DistrictSettings, ProxySettings, Settings
 from repair.settings import ArchivesSettings
 
 
@@ -71,3 +71,25 @@ async def test_a_proxy_that_refuses_its_own_page_is_a_failure(tmp_path):
         first, second = await check_pages(an_installation(tmp_path, running=True, listen=listen))
     assert (first.level, "status 403" in first.found) == (FindingLevel.FAIL, True)
     assert second.level is FindingLevel.FAIL
+
+
+async def _district(tmp_path, **known):
+    settings = Settings(district=DistrictSettings(**known))
+    (finding,) = await check_district(Installation(settings=settings, data=tmp_path, running=False))
+    return finding
+
+
+async def test_without_a_database_of_the_district_nothing_is_asked(tmp_path):
+    assert (await _district(tmp_path)).level is FindingLevel.OK
+
+
+async def test_a_district_that_does_not_answer_is_a_warning_since_users_are_served_all_the_same(tmp_path):
+    finding = await _district(tmp_path, database="postgresql://127.0.0.1:1/linkmend")
+    assert finding.level is FindingLevel.WARN
+    assert "127.0.0.1" in finding.found
+
+
+async def test_a_wrong_address_of_the_district_is_a_failure_without_what_was_written(tmp_path):
+    finding = await _district(tmp_path, database="postgresql://u:hush@h/x")
+    assert finding.level is FindingLevel.FAIL
+    assert "hush" not in finding.found

@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from proxy.failures import PARENT_DOWN
 from proxy.pages.language import LANGUAGES, catalogue
-from proxy.pages.repairpage import MAX_BYTES, number_offers, render
+from proxy.pages.repairpage import MAX_BYTES, auto_follow_target, number_offers, render
 from repair.model import MissKind, Span
 from tests.examples import examples
 from tests.offers import MISS_ID, SAVED_AT, a_context, a_snippet, an_alternative, found, the_library
@@ -357,6 +357,25 @@ def test_page_chosen_by_earlier_users_says_so():
     page = render(found([an_alternative(source="shared", reasons=("shared",))]), a_context())
     assert items(page)[0].attributes["data-source"] == "shared"
     assert items(page)[0].css_first(".why").text().strip() == "Other people chose this page"
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_the_school_that_confirmed_a_page_is_named_in_every_language_and_escaped(code):
+    offered = an_alternative(source="shared", reasons=("elsewhere",), told_by=("<b>School A</b>", "School B"))
+    page = render(found([offered]), a_context(code))
+    (item,) = items(page)
+    assert "<b>School A</b>, School B" in item.css_first(".why").text()
+    assert item.css_first(".why bdi b") is None
+    told = json.loads(render(found([offered]), a_context(as_json=True)).body)
+    assert told["alternatives"][0]["told_by"] == ["<b>School A</b>", "School B"]
+
+
+def test_nobody_is_redirected_to_what_another_school_confirmed_but_to_what_the_district_pinned():
+    for reasons in (("elsewhere",), ("elsewhere", "url")):
+        confirmed = an_alternative(confidence=0.99, source="shared", reasons=reasons, told_by=("School A",))
+        assert auto_follow_target(found([confirmed]), 0.1) is None
+    pinned = an_alternative(confidence=1.0, source="shared", reasons=("pinned_district",))
+    assert auto_follow_target(found([pinned]), 0.9) == pinned.url
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
