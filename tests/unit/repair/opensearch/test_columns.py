@@ -36,7 +36,7 @@ def test_links_come_out_as_they_went_in_and_those_to_one_url_alone():
     ids=["not packed", "too few", "half", "nested"],
 )
 def test_garbage_in_a_column_is_a_value_error(column):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="."):
         list(unpacked_links(column))
 
 
