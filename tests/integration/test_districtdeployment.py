@@ -25,7 +25,7 @@ from tests.integration.processes import ROOT, Running, eventually, free_port
 from tests.integration.squid import _open_to
 
 _DAY = datetime(2026, 3, 2, tzinfo=UTC)
-_HOSTS = [f"site{number}.test" for number in range(24)]
+_HOSTS = [f"site{number}.test" for number in range(23)]  # odd, so that taking turns would not do
 _DISTRICT = ROOT / "deploy" / "district"
 
 
@@ -154,8 +154,8 @@ def test_behind_haproxy_a_host_has_one_linkmend_and_another_stands_in(behind_hap
     origin.pages["/a"] = reply(b"<title>Kept</title>", Cache_Control="max-age=600")
     urls = [f"http://{host}:{origin.port}/a" for host in _HOSTS]
     # Of a host that went to both linkmend in turns each would ask the origin.
-    assert [user.open_page(url).status for url in urls * 3] == [200] * 72
-    assert origin.asked["/a"] == 24
+    assert [user.open_page(url).status for url in urls * 3] == [200] * 69
+    assert origin.asked["/a"] == 23
     marks = [user.open_page(url).headers["Cache-Status"] for url in urls]
     assert all("hit" in mark for mark in marks)
     assert user.open_page(f"http://{_HOSTS[0]}:{origin.port}/gone").miss == "not_found"
@@ -166,7 +166,7 @@ def test_behind_haproxy_a_host_has_one_linkmend_and_another_stands_in(behind_hap
 
     first.kill()
     eventually(lambda: all(user.open_page(url).status == 200 for url in urls), "no linkmend stands in")
-    assert origin.asked["/a"] > 24
+    assert origin.asked["/a"] > 23
     assert user.open_page(f"http://{_HOSTS[0]}:{origin.port}/gone").miss == "not_found"
 
 
