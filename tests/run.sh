@@ -37,6 +37,8 @@ strict=
 [ "${CI:-}" = true ] && strict=--require-real
 PATH="$PATH:/usr/sbin"
 export PATH
+# The tests start linkmend hundreds of times: its modules are compiled once, also where the environment says otherwise.
+unset PYTHONDONTWRITEBYTECODE
 .venv/bin/ruff format --check .
 .venv/bin/ruff check .
 .venv/bin/mypy
