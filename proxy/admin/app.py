@@ -15,6 +15,7 @@ from proxy.admin.auth.passwords import FILE, Passwords
 from proxy.admin.auth.signin import SignIn
 from proxy.admin.collection import api as collection_api
 from proxy.admin.collection import pages as collection_pages
+from proxy.admin.district import pages as district_pages
 from proxy.admin.fetches import api as fetches_api
 from proxy.admin.fetches import pages as fetches_pages
 from proxy.admin.growth import api as growth_api
@@ -51,6 +52,7 @@ FEATURES: tuple[Routes, ...] = (
     growth_api.routes,
     rules_pages.routes,
     rules_api.routes,
+    district_pages.routes,
     live.routes,
     health.routes,
     requests.routes,

@@ -27,7 +27,14 @@ ADMIN = "admin"
 """The name of who has the desk's own password; no account may have it."""
 TEACH = "/teach"
 _LOGOUT = "/admin/logout"
-_ADMIN_ONLY = ("/admin/access", "/admin/users", "/admin/audit", "/admin/requests", "/admin/setup")
+_ADMIN_ONLY = (
+    "/admin/access",
+    "/admin/users",
+    "/admin/audit",
+    "/admin/requests",
+    "/admin/setup",
+    "/admin/district",
+)
 _REVIEWS = (
     "pin",
     "unpin",

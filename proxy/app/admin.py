@@ -4,15 +4,19 @@ It is part of the backend, where the stores are.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proxy.admin.health import report_of
+from proxy.admin.home.warnings import setup_warnings
 from proxy.admin.routing import AdminContext
 from proxy.admin.server import AdminServer, HttpListener
+from proxy.app.districtdesk import DistrictDeskLink
 from proxy.app.nights import NightlyGrowth
 from proxy.app.sharedstate import SharedState
+from proxy.doctor.model import Finding
 from proxy.fetching.entries import FetchState
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.fetching.saving import FetchedPageSaver
@@ -79,7 +83,9 @@ class AdminServices:
         self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
         self._removals = RemovalOrders(shared.data / "removals")
-        self._server = AdminServer(self._context(), backend.admin_socket)
+        context = self._context()
+        self._server = AdminServer(context, backend.admin_socket)
+        self._district = self._made_district_link(context)
         self.unready: Callable[[], str] = lambda: "not listening yet"
         """Why no client is served at this moment; set by the process that runs the proxy."""
         self.running: Callable[[], RunningSettings | None] = lambda: None
@@ -110,6 +116,7 @@ class AdminServices:
         await self._my_pages.start()
         await self._nights.start()
         await self._removals.start(self._remover)
+        await self._district.start()
         await self._server.start()
         metrics = self._shared.settings.metrics
         if metrics.enabled:
@@ -123,6 +130,7 @@ class AdminServices:
         await self._parent.close()
         await self._server.stop()
         await self._probes.stop()
+        await self._district.close()
         await self._removals.close()
         await self._my_pages.close()
         await self._lessons.close()
@@ -170,6 +178,25 @@ class AdminServices:
             harvester=backend.harvester,
             missing_now=self._watching.missing_now,
             on_removed=backend.browser.forget,
+        )
+
+    def _made_district_link(self, context: AdminContext) -> DistrictDeskLink:
+        async def warnings() -> Sequence[Finding]:
+            report = await report_of(context)
+            return (
+                ()
+                if report is None
+                else await setup_warnings(self._shared.settings, self._shared.data, report)
+            )
+
+        return DistrictDeskLink(
+            self._shared.data,
+            self._shared.settings,
+            misses=self._backend.misses,
+            collection=self._backend.collection,
+            rules=lambda: self._shared.rules.ruleset,
+            topics=self._topics,
+            warnings=warnings,
         )
 
     def _context(self) -> AdminContext:

@@ -282,7 +282,7 @@ async def open_crawls(
             await shared.start()
             frontier: Callable[[str], FrontierStore] = partial(CrawlStore, database)
             if together is not None and not alone:
-                frontier = partial(SharedFrontier, together, database)
+                frontier = partial(SharedFrontier, together, database, hosts=settings.fetch.at_once)
             yield CrawlProcess(database, tools, settings, frontier, engine)
         finally:
             await client.close()

@@ -132,15 +132,18 @@ class _Node:
         self, method: str, path: str, data: bytes | None, headers: dict[str, str], within_s: float
     ) -> tuple[int, bytes]:
         connection, is_used = self._connection(within_s)
+        end = time.monotonic() + within_s
         try:
             with _ended_after(within_s, connection):
                 try:
                     connection.request(method, path, data, headers)
                     answer = connection.getresponse()
                 except (http.client.RemoteDisconnected, ConnectionError, BrokenPipeError):
-                    if not is_used:
+                    left = end - time.monotonic()
+                    if not is_used or left <= 0:  # or it was cut because time is up
                         raise
                     connection.close()  # the node closed an idle connection: no failure of its own
+                    connection.timeout = left  # not that of whoever opened it
                     connection.request(method, path, data, headers)
                     answer = connection.getresponse()
                 pieces, size = [], 0

@@ -74,6 +74,11 @@ def rows(district, query, *values):
         return connection.execute(query, values).fetchall()
 
 
+def change(district, query, *values):
+    with psycopg.connect(district.database, user=district.database_user) as connection:
+        connection.execute(query, values)
+
+
 @pytest.mark.slow
 def test_killed_machines_that_crawl_together_fetch_nothing_twice_and_stay_polite(
     postgres, tmp_path, record_property
@@ -101,8 +106,21 @@ def test_killed_machines_that_crawl_together_fetch_nothing_twice_and_stay_polite
             return sum(len(origin.times) for origin in origins)
 
         interrupted = set()
+        # A start takes longer than this crawl: nobody may begin before all are there.
+        change(
+            district,
+            "INSERT INTO linkmend.crawl_hosts (host, machine, leased_until)"
+            " SELECT host, 'nobody', 'infinity' FROM unnest(%s::text[]) AS host",
+            [origin.url.removeprefix("http://") for origin in origins],
+        )
         for school in schools:
             school.start()
+        eventually(
+            lambda: len(rows(district, "SELECT machine FROM linkmend.crawl_machines")) == len(schools),
+            "a machine is missing",
+            timeout_s=START_S,
+        )
+        change(district, "DELETE FROM linkmend.crawl_hosts")
         for kill in range(1, KILLS + 1):
             wanted = kill * len(good) // (KILLS + 2)
             eventually(lambda wanted=wanted: asked() >= wanted, "the crawl does not go on", timeout_s=START_S)

@@ -155,6 +155,17 @@ def test_link_goes_to_one_machine_and_its_host_with_it(frontier):
     assert set(answer.closed) == {"a.test"}
 
 
+def test_machine_holds_few_hosts_and_leaves_those_that_it_chose_before_to_others(frontier):
+    here, there = frontier(), frontier()
+    links = [a_link(f"http://{host}.test/{n}") for host in "abcdef" for n in range(2)]
+    here.put(links)
+    for link in links[::2]:
+        assert len(here.claim([link]).tries) == 1
+    answer = there.claim(links[1::2])
+    assert set(answer.tries) == {"http://a.test/1", "http://b.test/1"}
+    assert set(answer.closed) == {f"{host}.test" for host in "cdef"}
+
+
 def test_postponed_link_waits_for_all_machines_and_says_how_long(frontier):
     here, there = frontier(), frontier()
     link = a_link()

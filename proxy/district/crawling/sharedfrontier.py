@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MAX_NOTE = 300
 _MAX_NEWS = 20_000
+_HOSTS = 4
 _SOON_S = 1.0
 _MAX_TRIES = 20  # until `recover` is told
 _LINK = "url, depth, anchor, context, parents, good_parents, best, total, nav, worth"
@@ -55,6 +56,12 @@ WITH free AS (
 )
 UPDATE crawl_hosts SET machine = %(machine)s, leased_until = now() + %(lease)s * interval '1 second'
 FROM free WHERE crawl_hosts.host = free.host RETURNING crawl_hosts.host
+"""
+_LEAVE_HOSTS = """
+UPDATE crawl_hosts SET machine = '', leased_until = '-infinity' WHERE host IN (
+    SELECT host FROM crawl_hosts WHERE machine = %(machine)s ORDER BY leased_until DESC, host OFFSET %(most)s
+    FOR UPDATE SKIP LOCKED
+)
 """
 _CLAIM_LINKS = f"""
 WITH due AS (
@@ -117,10 +124,14 @@ Write = Callable[["DistrictConnection"], object]
 class SharedFrontier:
     """The frontier of one topic, shared with the other machines of the district."""
 
-    def __init__(self, machine: "CrawlMachine", database: TopicDatabase, topic: str) -> None:
-        """`database` is this machine's own: what is recorded there in a block of `together` is committed first."""
+    def __init__(
+        self, machine: "CrawlMachine", database: TopicDatabase, topic: str, *, hosts: int = _HOSTS
+    ) -> None:
+        """`database` is this machine's own: what is recorded there in a block of `together` is committed first. The
+        machine holds so many `hosts` at most, those that it chose last: the others are for other machines."""
         self._machine, self._database, self._topic = machine, database, topic
         self._names = {**machine.names, "topic": topic}
+        self._hosts = hosts
         self._lock = threading.RLock()
         self._batch: list[Write] | None = None
         self._since = 0
@@ -167,6 +178,7 @@ class SharedFrontier:
             tries: dict[str, int] = dict(
                 connection.execute(_CLAIM_LINKS, {**values, "hosts": leased}).fetchall()
             )
+            connection.execute(_LEAVE_HOSTS, {**values, "most": self._hosts})
             rests: dict[str, float] = dict(connection.execute(_REST_OF_HOSTS, {"hosts": wanted}).fetchall())
             later: dict[str, float] = dict(connection.execute(_DUE_LATER, values).fetchall())
             now = time.time()

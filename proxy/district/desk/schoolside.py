@@ -112,10 +112,10 @@ class SchoolSide:
 
     def _take(self, found: PushedText) -> None:
         kind = found.kind
+        self._state_file.parent.mkdir(parents=True, exist_ok=True)
         try:
             if kind is PushKind.RULES:
                 parse_pushed(found.text)
-                self._rules_file.parent.mkdir(parents=True, exist_ok=True)
                 write(self._rules_file, found.text.encode(), mode=0o600)
             elif self._topics is not None:
                 pushed = parse_outline(found.text) if found.text.strip() else ()

@@ -169,3 +169,25 @@ def test_a_site_that_cannot_say_is_asked_again_later(status):
 def test_an_error_of_the_connection_says_whether_it_is_worth_another_try(error, kind):
     with pytest.raises(kind, match="why"):
         fetched(Site(page=error("why")))
+
+
+@pytest.mark.parametrize("status", [429, 503])
+def test_retry_after_holds_for_the_whole_host_and_for_no_other(status):
+    other = "http://other.test/page"
+    site = Site(page=(status, (("Retry-After", "3600"),)), next=(200, ()))
+    site.answers[other] = (200, ())
+    slots = HostSlots()
+    fetcher = Fetcher(site, slots, check=ALLOWED, pause_s=lambda: 0.0, behind_parent=lambda: False)
+
+    async def ask():
+        with pytest.raises(TemporaryFetchError):
+            await fetcher.fetch(f"{SITE}/page", limits=LIMITS)
+        with pytest.raises(TemporaryFetchError, match="asks us to wait") as told:
+            await fetcher.fetch(f"{SITE}/next", limits=LIMITS)
+        assert (await fetcher.fetch(other, limits=LIMITS)).page.status == 200
+        return told.value.after_s, slots.busy(for_s=30.0)
+
+    after_s, resting = asyncio.run(ask())
+    assert 3500 < after_s <= 3600
+    assert resting == {"school.test"}
+    assert f"{SITE}/next" not in site.asked

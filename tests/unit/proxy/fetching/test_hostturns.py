@@ -57,3 +57,16 @@ def test_file_that_was_cut_off_means_no_pause(tmp_path):
             return True
 
     assert asyncio.run(visited())
+
+
+def test_host_that_asked_for_rest_is_left_alone_by_other_processes_too(tmp_path):
+    now = [1000.0]
+    here, there = (HostTurns(tmp_path, clock=lambda: now[0]) for _ in range(2))
+
+    async def rest():
+        await here.rest("a.test", 0.2)
+        began = time.monotonic()
+        async with there.at("a.test", pause_s=0.0):
+            return time.monotonic() - began
+
+    assert asyncio.run(rest()) >= 0.19

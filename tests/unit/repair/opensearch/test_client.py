@@ -111,3 +111,19 @@ def test_the_password_is_sent_and_never_told():
             client.ask("GET", "/", within_s=5)
         assert b"Authorization: Basic c2Nob29sOnMzY3JldC13b3Jk" in asked[0]
         assert "s3cret" not in str(caught.value)
+
+
+def test_a_question_on_a_used_connection_is_not_asked_again_when_its_time_is_up():
+    def answer_once(socket):
+        socket.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+        socket.recv(65536)
+        while True:  # never an answer, and never silent for as long as the socket waits
+            time.sleep(0.02)
+            socket.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    with node(answer_once) as (url, asked):
+        client = OpenSearchClient([url])
+        assert client.ask("GET", "/", within_s=30) == {}
+        with pytest.raises(SearchUnavailable):
+            client.ask("GET", "/", within_s=0.3)
+        assert len(asked) == 1

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "desk_0002"
-down_revision = "desk_0001"
+revision = "0003_desk"
+down_revision = "0002_crawling"
 
 _TABLES = """
 -- Rules and topics for all schools; the newest version of each counts.

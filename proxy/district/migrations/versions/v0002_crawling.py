@@ -2,7 +2,7 @@
 
 from alembic import op
 
-revision = "desk_0001"
+revision = "0002_crawling"
 down_revision = "0001"
 
 _TABLES = """
