@@ -56,13 +56,13 @@ def has_left(data: Path) -> bool:
 
 
 def join(settings: DistrictSettings, data: Path) -> JoinedDistrict:
-    """Check the login, and note from now on what is to be shared. Raises DistrictUnavailable."""
+    """Check the login, and note all that is to be shared, also what was sent before. Raises DistrictUnavailable."""
     with connected(settings) as connection:
         check_version(connection)
         school = _school(connection)
     (data / _LEFT).unlink(missing_ok=True)
     for spool in spools(data):
-        spool.open()
+        spool.tell_all()
     return JoinedDistrict(school=school, waiting=_waiting(data))
 
 

@@ -131,6 +131,16 @@ class DistrictSpool:
             if connection is not None and self._has_triggers(connection):
                 connection.execute("UPDATE district_spool SET sent_at = NULL WHERE change > ?", (after,))
 
+    def tell_all(self) -> None:
+        """Send again all that is there, and all that was withdrawn within a day."""
+        self.open()
+        with self._connected() as connection:
+            if connection is not None and self._has_triggers(connection):
+                with transaction(connection):
+                    for told in self._watched(connection):
+                        self._note_all(connection, told)
+        self.send_again(0)
+
     def trim(self) -> int:
         """Drop the oldest of too many rows; returns how many."""
         with self._connected() as connection:
@@ -172,11 +182,18 @@ class DistrictSpool:
                 f"CREATE TRIGGER district_{told.kind}_{event.lower()} AFTER {event} ON {told.table}"
                 f" WHEN {told.when.format(row=row)} BEGIN {note} END"
             )
+        self._note_all(connection, told)
+
+    def _note_all(self, connection: sqlite3.Connection, told: ToldKind) -> None:
         key, when = (part.format(row=told.table) for part in (told.key, told.when))
         connection.execute(
             f"INSERT OR IGNORE INTO district_spool (kind, key) SELECT DISTINCT '{told.kind}', {key}"  # noqa: S608
             f" FROM {told.table} WHERE {when}"
         )
+
+    def _watched(self, connection: sqlite3.Connection) -> list[ToldKind]:
+        names = self._triggers(connection)
+        return [told for told in self._kinds if f"district_{told.kind}_insert" in names]
 
     def _unwatched(self, connection: sqlite3.Connection) -> list[ToldKind]:
         """Kinds whose table is there by now, and whose changes are not noted yet."""

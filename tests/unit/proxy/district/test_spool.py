@@ -99,6 +99,15 @@ def test_a_table_that_comes_later_is_watched_from_then_on(spool, database, tmp_p
     assert told(spool) == [("move", _NEW)]
 
 
+def test_everything_is_told_again_after_the_district_was_restored(pins, spool, database):
+    pins.pin(_LOST, _NEW, "ida", _DAY)
+    spool.mark_sent(spool.batch(10))
+    with database.write() as connection:
+        connection.execute("DELETE FROM district_spool")  # as after a day
+    spool.tell_all()
+    assert told(spool) == [("pin", _NEW)]
+
+
 def test_a_closed_spool_notes_nothing_and_leaves_no_table(pins, spool, database):
     pins.pin(_LOST, _NEW, "ida", _DAY)
     spool.close()
