@@ -6,7 +6,7 @@ longer than tombstones are kept reads everything anew.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Any
@@ -146,46 +146,45 @@ class DistrictReader:
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)", (_CURSOR, f"{district} {at.isoformat()}")
             )
 
-    def _take(self, rows: Iterable[_LearntRow], schools: dict[int, OtherSchool]) -> None:
-        for row in rows:
-            school = schools.get(row.school)
-            if school is not None:
-                said = _parsed(row)
-                match row.kind:
-                    case "choice":
-                        self._take_choices(row, school.name, said)
-                    case "error_page":
-                        self._take_error_page(row, said)
-                    case _:
-                        self._take_pair(row, said)
-
-    def _take_pair(self, row: _LearntRow, said: msgspec.Struct | None) -> None:
-        if isinstance(said, _Pair):
+    def _take(self, rows: Sequence[_LearntRow], schools: dict[int, OtherSchool]) -> None:
+        heard = [(row, _parsed(row)) for row in rows if row.school in schools]
+        with self._database.write():
+            pairs = [(row, said) for row, said in heard if row.kind in ("pin", "move")]
             self._elsewhere.note(
-                [
-                    Confirmation(
-                        school=row.school, kind=row.kind, key=row.key, url=said.url, target=said.target
-                    )
-                ]
+                Confirmation(school=row.school, kind=row.kind, key=row.key, url=said.url, target=said.target)
+                for row, said in pairs
+                if isinstance(said, _Pair)
             )
-        else:
-            self._elsewhere.withdraw(row.school, row.kind, row.key)
+            for row, said in pairs:
+                if said is None:
+                    self._elsewhere.withdraw(row.school, row.kind, row.key)
+            self._take_choices(
+                [(row, schools[row.school].name, said) for row, said in heard if row.kind == "choice"]
+            )
+        for row, said in heard:
+            if row.kind == "error_page":
+                self._take_error_page(row, said)
 
-    def _take_choices(self, row: _LearntRow, name: str, said: msgspec.Struct | None) -> None:
-        """Choices replace what the school said before of the same page; they only order equals (`preference`)."""
+    def _take_choices(self, rows: Sequence[tuple[_LearntRow, str, msgspec.Struct | None]]) -> None:
+        """Choices replace what a school said before of the same page; they only order equals (`preference`)."""
+        gone = {(name, row.key) for row, name, said in rows if said is None}
         with self._database.write() as connection:
-            known = connection.execute(
-                "SELECT DISTINCT url FROM choices WHERE school = ?", (name,)
-            ).fetchall()
-            for (url,) in known:
-                if digest(row.kind, url) == row.key:
-                    connection.execute("DELETE FROM choices WHERE school = ? AND url = ?", (name, url))
-            if (
-                isinstance(said, _Choices)
-                and is_shareable(said.url)
-                and digest(row.kind, said.url) == row.key
-            ):
-                self._choices.replace_reported(_choices(said, name))
+            for name in {name for name, _ in gone}:
+                known = connection.execute(
+                    "SELECT DISTINCT url FROM choices WHERE school = ?", (name,)
+                ).fetchall()
+                connection.executemany(
+                    "DELETE FROM choices WHERE school = ? AND url = ?",
+                    [(name, url) for (url,) in known if (name, digest("choice", url)) in gone],
+                )
+            for row, name, said in rows:
+                if (
+                    isinstance(said, _Choices)
+                    and is_shareable(said.url)
+                    and digest(row.kind, said.url) == row.key
+                ):
+                    connection.execute("DELETE FROM choices WHERE school = ? AND url = ?", (name, said.url))
+                    self._choices.replace_reported(_choices(said, name))
 
     def _take_error_page(self, row: _LearntRow, said: msgspec.Struct | None) -> None:
         fit = isinstance(said, _ErrorPage) and is_shareable(f"http://{said.host}/")

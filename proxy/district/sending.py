@@ -12,7 +12,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from proxy.district.connection import DistrictConnection
-from proxy.district.spool import Spool, SpoolRow
+from proxy.district.spool import DistrictSpool, SpoolRow
 from proxy.district.told import KINDS
 
 log = logging.getLogger(__name__)
@@ -59,7 +59,7 @@ _FORGET = (
 TOMBSTONE_DAYS = 90
 
 
-def send_batch(connection: DistrictConnection, spool: Spool) -> int:
+def send_batch(connection: DistrictConnection, spool: DistrictSpool) -> int:
     """Send the oldest changes; returns how many. Raises psycopg.Error when the district does not take them."""
     name = spool.name()
     if not name:
@@ -72,7 +72,7 @@ def send_batch(connection: DistrictConnection, spool: Spool) -> int:
     return len(rows)
 
 
-def catch_up(connection: DistrictConnection, spool: Spool, name: str) -> None:
+def catch_up(connection: DistrictConnection, spool: DistrictSpool, name: str) -> None:
     """Have a spool send again what the district does not know of any more."""
     row = connection.execute(
         "SELECT taken FROM spools WHERE school = current_school() AND spool = %s", (name,)

@@ -49,7 +49,7 @@ class SpoolRow:
     body: Body | None
 
 
-class Spool:
+class DistrictSpool:
     """The spool of one store's file. Each call opens the file: the store may have set it aside, and begun another."""
 
     def __init__(self, file: Path, kinds: Sequence[ToldKind], *, few: int = 3) -> None:
@@ -195,6 +195,6 @@ class Spool:
         return bool(self._triggers(connection))
 
 
-def spools(data: Path, *, few: int = 3) -> tuple[Spool, ...]:
+def spools(data: Path, *, few: int = 3) -> tuple[DistrictSpool, ...]:
     """The spools of a data folder, one for each file with something to tell."""
-    return tuple(Spool(data / file, kinds, few=few) for file, kinds in TOLD.items())
+    return tuple(DistrictSpool(data / file, kinds, few=few) for file, kinds in TOLD.items())

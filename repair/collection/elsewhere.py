@@ -94,17 +94,19 @@ class ConfirmedElsewhere:
 
     def note(self, said: Iterable[Confirmation]) -> int:
         """Take over what schools say, as far as it may be offered; returns how much of it is new or different."""
+        held: dict[int, int] = {}
         with self._database.write() as connection:
             count = 0
             for each in said:
                 if not _is_fit(each.url, each.target):
                     count += self.withdraw(each.school, each.kind, each.key)
                     continue
-                (held,) = connection.execute(
-                    "SELECT count(*) FROM elsewhere WHERE school = ?", (each.school,)
-                ).fetchone()
-                if held >= _MAX_OF_SCHOOL:
+                if each.school not in held:
+                    counted = "SELECT count(*) FROM elsewhere WHERE school = ?"
+                    (held[each.school],) = connection.execute(counted, (each.school,)).fetchone()
+                if held[each.school] >= _MAX_OF_SCHOOL:
                     continue
+                held[each.school] += 1
                 url, target = urls.normal(each.url), urls.normal(each.target)
                 count += connection.execute(
                     "INSERT INTO elsewhere VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET page = excluded.page,"
