@@ -18,6 +18,8 @@ from mitmproxy.proxy import layer
 from addons.flows import url_of
 from addons.flowstate import AnsweredBy, state_of
 from addons.mitm.fastlayer import LayerTarget, UnansweredRequest, with_fast_path
+from addons.mitm.fasttunnel import tunnel_of
+from addons.mitm.inlinehooks import INLINE
 from addons.soft404 import is_worth_keeping
 from proxy.cache.hits import HitAnswer, PlainHit, answer_hit, goes_as_bytes
 from proxy.cache.vary import select
@@ -103,11 +105,18 @@ class FastPath:
 
     def next_layer(self, chosen: layer.NextLayer) -> None:
         with_fast_path(chosen.layer, self.answer)
+        inline = vars(chosen.context).get(INLINE)
+        if inline is not None:
+            inline.tunnel = tunnel_of(chosen.context)
 
     def response(self, flow: http.HTTPFlow) -> None:
-        """A hit went the usual way and was judged: if it is there, the next one need not."""
+        """A page went the usual way and was judged: if it is there, the next one to open it need not."""
         found = state_of(flow).finding
-        if found is None or state_of(flow).answered_by is not AnsweredBy.CACHE or flow.response is None:
+        if (
+            found is None
+            or state_of(flow).answered_by not in (None, AnsweredBy.CACHE)
+            or flow.response is None
+        ):
             return
         body = flow.response.raw_content
         if body and not found.judgement.unsure and is_worth_keeping(flow):

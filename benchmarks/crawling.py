@@ -1,10 +1,11 @@
 """Harvest rate of crawlers on a simulated web: breadth-first, Fish-Search and ours, as a table in Markdown.
 
-    python -m benchmarks.crawling FOLDER [--topics N] [--pages 100 500]
+    python -m benchmarks.crawling FOLDER [--topics N] [--pages 100 500] [--ceiling]
 
 FOLDER is a collection folder with a subject index (the 2007 schools selection). Each crawler gets the same twenty
 seeds, pages of the topic drawn at random; the classifiers learn from them and from held pages drawn at random (twenty
-for Fish-Search, as in the paper, 300 for ours). Seeds count neither as fetched nor as found.
+for Fish-Search, as in the paper, 300 for ours). Seeds count neither as fetched nor as found. `--ceiling` crawls
+nothing of ours, but shows how many pages of each topic links lead to at all.
 """
 
 import argparse
@@ -12,7 +13,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from repair.crawling.classifier import learn_topic
 from repair.crawling.pagejudge import BELONGS, LEAST_EXAMPLES, document_terms
 from repair.crawling.topicmodel import Terms
 from repair.crawling.topics import Topic
-from repair.evaluation.crawlers import crawl_breadth_first, crawl_fish_search, crawl_topic
+from repair.evaluation.crawlers import crawl_breadth_first, crawl_fish_search, crawl_knowingly, crawl_topic
 from repair.evaluation.simulatedweb import SimulatedTopic, SimulatedWeb
 
 SEEDS = 20
@@ -56,14 +57,28 @@ def crawl_all(
     return {name: [url for url in found if url not in seeds] for name, found in fetched.items()}
 
 
+def show_ceilings(web: SimulatedWeb, topics: Sequence[SimulatedTopic], pages: int) -> None:
+    """How many pages of each topic a crawler finds that knows what is behind every link."""
+    print("| topic | pages | found at most | after pages |\n|---|---|---|---|")
+    for number, topic in enumerate(topics):
+        seeds = random.Random(number).sample(sorted(topic.pages), SEEDS)
+        fetched = crawl_knowingly(web.documents, seeds, topic.pages, pages=pages + SEEDS)[SEEDS:]
+        found = len(topic.pages.intersection(fetched))
+        print(f"| {topic.name} | {len(topic.pages) - SEEDS} | {found} | {len(fetched)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--topics", type=int, default=24, help="how many, the largest first")
     parser.add_argument("--pages", type=int, nargs="+", default=[100, 500])
+    parser.add_argument("--ceiling", action="store_true", help="show what any crawler could find at most")
     arguments = parser.parse_args()
     web = SimulatedWeb.load(arguments.folder)
     largest = sorted(web.topics, key=lambda topic: (-len(topic.pages), topic.name))[: arguments.topics]
+    if arguments.ceiling:
+        show_ceilings(web, largest, max(arguments.pages))
+        return
     budgets, crawlers = sorted(arguments.pages), ("breadth-first", "Fish-Search", "ours")
     print(f"| topic | pages | {' | '.join(f'{name} @{pages}' for pages in budgets for name in crawlers)} |")
     print("|---" * (2 + len(budgets) * len(crawlers)) + "|", flush=True)

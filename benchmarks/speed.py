@@ -1,4 +1,4 @@
-"""How fast linkmend is, in one table: beside bare mitmdump and Squid, and two workers beside one.
+"""How fast linkmend is, in one table: beside bare mitmdump and other caches, and two workers beside one.
 
     python -m benchmarks.speed [--seconds N] [--rounds N] [--only WORD] [--before CHECKOUT] [--json]
 
@@ -28,6 +28,16 @@ from benchmarks.figures import markdown, ratios
 from benchmarks.handshakes import RESUMED, SEEN, UNSEEN, measure_handshakes
 from benchmarks.load import Load, measure_load
 from benchmarks.origin import CACHEABLE, PASSING
+from benchmarks.othercaches import (
+    NGINX_HIT,
+    NGINX_PASS,
+    TRAFFIC_SERVER_HIT,
+    TRAFFIC_SERVER_PASS,
+    has_nginx,
+    has_traffic_server,
+    nginx,
+    traffic_server,
+)  # fmt: skip
 from benchmarks.processes import (
     ROOT,
     Program,
@@ -58,10 +68,13 @@ class Asked:
 
 
 PLAIN = Asked(path=f"{PASSING}a.html", says="")
-SQUIDS = {
-    _PASS: Asked(path=f"{PASSING}a.html", says="MISS from"),
-    _HIT: Asked(path=f"{CACHEABLE}a.html", says="HIT from"),
+SQUID, TRAFFIC_SERVER, NGINX = "Squid", "Traffic Server", "nginx"
+MARKS = {
+    SQUID: ("MISS from", "HIT from"),
+    TRAFFIC_SERVER: (TRAFFIC_SERVER_PASS, TRAFFIC_SERVER_HIT),
+    NGINX: (NGINX_PASS, NGINX_HIT),
 }
+"""What the answers of other caches say of a miss, and of a hit."""
 OURS = {
     _PASS: Asked(path=f"{PASSING}a.html", says="fwd="),
     _HIT: Asked(path=f"{CACHEABLE}a.html", says="linkmend;hit"),
@@ -125,8 +138,10 @@ def _who_is_asked(
 ) -> Iterator[tuple[str, Program, Asked]]:
     yield _BASE, programs["mitmdump"], PLAIN
     yield "the origin itself", stage.origin(way), PLAIN
-    if "squid" in programs and (squid_opens_https() or not way.https):
-        yield from ((f"Squid, {name}", programs["squid"], asked) for name, asked in SQUIDS.items())
+    for who, (miss, hit) in MARKS.items():
+        if who in programs and (not way.https or (who == SQUID and squid_opens_https())):
+            yield f"{who}, {_PASS}", programs[who], Asked(path=f"{PASSING}a.html", says=miss)
+            yield f"{who}, {_HIT}", programs[who], Asked(path=f"{CACHEABLE}a.html", says=hit)
     further = FURTHER if way == WAYS[0] else {}
     for who in ("linkmend", "linkmend before"):
         if who in programs:
@@ -172,8 +187,13 @@ def one_and_two(one: Program, two: Program, stage: Stage) -> Iterator[Case]:
 GOALS = (
     (f"http, kept: linkmend, {_PASS}", f"http, kept: {_BASE}", 2.0),
     (f"http, kept: linkmend, {_HIT}", f"http, kept: {_BASE}", 10.0),
-    (f"http, kept: linkmend, {_HIT}", f"http, kept: Squid, {_HIT}", 0.7),
+    (f"http, kept: linkmend, {_HIT}", f"http, kept: Squid, {_HIT}", 1.5),
     (f"https, kept: linkmend, {_HIT}", f"https, kept: {_BASE}", 6.0),
+    (f"https, kept: linkmend, {_HIT}", f"https, kept: Squid, {_HIT}", 1.0),
+    (f"https, new: linkmend, {_HIT}", f"https, new: Squid, {_HIT}", 1.2),
+    ("http, kept: linkmend, passes on, new URLs", f"http, kept: {_BASE}", 2.0),
+    ("http, kept: linkmend, first visit", f"http, kept: {_BASE}", 1.5),
+    ("http, kept: linkmend, hit on disk", f"http, kept: {_BASE}", 8.0),
     (f"http, kept, two workers: {_PASS}", f"http, kept, one worker: {_PASS}", 1.4),
     (f"http, kept, two workers: {_HIT}", f"http, kept, one worker: {_HIT}", 1.4),
 )
@@ -226,7 +246,11 @@ def all_cases(running: ExitStack, home: Path, before: Path | None) -> tuple[list
     if before:
         programs["linkmend before"] = ours("before", proxy_cores, checkout=before)
     if shutil.which("squid"):
-        programs["squid"] = started(squid(home, proxy_cores, pem=pem))
+        programs[SQUID] = started(squid(home, proxy_cores, pem=pem))
+    if has_traffic_server():
+        programs[TRAFFIC_SERVER] = started(traffic_server(home, proxy_cores))
+    if has_nginx():
+        programs[NGINX] = started(nginx(home, proxy_cores))
     one, two = ours("one", every_core), ours("two", every_core, workers=2)
     apart, together = stage(other_cores), stage(every_core)
     cases = [
@@ -238,7 +262,7 @@ def all_cases(running: ExitStack, home: Path, before: Path | None) -> tuple[list
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="linkmend beside bare mitmdump and Squid")
+    parser = argparse.ArgumentParser(description="linkmend beside bare mitmdump and other caches")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one turn of a case")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", default="", help="cases whose names hold this, and what they are beside")

@@ -5,6 +5,7 @@ from addons.mitm import (
     draining,
     fasterheaders,
     fastlayer,
+    fasttunnel,
     halfclose,
     http1heads,
     http1messages,
@@ -34,6 +35,7 @@ def install() -> None:
     http2.install()
     nextlayer.check()
     fastlayer.check()
+    fasttunnel.check()
     inlinehooks.check()
     fasterheaders.install()
     originconnections.install()

@@ -4,8 +4,8 @@ While an HTTP/1 connection is idle, each piece of data first goes to the fast pa
 is sent at once, without a flow. Otherwise the same bytes go to mitmproxy's layer, and so does everything else until
 the connection is idle again. So a request that arrives in pieces is never answered here.
 
-If the response may be on disk, the layer waits until it was read, as mitmproxy's layers wait for hooks: what arrives
-meanwhile on this connection is handled afterwards.
+If the response may be on disk, the layer waits until it was read: what the client sends meanwhile is handled
+afterwards, all else at once.
 
 mitmproxy builds its layers in many places; `with_fast_path` turns those for HTTP into ours once the `next_layer` hook
 has chosen them. `check` looks at the internals this relies on.
@@ -16,12 +16,13 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any
 
-from mitmproxy.connection import Client
+from mitmproxy.connection import Client, Connection
 from mitmproxy.proxy import commands, events, layer, tunnel
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 from mitmproxy.proxy.layers.http._http1 import Http1Server
 
+from addons.mitm.bufferlimits import AHEAD_BYTES
 from proxy.errors import StartError
 from proxy.headers.fastrequest import PlainRequest
 from proxy.reach.identity import identify
@@ -62,6 +63,14 @@ class UnansweredRequest:
     answer: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """The disk is being read; `waiting` are the events of the client since, beginning with its request."""
+
+    hook: ReadStoredHook
+    waiting: list[events.Event]
+
+
 Answer = Callable[[Client, LayerTarget, bytes], bytes | UnansweredRequest | None]
 """The whole answer to what has just arrived; a request whose answer must be read from disk; or None."""
 
@@ -71,38 +80,68 @@ class FastPathLayer(HttpLayer):
 
     answer: Answer
     place: LayerTarget | None
-    unanswered: UnansweredRequest | None = None
+    reading: "_Reading | None" = None
 
     def handle_event(self, event: events.Event) -> Generator[commands.Command, Any, None]:
-        if type(event) is events.DataReceived and self.place is not None and self._is_idle(event):
+        if self.reading is not None:
+            return self._handle_while_reading(event, self.reading)
+        if type(event) is events.DataReceived and self.place is not None and self.is_idle(event.connection):
             answered = self._try_answer(event.data)
             if isinstance(answered, bytes):
                 return _send(event.connection, answered)
-            self.unanswered = answered
+            if answered is not None:
+                return self._read(event, answered)
         return super().handle_event(event)
 
-    def _handle_event(self, event: events.Event) -> Generator[commands.Command, Any, None]:
-        request, self.unanswered = self.unanswered, None
-        return super()._handle_event(event) if request is None else self._read_and_answer(event, request)
-
-    def _read_and_answer(
-        self, event: events.Event, request: UnansweredRequest
+    def _read(
+        self, event: events.DataReceived, request: UnansweredRequest
     ) -> Generator[commands.Command, Any, None]:
-        yield ReadStoredHook(request)
-        if request.answer is not None:
-            yield commands.SendData(request.client, request.answer)
-        else:
-            yield from super()._handle_event(event)
+        hook = ReadStoredHook(request)
+        hook.blocking = self  # type: ignore[assignment]  # so that no layer above waits, too
+        self.reading = _Reading(hook=hook, waiting=[event])
+        yield hook
 
-    def _is_idle(self, event: events.DataReceived) -> bool:
+    def _handle_while_reading(
+        self, event: events.Event, reading: "_Reading"
+    ) -> Generator[commands.Command, Any, None]:
+        """Only the client waits: what an origin sends now comes before the request, and must not answer it."""
+        if isinstance(event, events.CommandCompleted) and event.command is reading.hook:
+            self.reading = None
+            yield from self._go_on(reading)
+        elif isinstance(event, events.ConnectionEvent) and event.connection is self.context.client:
+            reading.waiting.append(event)
+            if (
+                sum(len(each.data) for each in reading.waiting if isinstance(each, events.DataReceived))
+                > AHEAD_BYTES
+            ):
+                yield commands.CloseConnection(event.connection)
+        else:
+            yield from super().handle_event(event)
+
+    def _go_on(self, reading: "_Reading") -> Generator[commands.Command, Any, None]:
+        first, *rest = reading.waiting
+        answer = reading.hook.request.answer
+        if answer is not None:
+            yield commands.SendData(self.context.client, answer)
+        else:
+            yield from super().handle_event(first)
+        for event in rest:
+            yield from self.handle_event(event)
+
+    def answer_at_once(self, data: bytes) -> bytes | None:
+        """The whole answer to what has arrived on an idle connection, unless it must be waited for."""
+        answered = self._try_answer(data)
+        return answered if isinstance(answered, bytes) else None
+
+    def is_idle(self, connection: Connection) -> bool:
         """Whether nothing is under way with the client, and nothing of a request has arrived before."""
-        server = self.connections.get(event.connection)
+        server = self.connections.get(connection)
         return (
             type(server) is Http1Server
-            and not self._paused
+            and self.reading is None
             and not server.buf
             and server.state == server.read_headers
-            and event.connection is self.context.client
+            and connection is self.context.client
         )
 
     def _try_answer(self, data: bytes) -> bytes | UnansweredRequest | None:
@@ -157,7 +196,7 @@ def check() -> None:
     missing = [
         name
         for kind, names in (
-            (HttpLayer, ("handle_event", "_handle_event", "event_to_child")),
+            (HttpLayer, ("handle_event", "event_to_child")),
             (Http1Server, ("read_headers",)),
         )
         for name in names

@@ -5,13 +5,14 @@ hooks that mostly only look at a flow. So an object between the handler and its 
 and reports to the layers that it is done; the handler gets everything else. Streams do the same for their own hooks
 (addons/mitm/streams.py): they find `begin` in their context.
 
-The same object skips the two topmost layers once they only forward events, and sends the head and the body of a
-response in one write: each write is a system call, and wakes the receiver.
+The same object skips the two topmost layers once they only forward events, and all layers of a tunnel for what can be
+answered at once (addons/mitm/fasttunnel.py). It sends the head and the body of a response in one write: each write is
+a system call, and wakes the receiver.
 """
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from mitmproxy.connection import Client
 from mitmproxy.proxy import commands, events
@@ -25,10 +26,16 @@ from proxy.errors import StartError
 
 Begin = Callable[[commands.StartHook], bool]
 """Runs what can be run at once of a hook; whether that was all."""
-BEGIN = "linkmend_begin"
-"""Where it stands in a layer's context."""
+BEGIN, INLINE = "linkmend_begin", "linkmend_inline"
+"""Where it and the object itself stand in a layer's context."""
 _AT_ONCE_BYTES = 128 * 1024
 """Up to here, copying is cheaper than writing twice."""
+
+
+class Shortcut(Protocol):
+    """Answers what has arrived from the client at once, or not at all."""
+
+    def receive(self, event: events.DataReceived) -> Iterable[commands.Command] | None: ...
 
 
 class InlineHooks:
@@ -40,6 +47,7 @@ class InlineHooks:
         self._is_shortest = False
         self.received = 0
         """Bytes that have come from the client."""
+        self.tunnel: Shortcut | None = None
 
     @property
     def context(self) -> Context:
@@ -51,6 +59,8 @@ class InlineHooks:
             self._is_shortest = isinstance(self._top, HttpLayer)
         if type(event) is events.DataReceived and type(event.connection) is Client:
             self.received += len(event.data)
+            if self.tunnel is not None and (answered := self.tunnel.receive(event)) is not None:
+                return join_hooks(answered)
         return join_hooks(self._handle(event))
 
     def _handle(self, event: events.Event) -> Generator[commands.Command, Any, None]:
@@ -105,8 +115,9 @@ def _first_active_layer(top: Layer) -> Layer:
 def run_inline(handler: ConnectionHandler | None, client: Client, begin: Begin) -> None:
     """From now on the hooks of this connection are begun where they arise."""
     if handler is not None and handler.client is client:
-        vars(handler.layer.context)[BEGIN] = begin
-        handler.layer = InlineHooks(handler.layer, begin)  # type: ignore[assignment]
+        inline = InlineHooks(handler.layer, begin)
+        vars(handler.layer.context).update({BEGIN: begin, INLINE: inline})
+        handler.layer = inline  # type: ignore[assignment]
 
 
 def check() -> None:

@@ -25,10 +25,16 @@ class PatientNextLayer(next_layer.NextLayer):
             raise next_layer.NeedsMoreData
         return super()._next_layer(context, data_client, data_server)
 
+    def _ignore_connection(self, context: Context, data_client: bytes, data_server: bytes) -> bool | None:
+        """Never (addons/bypass.py does it): mitmproxy copies two options to find that out, thrice a connection."""
+        return False
+
 
 def check() -> None:
     """Raises StartError when mitmproxy's internals have changed."""
-    if not issubclass(getattr(next_layer, "NeedsMoreData", int), Exception) or not callable(
-        getattr(next_layer.NextLayer, "_next_layer", None)
+    if (
+        not issubclass(getattr(next_layer, "NeedsMoreData", int), Exception)
+        or not callable(getattr(next_layer.NextLayer, "_next_layer", None))
+        or not callable(getattr(next_layer.NextLayer, "_ignore_connection", None))
     ):
         raise StartError("this mitmproxy is not supported: it chooses layers in another way")

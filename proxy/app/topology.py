@@ -229,6 +229,8 @@ class _Children:
             await shared.start()
             await backend.start()
             await server.start()
+            gc.collect()
+            gc.freeze()  # as in a worker: what stays is not looked at again while a page is ranked
             _print(backend.admin.describe())
             context.ready("")
             await stop.wait()

@@ -1,6 +1,6 @@
 """The work of `linkmend train`: examples from collection folders or saved pages, and a model from them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from repair.errors import EvaluationFailed, ModelMismatch
 from repair.evaluation.compare import VARIANTS, compare_models, is_better
 from repair.learning import ontop, schoolfolder
 from repair.learning.curriculum import TrainingLesson, check, lessons, sites
-from repair.learning.examples import ExampleSets, gather_examples
+from repair.learning.examples import KINDS, ExampleSets, gather_examples
 from repair.learning.train import learn_model, save_model
 from repair.learning.workfolder import work_folder
 from repair.ranking import rankmodel
@@ -42,7 +42,7 @@ def learn_from_held(data: Path, limit: int) -> None:
         with schoolfolder.open_database(path.parent) as database:
             written = schoolfolder.write(database, folder, limit=limit)
         print_line(f"{written.pages} pages, {written.train} training links, {written.test} for validation")
-        sets = _examples({folder: _OWN_PAGES}, written.train, work / "cache", _is_for_school)
+        sets = _examples({folder: _OWN_PAGES}, written.train, work / "cache", _is_for_school, ontop.KINDS)
         print_line("training")
         model = save_model(ontop.learn_on_top(sets, _about(sets, [_OWN_PAGES])))
         new = rankmodel.loads(model, "the new model")
@@ -82,6 +82,7 @@ def _examples(
     limit: int,
     cache: Path,
     is_wanted: Callable[[TrainingLesson], bool] = lambda _: True,
+    kinds: Sequence[str] = KINDS,
 ) -> list[ExampleSets]:
     """The examples of the folders; a folder without examples is skipped."""
     sets = []
@@ -92,7 +93,7 @@ def _examples(
             print_line(f"reading {title}")
             with progress(title, len(cases(lesson.plan))) as tell:
                 try:
-                    found = gather_examples(lesson.plan, cache, copied=lesson.copied, tell=tell)
+                    found = gather_examples(lesson.plan, cache, copied=lesson.copied, kinds=kinds, tell=tell)
                 except EvaluationFailed as error:
                     print_line(f"skipped: {error}")
                     continue

@@ -31,6 +31,8 @@ _KEPT_S = 86_400.0
 _KEPT_SITES = 500
 _KEPT_CHARACTERS = 2_000_000  # rules take many times the memory of their text
 _AGAIN_S = 600.0
+_PLAIN_CHARACTERS = 2_000
+_PLAIN_STARS = 1  # the one of `User-agent: *`; a second would be in a path
 _LONGEST_PAUSE_S = 30.0
 _MAX_SITEMAPS = 10
 
@@ -42,6 +44,8 @@ GetRobots = Callable[[str, int], Awaitable[Page]]
 class _Known:
     rules: Protego
     size: int
+    is_plain: bool
+    """Few rules, without a pattern that takes long to match."""
     until: float
 
 
@@ -63,8 +67,9 @@ class RobotsRules:
         except ValueError:
             raise InvalidTarget("not a web address") from None
         known = await self._rules(f"{parts.scheme}://{parts.authority}")
-        # In a thread: rules and address are the site's to choose, and thousands of them take a while.
-        if not await asyncio.to_thread(known.rules.can_fetch, url, AGENT):
+        may_fetch = known.rules.can_fetch
+        # Else in a thread: rules and address are the site's to choose, and thousands of them take a while.
+        if not (may_fetch(url, AGENT) if known.is_plain else await asyncio.to_thread(may_fetch, url, AGENT)):
             raise RobotsDisallowed("robots.txt disallows it")
         return min(known.rules.crawl_delay(AGENT) or 0.0, _LONGEST_PAUSE_S)
 
@@ -79,7 +84,12 @@ class RobotsRules:
     async def _read(self, site: str) -> _Known:
         text = await self._text(f"{site}/robots.txt")
         rules = await asyncio.to_thread(Protego.parse, text)
-        known = _Known(rules=rules, size=len(text), until=self._clock() + _KEPT_S)
+        known = _Known(
+            rules=rules,
+            size=len(text),
+            is_plain=len(text) <= _PLAIN_CHARACTERS and text.count("*") <= _PLAIN_STARS,
+            until=self._clock() + _KEPT_S,
+        )
         self._known.pop(site, None)
         self._known[site] = known
         while len(self._known) > 1 and self._is_too_much():

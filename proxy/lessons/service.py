@@ -370,6 +370,9 @@ class LessonService:
             except (LinkmendError, RepairError, ValueError) as error:
                 log.warning("lesson: a link could not be checked: %s", error)
                 found, held, offered = LinkFinding(state=CheckState.UNKNOWN), "", ()
+            except Exception:  # a fault of ours costs this link, not the lesson: others would wait for ever
+                log.exception("lesson: a link could not be checked")
+                found, held, offered = LinkFinding(state=CheckState.UNKNOWN), "", ()
             await asyncio.to_thread(
                 self.store.change,
                 lesson,

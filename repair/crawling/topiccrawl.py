@@ -29,8 +29,7 @@ SEED_WORTH = 2.0
 _LINKS_OF_A_PAGE = 300
 _MAX_DEPTH = 20
 _WEIGH_ALL_EVERY = 10  # pages, at first; weighing takes time, and the more is known, the less a page changes
-_WEIGH_ALL_SHARE = 50
-_WEIGH_LINKS = 200  # links for each page that comes before all are weighed again
+_WEIGH_ALL_SHARE = 20  # then whenever there are a twentieth more pages, however many links wait
 _PATIENCE = 40  # pages over which the yield is looked at, at least
 _LEAST_YIELD = 0.05
 _OTHER_LANGUAGE = 0.3
@@ -190,7 +189,7 @@ class TopicCrawl:
         changed = [link for url, link in self._unweighed.items() if self.frontier.get(url) is link]
         self._unweighed.clear()
         self._has_news = False
-        due = max(_WEIGH_ALL_EVERY, self.fetched // _WEIGH_ALL_SHARE, len(self.frontier) // _WEIGH_LINKS)
+        due = max(_WEIGH_ALL_EVERY, self.fetched // _WEIGH_ALL_SHARE)
         if self.judge.learn() or self._since_weighing >= due:
             self._weigh_all()
         else:

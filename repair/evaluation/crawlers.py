@@ -1,4 +1,4 @@
-"""Crawlers to compare on a simulated web: breadth-first, Fish-Search as in the paper, and ours.
+"""Crawlers to compare on a simulated web: breadth-first, Fish-Search as in the paper, ours, and one that knows all.
 
 Fish-Search (De Bra and Post 1994; the algorithm as Hersovici et al. 1998 state it, which the paper used): children of
 a relevant page come first, of an irrelevant one later, and only `width` of them; a line of irrelevant pages dies
@@ -7,7 +7,7 @@ after `depth` steps. Whether a page is relevant says the classifier learnt from 
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import count
 
 from repair.crawling.classifier import learn_topic
@@ -37,6 +37,34 @@ def crawl_breadth_first(web: Web, seeds: Sequence[str], *, pages: int) -> list[s
                 known.add(link.target_url)
                 waiting.append(link.target_url)
     return fetched
+
+
+def crawl_knowingly(web: Web, seeds: Sequence[str], wanted: Collection[str], *, pages: int) -> list[str]:
+    """The pages that a crawler fetches which knows what is behind every link: wanted pages as soon as a link leads
+    there, else the shortest way to the next one. Where it ends before its budget, no crawler can find more."""
+    fetched = list(seeds[:pages])
+    while len(fetched) < pages and (way := _way_to_next(web, fetched, wanted)):
+        fetched += way[: pages - len(fetched)]
+    return fetched
+
+
+def _way_to_next(web: Web, fetched: Sequence[str], wanted: Collection[str]) -> list[str]:
+    """The pages to fetch to get to the nearest wanted page; none when no link leads to another."""
+    before: dict[str, str] = dict.fromkeys(fetched, "")
+    waiting = deque(fetched)
+    while waiting:
+        url = waiting.popleft()
+        for target in (link.target_url for link in web[url].links):
+            if target in before or target not in web:
+                continue
+            before[target] = url
+            waiting.append(target)
+            if target in wanted:
+                way = [target]
+                while before[way[-1]] not in fetched:
+                    way.append(before[way[-1]])
+                return way[::-1]
+    return []
 
 
 def crawl_fish_search(

@@ -1,7 +1,7 @@
 """Training examples: the candidates of many broken links, their features, and which candidate is the answer."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -121,12 +121,21 @@ class _Collector:
         )
 
 
+KINDS = ("found", "gone", "unrelated")
+
+
 def gather_examples(
-    plan: BreakagePlan, cache: Path, *, copied: bool = False, tell: Callable[[int], Any] = lambda _: None
+    plan: BreakagePlan,
+    cache: Path,
+    *,
+    copied: bool = False,
+    kinds: Sequence[str] = KINDS,
+    tell: Callable[[int], Any] = lambda _: None,
 ) -> ExampleSets:
     """The examples of a plan; with `copied` an older version of every lost page is known.
 
-    Links whose answer is no candidate still count, without an answer; so do links whose page is gone.
+    Links whose answer is no candidate still count, without an answer; so do links whose page is gone. Each of the
+    `kinds` of ExampleSets ranks every link once more; others stay empty.
     """
     name = f"{plan.folder.name} {plan.variant}{' copied' if copied else ''}"
     with build_testbed(plan, cache, None, copied=copied) as opened:
@@ -140,8 +149,10 @@ def gather_examples(
                 continue
             hidden = opened.hidden(case)
             found.add(case, truth, hidden)
-            gone.add(case, truth, hidden | {case.truth, *opened.collection.same(truth)})
-            unrelated.add(case, truth, hidden | opened.of_subject(case))
+            if "gone" in kinds:
+                gone.add(case, truth, hidden | {case.truth, *opened.collection.same(truth)})
+            if "unrelated" in kinds:
+                unrelated.add(case, truth, hidden | opened.of_subject(case))
         sets = ExampleSets(
             found=found.examples(name),
             gone=gone.examples(f"{name} gone"),

@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from repair.learning import boosting
 from repair.learning.examples import Examples, ExampleSets, Flags, drop_evidence, groups, hard_candidates
+from repair.learning.owncalibration import FALSE_OFFER_COST
 from repair.ranking.features import FEATURES, Matrix
 from repair.ranking.rankmodel import (
     FORMAT,
@@ -49,9 +50,6 @@ Confidence is shown only with a list; that there is something to list is the oth
 _ALIKE, _ALIKE_WEIGHT = 0.5, 0.07
 """A page this similar to one that is gone is worth offering. Such links weigh little: they are hard to tell from
 those where nothing is alike, and pages that are there must be offered first of all."""
-_FALSE_OFFER_COST = 0.75
-"""What a list that should not be costs, against a list with the right page first that is not shown: less, for people
-see titles, and go on."""
 
 
 def save_model(model: SavedModel) -> bytes:
@@ -117,7 +115,7 @@ def _judge_left_out(
                 for is_full, form in ((True, examples), (False, drop_evidence(examples, 7))):
                     scores = identity.scores(form.rows)
                     rankings += (
-                        (each.name, title, kind, is_full, *judged) for judged in _judge_rankings(form, scores)
+                        (each.name, title, kind, is_full, *judged) for judged in judge_rankings(form, scores)
                     )
                     if kind == "found" and is_full:
                         answered += _answered(form, scores)
@@ -141,12 +139,13 @@ def _folds(
         return
     most = max(int(each.found.link.max()) for each in sets) + 1
     first = np.random.default_rng(1).integers(0, 2, most).astype(bool)
-    halves = [_of_links(sets, first), _of_links(sets, ~first)]
+    halves = [of_links(sets, first), of_links(sets, ~first)]
     yield "the first half", halves[1], halves[0]
     yield "the second half", halves[0], halves[1]
 
 
-def _of_links(sets: Sequence[ExampleSets], chosen: Flags) -> list[ExampleSets]:
+def of_links(sets: Sequence[ExampleSets], chosen: Flags) -> list[ExampleSets]:
+    """The same sets with the chosen links only, by their numbers."""
     return [
         replace(
             each,
@@ -158,7 +157,7 @@ def _of_links(sets: Sequence[ExampleSets], chosen: Flags) -> list[ExampleSets]:
     ]
 
 
-def _judge_rankings(examples: Examples, scores: Matrix) -> Iterator[tuple[bool, bool, float, Matrix]]:
+def judge_rankings(examples: Examples, scores: Matrix) -> Iterator[tuple[bool, bool, float, Matrix]]:
     """Of each link whether its answer is a candidate, whether it is first, how similar the first is; and signals."""
     for of_link in groups(examples.link):
         answer, first = examples.answer[of_link], of_link.start + int(scores[of_link].argmax())
@@ -243,7 +242,7 @@ def _choose_threshold(judged: JudgedRankings) -> float:
         costs.append(
             [
                 (right & (likely < at)).sum() / max(1, right.sum())
-                + _FALSE_OFFER_COST * (false & (likely >= at)).sum() / max(1, false.sum())
+                + FALSE_OFFER_COST * (false & (likely >= at)).sum() / max(1, false.sum())
                 for at in _THRESHOLDS
             ]
         )

@@ -113,7 +113,10 @@ def unpacked_links(column: str, target_url: str | None = None) -> Iterator[Link]
     beginning = "[" if target_url is None else f"[{_json(target_url)},"
     for line in text.split("\n"):
         if line.startswith(beginning):
-            target, anchor, before, after = map(str, json.loads(line))
+            try:
+                target, anchor, before, after = map(str, json.loads(line))
+            except RecursionError as error:
+                raise ValueError("no link") from error
             yield Link(target_url=target, anchor=anchor, before=before, after=after)
 
 

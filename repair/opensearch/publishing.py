@@ -7,6 +7,7 @@ afterwards (`add_anchors`), as a further revision of the same version.
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from importlib import resources
 from typing import Any
@@ -90,7 +91,7 @@ def note_addresses(
         changed: Versioned = {}
         for each in found["docs"]:
             site = waiting[each["_id"]]
-            column = each["_source"]["addresses"] if each.get("found") else None
+            column = str(each["_source"].get("addresses", "")) if each.get("found") else None
             body = changed_sheet(site, column, added.get(site, ()), removed.get(site, ()))
             if body is not None:
                 changed[each["_id"]] = (each.get("_version", 0) + 1, body)
@@ -126,8 +127,9 @@ def add_anchors(client: OpenSearchClient, urls: Sequence[str]) -> int:
     for each in whole["hits"]["hits"]:
         number, terms = changed[each["_id"]]
         if each["_version"] == number - 1:  # else a newer page came in between
-            links = list(unpacked_links(each["fields"]["links"][0]))
-            revised[each["_id"]] = (number, _revised(each["_source"], links, terms))
+            with suppress(KeyError, ValueError, TypeError):  # of a page that is none, no names are kept
+                links = list(unpacked_links(each["fields"]["links"][0]))
+                revised[each["_id"]] = (number, _revised(each["_source"], links, terms))
     return _send(client, revised)
 
 

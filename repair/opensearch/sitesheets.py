@@ -10,6 +10,7 @@ import base64
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from repair.bounded import BoundedDict
@@ -47,7 +48,9 @@ def changed_sheet(
     site: str, column: str | None, added: Iterable[str], removed: Iterable[str]
 ) -> dict[str, Any] | None:
     """A site's document with URLs added and removed; None when that changes nothing."""
-    before = unpacked_sheet(column)[1] if column else ()
+    before: tuple[str, ...] = ()
+    with suppress(ValueError):  # some school may have left anything there: then it begins anew
+        before = unpacked_sheet(column)[1] if column else ()
     after = even_sample({*before, *added}.difference(removed), SAMPLE)
     return None if set(before) == set(after) else sheet(site, after)
 

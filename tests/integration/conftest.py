@@ -5,6 +5,7 @@ import functools
 
 import pytest
 
+from tests.integration.opensearch.cluster import Cluster, NoOpenSearch
 from tests.integration.origin import Origin, certificate
 from tests.integration.processes import Linkmend, serving
 from tests.integration.squid import Squid
@@ -87,6 +88,21 @@ def start_squid(tmp_path, program):
     yield start
     for running in started:
         running.stop()
+
+
+@pytest.fixture(scope="session")
+def start_cluster(pytestconfig, tmp_path_factory):
+    """Starts a real cluster; without Java or Maven Central the test skips, or fails under --require-real."""
+
+    def start(**known):
+        try:
+            return Cluster(tmp_path_factory.mktemp("opensearch"), heap="512m", **known)
+        except NoOpenSearch as error:
+            if pytestconfig.getoption("--require-real"):
+                pytest.fail(str(error))
+            pytest.skip(str(error))
+
+    return start
 
 
 @pytest.fixture(scope="module")

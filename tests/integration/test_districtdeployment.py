@@ -1,14 +1,31 @@
 """What deploy/district/ ships, in use: Squids that share their pages by CARP, HAProxy before two linkmend."""
 
+import json
+import os
 import re
+import shutil
+import subprocess
+from datetime import UTC, datetime, timedelta
+from email.utils import formatdate
+from urllib.parse import urlsplit
 
 import pytest
 
+from repair.collection.collection import Collection
+from repair.model import Document
+from repair.opensearch import publishing
+from repair.opensearch.client import OpenSearchClient
+from repair.opensearch.outgoing import shared_page
+from repair.opensearch.sharedpages import SharedPages
+from repair.settings import CollectionSettings
 from tests.integration.client import Client
 from tests.integration.origin import reply
-from tests.integration.processes import ROOT, Running, free_port
+from tests.integration.postgres import programs
+from tests.integration.processes import ROOT, Running, eventually, free_port
 from tests.integration.squid import _open_to
 
+_DAY = datetime(2026, 3, 2, tzinfo=UTC)
+_HOSTS = [f"site{number}.test" for number in range(23)]  # odd, so that taking turns would not do
 _DISTRICT = ROOT / "deploy" / "district"
 
 
@@ -83,7 +100,10 @@ def test_three_squids_share_what_two_schools_ask_and_one_may_die(
     urls = []
     for number in range(30):
         for site in (origin, secure_origin):
-            site.pages[f"/{number}"] = reply(b"<p>words", Cache_Control="max-age=600")
+            # Without a date Squid asks again each time.
+            site.pages[f"/{number}"] = reply(
+                b"<p>words", Cache_Control="max-age=600", Date=formatdate(usegmt=True)
+            )
             urls.append(f"{site.url}/{number}")
     settings = f'[proxy]\ntrusted_ca = "{secure_origin.pem}"\n'
     for school in ("one", "other"):
@@ -91,7 +111,8 @@ def test_three_squids_share_what_two_schools_ask_and_one_may_die(
         pupil = Client(running.url, running.ca)
         assert [pupil.get(url).status for url in urls] == [200] * 60
     # The second school was served by the Squids, and each of them has what the others have not.
-    assert all(site.asked[f"/{number}"] == 1 for site in (origin, secure_origin) for number in range(30))
+    for site in (origin, secure_origin):
+        assert {path: site.asked[path] for path in site.pages} == dict.fromkeys(site.pages, 1)
     shares = [{*squid.asked()} & {*urls} for squid in caches]
     assert sorted(url for share in shares for url in share) == sorted(urls)
     assert all(len(share) >= 8 for share in shares), shares
@@ -99,3 +120,105 @@ def test_three_squids_share_what_two_schools_ask_and_one_may_die(
     caches[0].kill()
     for url in shares[0]:
         assert pupil.get(f"{url}?again").status == 404  # the origin's answer, by another Squid
+
+
+@pytest.fixture
+def behind_haproxy(tmp_path, program, start_linkmend, secure_origin):
+    """HAProxy as shipped, before two linkmend with one certificate authority, in the places of two machines."""
+    text = (_DISTRICT / "haproxy.cfg").read_text(encoding="utf-8")
+    names = tmp_path / "names.json"
+    names.write_text(json.dumps({host: ["127.0.0.1"] for host in _HOSTS}), encoding="utf-8")
+    port, settings, both = free_port(), f'[proxy]\nworkers = 1\ntrusted_ca = "{secure_origin.pem}"\n', []
+    for number in (1, 2):
+        metrics = free_port()
+        told = f'{settings}[metrics]\nlisten = "127.0.0.1:{metrics}"\n[desk]\nenabled = false\n'
+        data = tmp_path / f"linkmend{number}"
+        if both:
+            shutil.copytree(tmp_path / "linkmend1" / "ca", data / "ca")
+        linkmend = start_linkmend(data=data, settings=told, names=names)
+        both.append(linkmend)
+        place = f"127.0.0.1:{urlsplit(linkmend.url).port} check port {metrics}"
+        assert f"linkmend{number}:8080" in text
+        text = text.replace(f"linkmend{number}:8080", place)
+    text = text.replace("check port 9108 ", "").replace("bind :8080", f"bind 127.0.0.1:{port}")
+    (tmp_path / "haproxy.cfg").write_text(text, encoding="utf-8")
+    running = Running([program("haproxy"), "-f", tmp_path / "haproxy.cfg"])
+    running.wait_for_port(port)
+    running.url, running.both = f"http://127.0.0.1:{port}", both
+    yield running
+    running.stop()
+
+
+def test_behind_haproxy_a_host_has_one_linkmend_and_another_stands_in(behind_haproxy, origin, secure_origin):
+    user = Client(behind_haproxy.url)
+    origin.pages["/a"] = reply(b"<title>Kept</title>", Cache_Control="max-age=600")
+    urls = [f"http://{host}:{origin.port}/a" for host in _HOSTS]
+    # Of a host that went to both linkmend in turns each would ask the origin.
+    assert [user.open_page(url).status for url in urls * 3] == [200] * 69
+    assert origin.asked["/a"] == 23
+    marks = [user.open_page(url).headers["Cache-Status"] for url in urls]
+    assert all("hit" in mark for mark in marks)
+    assert user.open_page(f"http://{_HOSTS[0]}:{origin.port}/gone").miss == "not_found"
+
+    first, _ = behind_haproxy.both
+    secure_origin.pages["/b"] = reply(b"<title>Safe</title>")
+    assert Client(behind_haproxy.url, first.ca).open_page(f"{secure_origin.url}/b").status == 200
+
+    first.kill()
+    eventually(lambda: all(user.open_page(url).status == 200 for url in urls), "no linkmend stands in")
+    assert origin.asked["/a"] > 23
+    assert user.open_page(f"http://{_HOSTS[0]}:{origin.port}/gone").miss == "not_found"
+
+
+def test_a_backup_brings_both_engines_back(start_cluster, start_postgres, tmp_path, monkeypatch):
+    cluster, postgres = start_cluster(nodes=1), start_postgres()
+    try:
+        client = OpenSearchClient(cluster.urls)
+        publishing.install(client, replicas=0)
+        with Collection.open(tmp_path / "school", CollectionSettings()) as school:
+            school.add(
+                Document(url="https://a.example/1", title="Delta", text="river", language="en"),
+                fetched_at=_DAY,
+            )
+            school.commit()
+            page = shared_page(school, school.page_number("https://a.example/1"))
+        publishing.publish(client, [page])
+        name = urlsplit(postgres.create_database().database).path[1:]
+        with postgres.connect(name) as connection:
+            connection.execute("CREATE ROLE school_17 LOGIN PASSWORD 'secret'")
+            connection.execute("CREATE TABLE told (word text); INSERT INTO told VALUES ('kept')")
+            connection.execute("GRANT SELECT ON told TO school_17")
+        environment = {
+            "DATABASE": f"postgresql://postgres@127.0.0.1:{postgres.port}/{name}",
+            "SEARCH": cluster.urls[0],
+            "SEARCH_REPOSITORY": str(cluster.backups),
+            "KEEP": "1",
+            "PATH": f"{programs()}:{os.environ['PATH']}",
+        }
+        names = [run("backup.sh", environment, tmp_path) for _ in range(2)]
+        assert {file.name.partition(".")[0] for file in tmp_path.glob("*.dump")} == {names[1]}
+
+        publishing.bury(client, ["https://a.example/1"], _DAY + timedelta(days=9))
+        with postgres.connect(name) as connection:
+            connection.execute("DROP TABLE told; DROP ROLE school_17")
+        run("restore.sh", environment, tmp_path, names[1])
+        shared = SharedPages(client, deadline_s=60.0)
+        assert shared.get("https://a.example/1").title == "Delta"
+        with postgres.connect(name) as connection:
+            assert connection.execute("SELECT word FROM told").fetchall() == [("kept",)]
+            query = "SELECT has_table_privilege('school_17', 'told', 'select')"
+            assert connection.execute(query).fetchone() == (True,)
+    finally:
+        cluster.stop()
+
+
+def run(script, environment, folder, *arguments):
+    done = subprocess.run(
+        ["sh", _DISTRICT / script, folder, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={**os.environ, **environment},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()

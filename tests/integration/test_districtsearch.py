@@ -25,7 +25,6 @@ from repair.ranking.query import formulate
 from repair.ranking.rankers import finder
 from repair.settings import CollectionSettings, RepairSettings
 from tests.integration.client import Client
-from tests.integration.opensearch.cluster import Cluster, NoOpenSearch
 from tests.integration.processes import eventually
 
 _DAY = datetime(2026, 3, 2, tzinfo=UTC)
@@ -82,21 +81,6 @@ def opened(folder, documents=()):
         collection.add(document, fetched_at=_DAY)
     collection.commit()
     return collection
-
-
-@pytest.fixture(scope="session")
-def start_cluster(pytestconfig, tmp_path_factory):
-    """Starts a real cluster; without Java or Maven Central the test skips, or fails under --require-real."""
-
-    def start(**known):
-        try:
-            return Cluster(tmp_path_factory.mktemp("opensearch"), heap="512m", **known)
-        except NoOpenSearch as error:
-            if pytestconfig.getoption("--require-real"):
-                pytest.fail(str(error))
-            pytest.skip(str(error))
-
-    return start
 
 
 @pytest.fixture(scope="module")

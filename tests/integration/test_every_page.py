@@ -58,7 +58,7 @@ OTHERS = (
     f"{PORTAL}/.well-known/linkmend/search?q=volcanoes",
     f"{PORTAL}/.well-known/linkmend/search?q=volcanos",
     f"{PORTAL}/.well-known/linkmend/privacy",
-    f"{PORTAL}/.well-known/linkmend/topic?t=Geology",
+    f"{PORTAL}/.well-known/linkmend/topic?name=Geology",
     f"{PORTAL}/.well-known/linkmend/browse?list=newest",
     GEYSERS,
     "http://science.school.test/page/site",
@@ -73,9 +73,13 @@ WIDE = (
     " && !e.closest('.table, .rules-text, pre, svg')).map(e => e.outerHTML.slice(0, 200)).slice(0, 5)"
 )
 FOCUSED = """(() => {
+  const folded = e => {
+    for (let d = e.closest('details'); d; d = d.parentElement.closest('details'))
+      if (!d.open && !(e.tagName == 'SUMMARY' && e.parentElement == d)) return true;
+    return false;
+  };
   const all = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary,'
-    + ' [tabindex="0"]')].filter(e => e.tabIndex >= 0 && !e.disabled && e.getClientRects().length
-    && (e.tagName == 'SUMMARY' || !e.closest('details:not([open])') || e.closest('summary')));
+    + ' [tabindex="0"]')].filter(e => e.tabIndex >= 0 && !e.disabled && e.getClientRects().length && !folded(e));
   const now = document.activeElement, style = getComputedStyle(now), box = now.getBoundingClientRect();
   return {place: all.indexOf(now), of: all.length, what: now.outerHTML.slice(0, 120),
     seen: style.outlineStyle != 'none' && parseFloat(style.outlineWidth) >= 2 && box.width > 0};
@@ -108,6 +112,9 @@ class InChromium:
 
     def __init__(self, page):
         self._page = page
+
+    def focus(self):
+        """A page of playwright's always has it."""
 
     def open(self, url):
         self._page.goto(url)
@@ -161,6 +168,7 @@ def look_at(window, url, name, browser):
 
 def walk_through(window, url):
     """What is wrong for somebody who has no mouse: the order, the focus that shows, and nothing that holds it."""
+    window.focus()
     window.open(url)
     before, faults = -1, []
     for _ in range(MOST_TABS):

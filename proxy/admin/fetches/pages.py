@@ -137,7 +137,7 @@ class FetchPages:
 def _hindrance(settings: Settings) -> str:
     """Why linkmend fetches nothing at all; "" when it does fetch."""
     if settings.proxy.offline:
-        return "linkmend runs in offline mode. Restart it without --offline to fetch pages."
+        return tr("linkmend runs in offline mode. Restart it without --offline to fetch pages.")
     return "" if settings.fetch.enabled else tr("Fetching is switched off in the settings (fetch.enabled).")
 
 

@@ -92,7 +92,7 @@ def _address(name: str) -> str:
 def _hindrance(settings: Settings) -> str:
     """Why nothing grows at night; "" when it does."""
     if settings.proxy.offline:
-        return "linkmend runs in offline mode, so nothing is fetched."
+        return tr("linkmend runs in offline mode, so nothing is fetched.")
     if not settings.grow.enabled:
         return tr(
             "Growing at night is switched off (grow.enabled). The command linkmend grow works without it."

@@ -16,6 +16,7 @@ from proxy.fetching.entries import NotQueuedError
 from proxy.lessons.errors import WorksheetError
 from proxy.lessons.model import CheckState, Lesson
 from proxy.lessons.service import LessonService
+from proxy.pages.desktexts import tr
 from proxy.pages.display import address, clean
 from proxy.sizes import size
 from repair.crawling.topics import InvalidTopic, Topic
@@ -227,5 +228,5 @@ def number_of(fields: dict[str, str]) -> int:
     """The number in a form's field `id`. Raises ApiProblem."""
     number = fields.get("id", "")
     if not (number.isascii() and number.isdigit() and len(number) < 16):
-        raise ApiProblem(400, "the form names nothing on this page")
+        raise ApiProblem(400, tr("the form names nothing on this page"))
     return int(number)

@@ -21,6 +21,7 @@ from proxy.admin.teach.access import TeachAccess, render_teach, texts_for
 from proxy.lessons.errors import WorksheetError
 from proxy.lessons.model import BROKEN, CheckState, Lesson, LessonLink
 from proxy.lessons.service import LessonService
+from proxy.pages.desktexts import tr
 from proxy.pages.display import address, clean, link_target
 from proxy.pages.language import Catalogue
 from proxy.portal.routes import PORTAL, copy_path
@@ -111,7 +112,7 @@ class TeachPages:
             async with asyncio.timeout(_FORM_S):
                 fields = await request.post()
         except TimeoutError as error:
-            raise ApiProblem(408, "timed out waiting for the file") from error
+            raise ApiProblem(408, tr("timed out waiting for the file")) from error
         owner, title = page_request_of(request).account, _text(fields.get("title"))
         file, page, pasted = fields.get("file"), _text(fields.get("page")).strip(), _text(fields.get("links"))
         try:
@@ -181,7 +182,7 @@ class TeachPages:
         fields = await request.post()
         number, action = _text(fields.get("number")), _text(fields.get("action"))
         if not (number.isascii() and number.isdigit() and len(number) < 6):
-            raise ApiProblem(400, "the form names no link of the lesson")
+            raise ApiProblem(400, tr("the form names no link of the lesson"))
         notice = ""
         try:
             await self._act(
@@ -250,7 +251,7 @@ class TeachPages:
         """The corrected document, as a download: it is the teacher's, and never shown as a page of ours."""
         lesson = await self._mine(request)
         if lesson.format not in FIXABLE or not lesson.file_name:
-            raise ApiProblem(404, "there is no document to give back")
+            raise ApiProblem(404, tr("there is no document to give back"))
         try:
             data = await self._lessons.corrected(lesson)
         except WorksheetError as error:
@@ -305,7 +306,7 @@ class TeachPages:
         account = page_request_of(request).account
         lesson = await asyncio.to_thread(self._lessons.store.get, int(number), account) if known else None
         if lesson is None:
-            raise ApiProblem(404, "no such lesson among yours")
+            raise ApiProblem(404, tr("no such lesson among yours"))
         return lesson
 
 

@@ -25,23 +25,19 @@ Numbers = npt.NDArray[np.int64]
 
 
 class _Texts(NamedTuple):
-    """Every term of the bodies of some pages, page by page: where terms like it are added up, and its value.
+    """Every term of the bodies of `size` pages: its page, where terms like it are added up, and its value.
 
-    Each page has length 1; `counts` says how many terms each has.
+    Each page has length 1.
     """
 
-    counts: Numbers
+    size: int
+    rows: Numbers
     places: npt.NDArray[np.int32]
     values: Table
 
     def per_page(self, values: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.float64]:
-        """The sums of values of terms, by page."""
-        filled = np.flatnonzero(self.counts)
-        sums = np.zeros(len(self.counts))
-        if len(filled):
-            starts = (np.cumsum(self.counts) - self.counts)[filled]
-            sums[filled] = np.add.reduceat(values, starts, dtype=np.float64)
-        return sums
+        """The sums of values of terms, by page; added up in order: trees notice the last digit."""
+        return np.bincount(self.rows, values, self.size).astype(np.float64, copy=False)
 
 
 def columns(
@@ -139,11 +135,11 @@ def _texts(groups: Sequence[TermVectors], rarity: Weights) -> list[_Texts]:
     split = np.split(places.take(terms), np.cumsum([len(each) for each in found])[:-1])
     texts = []
     for vectors, body, own, there in zip(groups, bodies, found, split, strict=True):
-        values = vectors.tf[body] * rarity.take(own)
-        text = _Texts(vectors.distinct[:, _BODY].astype(np.int64), there, values)
-        norms = np.maximum(np.sqrt(text.per_page(values * values)), 1e-9).astype(np.float32)
-        scaled = np.divide(values, np.repeat(norms, text.counts), dtype=np.float32)
-        texts.append(text._replace(values=scaled))
+        size = len(vectors.pages)
+        rows = np.repeat(np.arange(size), vectors.distinct[:, _BODY].astype(np.int64))
+        text = _Texts(size, rows, there, vectors.tf[body] * rarity.take(own))
+        norms = np.maximum(np.sqrt(text.per_page(text.values * text.values)), 1e-9)
+        texts.append(text._replace(values=(text.values / norms.take(rows)).astype(np.float32)))
     return texts
 
 
@@ -158,7 +154,7 @@ def _best_weights(matched: Table) -> Table:
 def _cosines(texts: _Texts, others: _Texts) -> Table:
     """The cosine of each page with the sum of other texts."""
     if not len(others.places):
-        return np.zeros(len(texts.counts), np.float32)
+        return np.zeros(texts.size, np.float32)
     centre = np.bincount(others.places, others.values, _size(texts, others))
     norm = max(float((others.values * centre.take(others.places)).sum()) ** 0.5, 1e-9)
     likeness: Table = (texts.per_page(texts.values * centre.take(texts.places)) / norm).astype(np.float32)
@@ -167,7 +163,7 @@ def _cosines(texts: _Texts, others: _Texts) -> Table:
 
 def _cosines_with_others(texts: _Texts, weights: Table) -> Table:
     """The cosine of each page with the weighted sum of the *others*: a page is not compared with itself."""
-    weighed = np.repeat(weights, texts.counts)
+    weighed = weights.take(texts.rows)
     kept = np.flatnonzero(weighed)
     weighed, there = weighed.take(kept) * texts.values.take(kept), texts.places.take(kept)
     total = np.bincount(there, weighed, _size(texts))

@@ -58,6 +58,7 @@ class Cluster:
         self._jars = class_path()
         self._heap, self._cpus = heap, cpus
         self._transports = transports
+        self.backups = directory / "backups"
         self._groups = [(directory / f"jvm-{at}", group) for at, group in enumerate(groups)]
         self.jvms: list[Running] = []
         self.urls: list[str] = []
@@ -92,6 +93,7 @@ class Cluster:
         seeds = json.dumps([f"127.0.0.1:{each}" for each in self._transports])
         return (
             f"network.host: 127.0.0.1\ntransport.port: {port}\ndiscovery.seed_hosts: {seeds}\n"
+            f"path.repo: {json.dumps(str(self.backups))}\n"
             # The first alone founds the cluster: it starts before the others, and would wait for them half a minute.
             f'cluster.initial_cluster_manager_nodes: ["127.0.0.1:{self._transports[0]}"]\n'
             "cluster.routing.allocation.disk.threshold_enabled: false\n"

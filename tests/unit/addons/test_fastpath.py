@@ -3,15 +3,18 @@
 import asyncio
 import gc
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
-from mitmproxy.proxy import events
+from mitmproxy.connection import Server
+from mitmproxy.proxy import commands, events
 
 from addons.cache import Cache
 from addons.fastpath import CLEARED_S, FastPath, FastPathListeners
 from addons.flowstate import state_of
+from addons.mitm.bufferlimits import AHEAD_BYTES
 from addons.mitm.fastlayer import with_fast_path
 from addons.mitm.master import LeanMaster
 from proxy.cache.collapsing import RequestCollapser
@@ -191,11 +194,31 @@ def test_what_arrives_while_the_disk_is_read_is_answered_afterwards(ask, loop):
     layer, client = proxy.wire.layer, proxy.wire.client
     (reading,) = layer.handle_event(events.DataReceived(client, PLAIN))
     proxy.quick._store.held[URL] = (a_fresh(IMAGE, body=b"newer"),)
-    assert list(layer.handle_event(events.DataReceived(client, PLAIN))) == []
+    assert list(layer.handle_event(events.DataReceived(client, PLAIN + PLAIN))) == []
     loop.run_until_complete(proxy.quick.read_stored(reading.request))
     first, *rest = layer.handle_event(events.HookCompleted(reading))
     assert first.data.endswith(b"hello world")
     assert [command.name for command in rest] == ["requestheaders"]  # the second one, in its turn
+
+
+def test_what_an_origin_sends_while_the_disk_is_read_comes_before_the_request(ask):
+    _, proxy = ask(on_disk=(a_fresh(IMAGE),))
+    layer, origin = proxy.wire.layer, Server(address=("school.test", 80))
+    handled = []
+    layer.connections[origin] = SimpleNamespace(handle_event=lambda event: handled.append(event) or ())
+    assert len(list(layer.handle_event(events.DataReceived(proxy.wire.client, PLAIN)))) == 1
+    unasked = events.DataReceived(origin, b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+    list(layer.handle_event(unasked))
+    assert handled == [unasked]
+
+
+def test_a_client_that_sends_too_much_while_the_disk_is_read_is_cut_off(ask):
+    _, proxy = ask(on_disk=(a_fresh(IMAGE),))
+    layer, client = proxy.wire.layer, proxy.wire.client
+    list(layer.handle_event(events.DataReceived(client, PLAIN)))
+    assert list(layer.handle_event(events.DataReceived(client, b"x"))) == []
+    (cut,) = layer.handle_event(events.DataReceived(client, b"x" * AHEAD_BYTES))
+    assert isinstance(cut, commands.CloseConnection)
 
 
 # What it leaves alone

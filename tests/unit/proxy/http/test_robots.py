@@ -53,6 +53,39 @@ async def test_an_error_says_that_it_is_about_robots_txt():
         await RobotsRules(get).check(f"{SITE}/page")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "User-agent: *\nDisallow: /other",
+        "User-agent: *\nDisallow: /*other",
+        "#" * 3_000 + "\nUser-agent: *\nDisallow: /other",
+    ],
+    ids=["plain", "pattern", "long"],
+)
+async def test_plain_rules_are_obeyed_like_those_that_take_long_to_match(text):
+    robots = RobotsRules(Site(text).get)
+    assert await robots.check(f"{SITE}/page") == 0.0
+    with pytest.raises(RobotsDisallowed):
+        await robots.check(f"{SITE}/other")
+
+
+async def test_only_few_rules_without_patterns_are_matched_on_the_event_loop(monkeypatch):
+    used = []
+
+    async def in_thread(work, *arguments):
+        used.append(work.__name__)
+        return work(*arguments)
+
+    monkeypatch.setattr(asyncio, "to_thread", in_thread)
+    for text in (
+        "User-agent: *\nDisallow: /o",
+        "User-agent: *\nDisallow: /*a*b",
+        "User-agent: *\n" + "#" * 3_000,
+    ):
+        await RobotsRules(Site(text).get).check(f"{SITE}/page")
+    assert used.count("can_fetch") == 2
+
+
 def test_a_crawl_delay_is_kept_but_not_for_ever():
     async def asked(url, max_bytes):
         return a_page(url, content_type="text/plain", body=b"User-agent: *\nCrawl-delay: 100000")

@@ -136,3 +136,20 @@ async def test_personal_address_is_not_kept(tmp_path):
         )
         with pytest.raises(WorksheetError, match="not_queued"):
             await lessons.keep(lesson.id, 1, "now")
+
+
+class FaultyCollection:
+    """A collection that fails as only a fault of ours would, for one page."""
+
+    async def page(self, url):
+        if url.endswith("/1"):
+            raise RuntimeError("a fault")
+
+
+async def test_fault_costs_one_link_and_not_the_whole_check(tmp_path):
+    offline = Settings(proxy=ProxySettings(offline=True))
+    async with some_lessons(tmp_path, settings=offline, saved=FaultyCollection()) as lessons:
+        lesson = await a_lesson(lessons)
+        states = [link.found.state for link in lessons.store.links(lesson.id)]
+        assert states == [CheckState.UNKNOWN, CheckState.UNKNOWN]
+        assert lessons.store.unfinished() == ()

@@ -1,5 +1,10 @@
 from repair.crawling.topics import Topic
-from repair.evaluation.crawlers import crawl_breadth_first, crawl_fish_search, crawl_topic
+from repair.evaluation.crawlers import (
+    crawl_breadth_first,
+    crawl_fish_search,
+    crawl_knowingly,
+    crawl_topic,
+)
 from repair.model import Document, Link
 from tests.unit.repair.crawling.pages import FARM, OTHER, a_text, other_texts
 
@@ -44,6 +49,25 @@ def test_fish_search_gives_up_a_line_of_irrelevant_pages():
     line = {page.url: page for page in (a_document(f"p{n}", [f"p{n + 1}"]) for n in range(10))}
     fetched = crawl_fish_search(line, [f"{HOST}/p0"], lambda url: False, pages=100)
     assert len(fetched) == 4
+
+
+def test_who_knows_all_takes_the_shortest_way_to_each_wanted_page_and_then_ends():
+    web = {
+        page.url: page
+        for page in (
+            a_document("start", ["far1", "near1", "gone"]),
+            a_document("far1", ["far2"]),
+            a_document("far2", ["goal2"]),
+            a_document("near1", ["goal1"]),
+            a_document("goal1", []),
+            a_document("goal2", []),
+            a_document("goal3", ["start"]),
+        )
+    }
+    wanted = {f"{HOST}/goal{n}" for n in (1, 2, 3)}
+    way = ["start", "near1", "goal1", "far1", "far2", "goal2"]
+    assert names(crawl_knowingly(web, [f"{HOST}/start"], wanted, pages=100)) == way
+    assert names(crawl_knowingly(web, [f"{HOST}/start"], wanted, pages=4)) == way[:4]
 
 
 def test_ours_stays_with_the_topic():

@@ -81,3 +81,18 @@ def test_features_that_the_default_lacks_can_be_learnt(trained):
     ]
     assert trained.features[: len(known)] == known
     assert sorted(trained.features) == sorted(FEATURES)
+
+
+def test_own_links_without_any_page_of_their_subject_set_when_to_offer():
+    """The default is sure of these links with and without their page; a school sees that only half deserve a list."""
+    found = odd_links(160)
+    unrelated = found.subset(~found.answer)
+    fitted = learn_on_top([ExampleSets(found=found, gone=unrelated, unrelated=unrelated)], {})
+    plain = learn_on_top([ExampleSets(found=found, gone=unrelated, unrelated=none_of(found))], {})
+    assert plain.offer_at == rankmodel.default().offer_at
+    assert fitted.offer_at != plain.offer_at
+    assert fitted.right.base > plain.right.base == rankmodel.default().right.base
+
+
+def none_of(examples):
+    return examples.subset(np.zeros(len(examples.link), bool))

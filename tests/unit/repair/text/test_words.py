@@ -69,6 +69,19 @@ def test_wanted_terms_are_located_at_the_same_places(text, others):
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Dying fish, a sky of skies: happily lying",
+        "It\u2019s hoping, HOPPED \u2013 possibility 2026",
+        "under_score tie",
+    ],
+)
+def test_every_word_of_a_text_is_found_by_its_term(text):
+    for place in located_terms(text):
+        assert place in list(located_terms(text, {place[2]}))
+
+
+@pytest.mark.parametrize(
     ("text", "wanted", "starts"),
     [
         ("parts of art, Art; arty état art́ (art)", "art", [9, 14, 29, 35]),

@@ -55,7 +55,9 @@ async def test_fix_for_everybody_waits_for_a_reviewer_who_can_undo_it(tmp_path):
         await fix(teacher, path)
         assert pinned(desk) is None
         assert "a reviewer decides" in await teacher.text(path)
-        assert "Ms A" in await reviewer.text("/admin/proposals")
+        page = await reviewer.text("/admin/proposals")
+        assert "Ms A" in page
+        assert "ShownAddress" not in page
         await reviewer.post("/admin/proposals/approve", {"id": "1"}, on="/admin/proposals")
         assert pinned(desk) == OFFERED
         assert "Replaced for everybody" in await teacher.text(path)

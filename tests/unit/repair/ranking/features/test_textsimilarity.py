@@ -35,7 +35,7 @@ def test_without_related_pages_similarity_is_zero(vectors):
 @given(st.lists(st.floats(0, 1, width=32), min_size=3, max_size=3))
 def test_likeness_is_a_cosine_whatever_the_weights(weights):
     places = np.array([5, 6, 5, 7, 8, 9], np.int32)
-    texts = _Texts(np.array([2, 2, 2]), places, np.full(6, np.sqrt(0.5), np.float32))
+    texts = _Texts(3, np.array([0, 0, 1, 1, 2, 2]), places, np.full(6, np.sqrt(0.5), np.float32))
     likeness = _cosines_with_others(texts, np.array(weights, np.float32))
     assert np.isfinite(likeness).all()
     assert ((likeness > -0.01) & (likeness < 1.01)).all()
