@@ -40,6 +40,8 @@ _CHOICES_REMEMBERED = 50
 _PORTAL = (f"http://{PORTAL_HOST}", f"https://{PORTAL_HOST}")
 
 _PageKey = tuple[str, int]
+_ANY = 0
+"""In a key: some content of the page, whichever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,7 +122,8 @@ class FastPath:
             return
         body = flow.response.raw_content
         if body and not found.judgement.unsure and is_worth_keeping(flow):
-            self._cleared[_page_key(url_of(flow), body)] = self._clock() + CLEARED_S
+            url, until = url_of(flow), self._clock() + CLEARED_S
+            self._cleared[_page_key(url, body)] = self._cleared[url, _ANY] = until
 
     def answer(
         self, client: connection.Client, place: LayerTarget, data: bytes
@@ -133,9 +136,15 @@ class FastPath:
         entry = self._store.get_cached(url) or self._store.read_warm(url)
         if entry is not None:
             return self._answer_from(entry, client, request_head, url)
-        if self._store.may_be_on_disk(url):
+        if self._store.may_be_on_disk(url) and self._is_worth_reading(request_head, url):
             return UnansweredRequest(client=client, request_head=request_head, url=url)
         return None
+
+    def _is_worth_reading(self, request_head: PlainRequest, url: str) -> bool:
+        """A page that was not found to be there a moment ago must be judged: first visits go on at once."""
+        if not request_head.fields.asks_for_repair or not self._listeners.judges():
+            return True
+        return self._cleared.get((url, _ANY), 0.0) > self._clock()
 
     async def read_stored(self, request: UnansweredRequest) -> None:
         """Answer a request out of what is on disk, as if it were in memory."""

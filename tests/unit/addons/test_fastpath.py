@@ -174,6 +174,16 @@ def test_what_is_on_disk_is_sent_without_a_flow_too(ask):
     assert proxy.quick.reading == 0
 
 
+def test_a_page_that_has_to_be_judged_is_not_read_first(ask, loop):
+    _, proxy = ask(a_navigation(), on_disk=(a_fresh(PAGE),), judges=True)
+    assert proxy.wire.hooks[0] == "requestheaders"
+    proxy.wire.addons.insert(1, Judge(Soft404Finding(judgement=ORDINARY)))
+    loop.run_until_complete(proxy.wire.receive(a_navigation()))
+    proxy.wire.hooks.clear()
+    loop.run_until_complete(proxy.wire.receive(a_navigation()))
+    assert proxy.wire.hooks == ["read_stored"]
+
+
 def test_in_a_tunnel_it_is_too(ask):
     known = {"url": TUNNELLED, "tunnel": ("school.test", 443), "sni": "school.test"}
     (said,), proxy = ask(IN_TUNNEL, on_disk=(a_fresh(IMAGE),), **known)
