@@ -176,11 +176,11 @@ class Readers(threading.Thread):
         self._findings.counts["pages"] += 1
 
     def _miss(self) -> None:
-        right = self._luck.choice(self._school.own)
-        topic, part = right.removeprefix(f"{SITE}/").removesuffix(".html").split("/")
         # Some are missed by many readers: only of those the district is told.
-        which = self._luck.choice((f"{self._luck.randrange(10**6)}/{topic}-{part}", f"often/{topic}"))
-        lost = f"{SITE}/old/{which}.html"
+        is_often = self._luck.random() < 0.5
+        right = self._luck.choice(self._school.own[:6] if is_often else self._school.own)
+        name = right.removeprefix(f"{SITE}/").removesuffix(".html").replace("/", "-")
+        lost = f"{SITE}/old/{'often' if is_often else self._luck.randrange(10**6)}/{name}.html"
         answers = self._asked(lost, as_program=True)
         for school, answer, took_s in answers:
             if (answer.status, answer.miss) != (404, "not_found"):
