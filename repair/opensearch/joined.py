@@ -139,7 +139,8 @@ def joined_finder(
                 shared.prepare(link)
                 found = together(link, _with_copy(copies, link, query))
                 _load_texts(shared, local, found[: settings.alternatives])
-                return found
+                # Among more pages the same ones may look less sure: a school still offers what it would alone.
+                return found or alone(link, query)
         except SearchUnavailable as error:
             log.info("district: %s: ranked without it: %s", link.url, error)
         except CollectionError:

@@ -1,3 +1,5 @@
+from contextlib import nullcontext
+
 import pytest
 
 from repair.evidence.gather import gather_local
@@ -12,6 +14,13 @@ from repair.ranking.rankers import finder
 from repair.settings import RepairSettings
 from tests.unit.repair.opensearch.pages import DAY, a_collection
 from tests.unit.repair.opensearch.test_client import node, reply
+
+LINK = BrokenLink(
+    url="https://topics.example.org/old/delta",
+    kind=MissKind.NOT_FOUND,
+    anchor="river delta",
+    before="sand of the",
+)
 
 
 def numbers(ranked):
@@ -66,18 +75,39 @@ def test_revisions_of_a_page_are_older_than_its_next_fetch():
     ids=["empty", "no hits", "odd hits", "hits without columns"],
 )
 def test_garbage_of_the_district_costs_nothing_but_its_pages(tmp_path, answer):
-    link = BrokenLink(
-        url="https://topics.example.org/old/delta",
-        kind=MissKind.NOT_FOUND,
-        anchor="river delta",
-        before="sand of the",
-    )
     with a_collection(tmp_path) as collection, node(answer) as (url, asked):
         shared = SharedPages(OpenSearchClient([url]), deadline_s=2.0)
         find, _ = joined_finder(collection, shared, RepairSettings(), None)
-        sources = local_sources(collection, RepairSettings(), None)
-        query = formulate(link, gather_local(link, sources, deadline_s=60.0))
-        alone = finder(collection, RepairSettings(), None)(link, query)
-        assert alone[0].page.title == "River delta"
-        assert find(link, query) == alone
+        query, alone = asked_alone(collection)
+        assert find(LINK, query) == alone
         assert asked
+
+
+class AnsweringDistrict:
+    """A district that answers and has no page of its own."""
+
+    is_resting = staticmethod(lambda: False)
+    one_deadline = staticmethod(nullcontext)
+    prepare = get = load_texts = staticmethod(lambda asked: None)
+
+
+def test_a_school_offers_what_it_would_alone_where_nothing_seems_sure_among_the_districts_pages(
+    tmp_path, monkeypatch
+):
+    def nothing_is_sure_together(*arguments, among=None):
+        return finder(*arguments) if among is None else lambda link, query: ()
+
+    monkeypatch.setattr("repair.opensearch.joined.finder", nothing_is_sure_together)
+    with a_collection(tmp_path) as collection:
+        find, _ = joined_finder(collection, AnsweringDistrict(), RepairSettings(), None)
+        query, alone = asked_alone(collection)
+        assert find(LINK, query) == alone
+
+
+def asked_alone(collection):
+    """The query for the link, and what a school without a district offers for it."""
+    sources = local_sources(collection, RepairSettings(), None)
+    query = formulate(LINK, gather_local(LINK, sources, deadline_s=60.0))
+    alone = finder(collection, RepairSettings(), None)(LINK, query)
+    assert alone[0].page.title == "River delta"
+    return query, alone
