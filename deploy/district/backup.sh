@@ -8,7 +8,7 @@ set -eu
 umask 077
 folder=$1
 keep=${KEEP:-14}
-name=$(date -u +%Y%m%d-%H%M%S)
+name=$(date -u +%Y%m%d-%H%M%S-%N) # in order, and no two the same
 search() {
     path=$1
     shift
@@ -30,7 +30,7 @@ case $told in
 esac
 
 # Only now, when there is a newer one.
-search '/_cat/snapshots/linkmend?h=id&s=end_epoch' | head --lines="-$keep" | while read -r old; do
+search '/_cat/snapshots/linkmend?h=id&s=id' | head --lines="-$keep" | while read -r old; do
     search "/_snapshot/linkmend/$old" --request DELETE --output /dev/null
     rm -f "$folder/$old.dump" "$folder/$old.roles.sql"
 done

@@ -14,10 +14,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from typer.testing import CliRunner
 
+from proxy.admin.auth.passwords import FILE, Passwords
 from proxy.main import app
 from proxy.misses.store import MissStore
 from proxy.settings import MissesSettings
-from proxy.setup.installation import make_certificate, set_password, write_settings
+from proxy.setup.installation import make_certificate, write_settings
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def healthy(tmp_path_factory):
     data = home / "data"
     data.mkdir()
     make_certificate(data)
-    set_password(data, "correct horse battery")
+    Passwords(data / FILE).set_password("correct horse battery")
     MissStore(data / "misses", MissesSettings()).close()
     return home
 
