@@ -13,6 +13,7 @@ from repair.crawling.frontierstore import (
     FrontierNews,
     LinkState,
     VisitedLink,
+    link_of_row,
 )
 from repair.crawling.topicdatabase import TopicDatabase
 from repair.text import urls
@@ -134,7 +135,7 @@ class CrawlStore:
                 f"SELECT next_try, {_LINK} FROM frontier WHERE topic = ? AND state = 'waiting'",  # noqa: S608
                 (self._topic,),
             ).fetchall()
-        return tuple((_link(row[1:]), row[0]) for row in rows)
+        return tuple((link_of_row(row[1:]), row[0]) for row in rows)
 
     def best_waiting(self, limit: int) -> tuple[FrontierLink, ...]:
         """The links that wait and are worth most."""
@@ -144,7 +145,7 @@ class CrawlStore:
                 " ORDER BY worth DESC, url LIMIT ?",
                 (self._topic, limit),
             ).fetchall()
-        return tuple(map(_link, rows))
+        return tuple(map(link_of_row, rows))
 
     def claimed_at(self) -> float:
         """When a link that is being fetched was claimed last; 0 when none is."""
@@ -165,7 +166,7 @@ class CrawlStore:
             ).fetchall()
         return tuple(
             VisitedLink(
-                link=_link(row[6:]),
+                link=link_of_row(row[6:]),
                 state=LinkState(row[0]),
                 probability=row[1],
                 fingerprint=None if row[2] is None else int(row[2], 16),
@@ -194,21 +195,4 @@ def _values(link: FrontierLink) -> tuple[object, ...]:
     return (
         *(link.url, link.depth, link.anchor, link.context, link.parents, link.good_parents),
         *(link.best, link.total, link.nav, link.worth),
-    )
-
-
-def _link(row: tuple[str, int, str, str, int, int, float, float, int, float]) -> FrontierLink:
-    url, depth, anchor, context, parents, good_parents, best, total, nav, worth = row
-    return FrontierLink(
-        url=url,
-        host=urls.parse(url).authority,
-        depth=depth,
-        anchor=anchor,
-        context=context,
-        parents=parents,
-        good_parents=good_parents,
-        best=best,
-        total=total,
-        nav=bool(nav),
-        worth=worth,
     )

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from repair.crawling.frontier import FrontierLink
+from repair.text import urls
 
 
 class LinkState(StrEnum):
@@ -107,3 +108,21 @@ class FrontierStore(Protocol):
 
     def news(self) -> FrontierNews:
         """What other machines did since the last call, or since the links were read."""
+
+
+def link_of_row(row: Sequence[Any]) -> FrontierLink:
+    """A link as every store keeps it, with its columns in this order; its host is that of its address."""
+    url, depth, anchor, context, parents, good_parents, best, total, nav, worth = row
+    return FrontierLink(
+        url=url,
+        host=urls.parse(url).authority,
+        depth=depth,
+        anchor=anchor,
+        context=context,
+        parents=parents,
+        good_parents=good_parents,
+        best=best,
+        total=total,
+        nav=bool(nav),
+        worth=worth,
+    )

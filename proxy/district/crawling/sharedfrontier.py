@@ -13,9 +13,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from repair.crawling.frontier import FrontierLink
-from repair.crawling.frontierstore import ClaimedLinks, CrawlCounts, FrontierNews, LinkState, VisitedLink
+from repair.crawling.frontierstore import (
+    ClaimedLinks,
+    CrawlCounts,
+    FrontierNews,
+    LinkState,
+    VisitedLink,
+    link_of_row,
+)
 from repair.crawling.topicdatabase import TopicDatabase
-from repair.text import urls
 
 if TYPE_CHECKING:
     from proxy.district.connection import DistrictConnection
@@ -229,7 +235,7 @@ class SharedFrontier:
     def waiting(self) -> tuple[tuple[FrontierLink, float], ...]:
         """The links that wait, and when each is due by this machine's clock."""
         now = time.time()
-        return tuple((_link(row[1:]), _due_at(now, row[0])) for row in self._rows(_WAITING))
+        return tuple((link_of_row(row[1:]), _due_at(now, row[0])) for row in self._rows(_WAITING))
 
     def visited(self) -> tuple[VisitedLink, ...]:
         """The links that came to an end, in that order. News are what comes after."""
@@ -264,7 +270,9 @@ class SharedFrontier:
         by_state: dict[str, list[Any]] = {}
         for row in rows:
             by_state.setdefault(row[2], []).append(row[1:])
-        waiting = [(_link(row[7:]), _due_at(now, row[0])) for row in by_state.pop(LinkState.WAITING, ())]
+        waiting = [
+            (link_of_row(row[7:]), _due_at(now, row[0])) for row in by_state.pop(LinkState.WAITING, ())
+        ]
         taken = [row[7] for row in by_state.pop(LinkState.FETCHING, ())]
         visited = [
             _visited(row[1:]) for rows in by_state.values() for row in rows if row[7] not in self._told
@@ -308,27 +316,10 @@ def _values(link: FrontierLink) -> dict[str, object]:
     }
 
 
-def _link(row: Sequence[Any]) -> FrontierLink:
-    url, depth, anchor, context, parents, good_parents, best, total, nav, worth = row
-    return FrontierLink(
-        url=url,
-        host=urls.parse(url).authority,
-        depth=depth,
-        anchor=anchor,
-        context=context,
-        parents=parents,
-        good_parents=good_parents,
-        best=best,
-        total=total,
-        nav=nav,
-        worth=worth,
-    )
-
-
 def _visited(row: Sequence[Any]) -> VisitedLink:
     state, probability, fingerprint, received, note, final_url, *link = row
     return VisitedLink(
-        link=_link(link),
+        link=link_of_row(link),
         state=LinkState(state),
         final_url=final_url,
         probability=probability,
