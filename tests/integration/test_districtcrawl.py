@@ -14,7 +14,6 @@ from proxy.district.schema import initialise
 from repair.collection.collection import Collection
 from repair.settings import CollectionSettings
 from tests.integration.origin import reply
-from tests.integration.postgres import NoPostgres, PostgresServer
 from tests.integration.processes import START_S, Running, eventually, surroundings
 from tests.integration.test_crawling import PAUSE_S, SETTINGS, CountedOrigin, School, a_page
 from tests.unit.repair.crawling.pages import FARM
@@ -26,16 +25,9 @@ LEASE_S = 3.0
 
 
 @pytest.fixture(scope="module")
-def postgres(pytestconfig):
-    """A running PostgreSQL; without its programs the tests skip, or fail under --require-real."""
-    try:
-        running = PostgresServer()
-    except NoPostgres as error:
-        if pytestconfig.getoption("--require-real"):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
-    yield running
-    running.stop()
+def postgres(start_postgres):
+    """A running PostgreSQL."""
+    return start_postgres()
 
 
 class DistrictSchool(School):

@@ -26,7 +26,6 @@ from repair.crawling.topicstore import TopicStore
 from tests.desks import PASSWORD, a_desk, an_admin
 from tests.integration.client import PORTAL, Client
 from tests.integration.origin import Origin, reply
-from tests.integration.postgres import NoPostgres, PostgresServer
 from tests.integration.processes import eventually
 
 BLOCKS = '[[rule]]\nname = "games"\nurl = "*/games/*"\naction = "block"\n'
@@ -38,16 +37,9 @@ TODAY = date.today()  # noqa: DTZ011  (days as the school's users know them)
 
 
 @pytest.fixture(scope="module")
-def postgres(pytestconfig):
-    """A running PostgreSQL; without its programs the tests skip, or fail under --require-real."""
-    try:
-        running = PostgresServer()
-    except NoPostgres as error:
-        if pytestconfig.getoption("--require-real"):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
-    yield running
-    running.stop()
+def postgres(start_postgres):
+    """A running PostgreSQL."""
+    return start_postgres()
 
 
 @pytest.fixture

@@ -23,23 +23,15 @@ from proxy.fetching.hostturns import HostTurns
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.frontierstore import LinkState, VisitedLink
 from repair.crawling.topicdatabase import TopicDatabase
-from tests.integration.postgres import NoPostgres, PostgresServer
 from tests.integration.processes import eventually
 
 URL = "http://a.test/soil"
 
 
 @pytest.fixture(scope="module")
-def server(pytestconfig):
-    """A running PostgreSQL; without its programs the tests skip, or fail under --require-real."""
-    try:
-        server = PostgresServer()
-    except NoPostgres as error:
-        if pytestconfig.getoption("--require-real"):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
-    yield server
-    server.stop()
+def server(start_postgres):
+    """A running PostgreSQL."""
+    return start_postgres()
 
 
 @pytest.fixture(scope="module")
