@@ -65,10 +65,10 @@ async def a_desk(folder, *, settings=None, **further):
         "async_collection": AsyncCollection(collection, threads),
         "repairer": Repairer(collection, settings.repair, threads),
         "harvester": harvester,
-        "mementos": client_from(settings, folder),
     }
     try:
-        yield AdminContext(**{**known, **further})
+        async with client_from(settings, folder) as mementos:
+            yield AdminContext(**{**known, "mementos": mementos, **further})
     finally:
         misses.close()
         harvester.close()

@@ -45,24 +45,30 @@ async def some_lessons(folder, *, rules="", settings=None, repairs=None, saved=N
     queue, threads = FetchQueue(folder / "queue.sqlite"), ThreadPoolExecutor(1)
     ruleset = RuleSet(rules_of(rules, "a.toml", lambda name: "")[0])
     settings = settings or Settings()
+    sites, teachers = (
+        SiteStore(folder / "lesson-sites.sqlite"),
+        TeacherStore(folder / "lessons" / TEACHER_FILE),
+    )
+    database = Database(folder / "pins.sqlite")
     service = LessonService(
         folder / "lessons",
         settings=lambda: settings,
         reach=ReachPolicy,
         rules=lambda: ruleset,
         tls=True,
-        detector=Soft404Detector(SiteStore(folder / "lesson-sites.sqlite"), threads),
+        detector=Soft404Detector(sites, threads),
         connectivity=Connectivity(),
         repairs=repairs or OnePage(),
         saved=saved or NoPages(),
         fetches=queue,
         turns=folder / "hosts",
-        teachers=TeacherStore(folder / "lessons" / TEACHER_FILE),
-        pins=pins or Pins(Database(folder / "pins.sqlite")),
+        teachers=teachers,
+        pins=pins or Pins(database),
     )
     try:
         yield service
     finally:
         await service.close()
-        queue.close()
+        for store in (queue, sites, teachers, database):
+            store.close()
         threads.shutdown()

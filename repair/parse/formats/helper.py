@@ -87,10 +87,10 @@ def limit_cpu(seconds: int) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """`arguments`: the descriptor of the socket, and the limits."""
-    descriptor, memory_bytes, max_file_bytes, cpu_s = map(int, arguments)
+    """`arguments`: the limits. The socket is this process's standard input."""
+    memory_bytes, max_file_bytes, cpu_s = map(int, arguments)
     limit_process(memory_bytes)
-    with socket.socket(fileno=descriptor) as connection:
+    with socket.socket(fileno=sys.stdin.fileno()) as connection:
         try:
             serve(connection, max_file_bytes=max_file_bytes, cpu_s=cpu_s)
         except (Ended, OSError):

@@ -149,13 +149,12 @@ class _Helper:
         self._limits = limits
         self._owner = os.getpid()
         self._connection, theirs = socket.socketpair()
-        values = (theirs.fileno(), limits.memory_bytes, limits.max_bytes, limits.cpu_s)
+        values = (limits.memory_bytes, limits.max_bytes, limits.cpu_s)
         environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
         try:
             self._process = subprocess.Popen(  # noqa: S603  (our own module, and numbers)
                 (sys.executable, "-P", "-m", "repair.parse.formats.helper", *map(str, values)),
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
+                stdin=theirs,  # a low number there, however many descriptors are open here: `select` takes 1,023
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=environment | {"PYTHONPATH": str(Path(repair.__file__).parent.parent)},

@@ -104,7 +104,6 @@ async def app(tmp_path):
         a_desk(
             tmp_path, fetches=queue, missing_now=MissFeed(), rules=rules, lessons=lessons, topics=topics
         ) as desk,
-        desk.mementos,
     ):
         AdminTopics(topics).put(Topic(name="Вода"), by="admin")
         desk.collection.add(a_document("/вода", title="Вода", text="Вода вода."), fetched_at=A_MOMENT)
@@ -121,7 +120,8 @@ async def app(tmp_path):
             desk, review=MissReview.over(desk.misses, sites), pins=pins, health=sources_of(tmp_path, now)
         )
         yield app_of(whole)
-    queue.close()
+    for store in (queue, sites, topics):
+        store.close()
 
 
 def left_in_english(html):

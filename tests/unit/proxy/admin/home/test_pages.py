@@ -46,7 +46,7 @@ def sources_of(folder, now):
 @pytest.fixture
 async def desk(tmp_path):
     now = datetime.now(UTC)
-    async with a_desk(tmp_path) as desk, desk.mementos:
+    async with a_desk(tmp_path) as desk:
         sites = SiteStore(tmp_path / "sites.sqlite")
         desk.collection.add(
             a_document("/water", title="Water", text="Water moves round."), fetched_at=A_MOMENT

@@ -41,15 +41,16 @@ async def a_full_desk(folder):
     async with a_desk(folder, settings=SETTINGS) as desk:
         sites = SiteStore(folder / "sites.sqlite")
         live = LiveRules(folder / "rules.d", kept=folder / "in-force")
-        async with desk.mementos:
-            yield replace(
-                desk,
-                review=MissReview.over(desk.misses, sites),
-                pins=Pins(desk.collection.database),
-                hints=Hints(desk.collection, SETTINGS.repair),
-                fetches=FetchQueue(folder / "fetch.sqlite"),
-                rules=RuleEdits(live, folder / "history"),
-            )
+        queue = FetchQueue(folder / "fetch.sqlite")
+        yield replace(
+            desk,
+            review=MissReview.over(desk.misses, sites),
+            pins=Pins(desk.collection.database),
+            hints=Hints(desk.collection, SETTINGS.repair),
+            fetches=queue,
+            rules=RuleEdits(live, folder / "history"),
+        )
+        queue.close()
         sites.close()
 
 

@@ -37,7 +37,7 @@ async def a_new_desk(folder, *, config):
     )
     settings = Settings()
     settings = dataclasses.replace(settings, metrics=dataclasses.replace(settings.metrics, enabled=False))
-    async with a_desk(folder, settings=settings, running=lambda: running) as desk, desk.mementos:
+    async with a_desk(folder, settings=settings, running=lambda: running) as desk:
         yield desk
 
 

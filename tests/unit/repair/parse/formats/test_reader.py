@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from proxy.descriptors import raise_limit
 from repair.errors import FileTooCostly
 from repair.parse.formats.kinds import FileKind
 from repair.parse.formats.reader import FileLimits, FileReader
@@ -32,6 +33,17 @@ def test_nothing_is_started_before_the_first_file(reader):
     assert reader.stats().started == 0
     assert reader.read(FileKind.PDF, a_pdf("hello")).text == "hello"
     assert reader.stats().started == 1
+
+
+def test_files_are_read_by_a_process_with_thousands_of_connections(reader):
+    raise_limit()
+    low = os.open(os.devnull, os.O_RDONLY)
+    high = [os.dup(low) for _ in range(1_100)]
+    try:
+        assert reader.read(FileKind.PDF, a_pdf("hello")).text == "hello"
+    finally:
+        for descriptor in (low, *high):
+            os.close(descriptor)
 
 
 def test_one_helper_reads_all_formats(reader):
