@@ -14,6 +14,7 @@ from aiohttp import web
 from proxy.admin.app import AdminApp
 from proxy.admin.routing import AdminContext
 from proxy.eventloops import stop_accepting
+from proxy.monitoring.recentproblems import LOG_ONLY
 from proxy.portal.routes import PORTAL, PORTAL_HOST
 from proxy.settings import split_address
 
@@ -130,6 +131,7 @@ class AdminServer:
                 code,
                 PORTAL,
                 code,
+                extra=LOG_ONLY,
             )
 
     async def stop(self) -> None:

@@ -10,6 +10,8 @@ from proxy.logs import one_line
 
 _KEPT = 100
 _MAX_TEXT = 500
+LOG_ONLY = {"is_log_only": True}
+"""The `extra` of a log call whose line the desk never repeats: who reads the desk has long done what it asks for."""
 
 
 class LoggedProblem(Struct, frozen=True, kw_only=True):
@@ -29,6 +31,8 @@ class RecentProblems(logging.Handler):
         self._last: deque[LoggedProblem] = deque(maxlen=_KEPT)
 
     def emit(self, record: logging.LogRecord) -> None:
+        if getattr(record, "is_log_only", False):
+            return
         try:
             text = record.getMessage()
         except (TypeError, ValueError):  # a message that does not fit its arguments

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from proxy.monitoring.recentproblems import RecentProblems
+from proxy.monitoring.recentproblems import LOG_ONLY, RecentProblems
 
 
 @pytest.fixture
@@ -25,6 +25,12 @@ def test_newest_problems_come_first_and_only_problems_are_kept(problems):
         ("error", "second one"),
         ("warning", "first"),
     ]
+
+
+def test_line_meant_for_the_log_is_not_repeated_at_the_desk(problems):
+    kept, log = problems
+    log.warning("set a password with the code ABCDE", extra=LOG_ONLY)
+    assert kept.latest() == ()
 
 
 def test_they_are_bounded_in_number_and_length(problems):
