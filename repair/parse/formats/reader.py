@@ -154,7 +154,7 @@ class _Helper:
         try:
             self._process = subprocess.Popen(  # noqa: S603  (our own module, and numbers)
                 (sys.executable, "-P", "-m", "repair.parse.formats.helper", *map(str, values)),
-                stdin=theirs.fileno(),  # a low number there, however many descriptors are open here: `select` takes 1,023
+                stdin=theirs.fileno(),  # number 0 there, however many are open here: `select` takes 1,023
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=environment | {"PYTHONPATH": str(Path(repair.__file__).parent.parent)},
