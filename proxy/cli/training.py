@@ -16,6 +16,7 @@ from repair.evaluation.compare import VARIANTS, compare_models, is_better
 from repair.learning import ontop, schoolfolder
 from repair.learning.curriculum import TrainingLesson, check, lessons, sites
 from repair.learning.examples import KINDS, ExampleSets, gather_examples
+from repair.learning.examplestore import kept_examples
 from repair.learning.train import learn_model, save_model
 from repair.learning.workfolder import work_folder
 from repair.ranking import rankmodel
@@ -29,7 +30,7 @@ _OWN_PAGES = "own pages"
 def learn_from_folders(folders: list[Path], limit: int, cache: Path, out: Path | None) -> None:
     """Learn from collection folders, and save the model as `out`, or under its usual name in the current folder."""
     named = _unique_names(folders)
-    sets = _examples(named, limit, cache)
+    sets = _examples(named, limit, cache, gather=kept_examples)
     _save(out or Path(NAME), _learn(sets, list(named.values())))
 
 
@@ -83,6 +84,7 @@ def _examples(
     cache: Path,
     is_wanted: Callable[[TrainingLesson], bool] = lambda _: True,
     kinds: Sequence[str] = KINDS,
+    gather: Callable[..., ExampleSets] = gather_examples,
 ) -> list[ExampleSets]:
     """The examples of the folders; a folder without examples is skipped."""
     sets = []
@@ -93,7 +95,7 @@ def _examples(
             print_line(f"reading {title}")
             with progress(title, len(cases(lesson.plan))) as tell:
                 try:
-                    found = gather_examples(lesson.plan, cache, copied=lesson.copied, kinds=kinds, tell=tell)
+                    found = gather(lesson.plan, cache, copied=lesson.copied, kinds=kinds, tell=tell)
                 except EvaluationFailed as error:
                     print_line(f"skipped: {error}")
                     continue

@@ -100,7 +100,7 @@ def collection(plan: BreakagePlan, cache: Path) -> Collection:
     """The collection of a plan, opened; built on first use, cached in `cache` by the folder's content."""
     if not is_collection_folder(plan.folder):
         raise EvaluationFailed(f"{plan.folder}: expected a collection folder with pages.jsonl.gz")
-    directory = cache / _key(plan)
+    directory = cache / collection_key(plan)
     settings = CollectionSettings(max_pages=10**9, keep_copies=False, max_links=10**6)
     if not (directory / "complete").exists():
         shutil.rmtree(directory, ignore_errors=True)
@@ -276,7 +276,7 @@ def _records(plan: BreakagePlan) -> list[dict[str, Any]]:
     return list(records(plan.folder, plan.split, needs=("source_url", "target_url")))
 
 
-def _key(plan: BreakagePlan) -> str:
+def collection_key(plan: BreakagePlan) -> str:
     """A name for the collection that changes with all its inputs."""
     digest = hashlib.blake2b(digest_size=10)
     variant = Variant.KEPT if plan.variant in (Variant.GONE, Variant.READDRESSED) else plan.variant
