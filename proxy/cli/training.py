@@ -45,7 +45,8 @@ def learn_from_held(data: Path, limit: int) -> None:
         print_line(f"{written.pages} pages, {written.train} training links, {written.test} for validation")
         sets = _examples({folder: _OWN_PAGES}, written.train, work / "cache", _is_for_school, ontop.KINDS)
         print_line("training")
-        model = save_model(ontop.learn_on_top(sets, _about(sets, [_OWN_PAGES])))
+        about = _about(sets, [_OWN_PAGES]) | {"date": datetime.now(UTC).date().isoformat()}
+        model = save_model(ontop.learn_on_top(sets, about))
         new = rankmodel.loads(model, "the new model")
         if _is_taken(new, _in_use(path), folder, work / "cache"):
             _save(path, model)
@@ -105,7 +106,7 @@ def _examples(
 
 
 def _learn(sets: list[ExampleSets], names: list[str]) -> bytes:
-    """The model as a file."""
+    """The model as a file: the same bytes on whatever day, so that anybody can check where they come from."""
     about = _about(sets, names)
     return save_model(learn_model(sets, about, lambda what: print_line(f"training: {what}")))
 
@@ -114,7 +115,6 @@ def _about(sets: list[ExampleSets], names: list[str]) -> dict[str, Any]:
     return {
         "folders": names,
         "links": {each.name: each.found.links for each in sets},
-        "date": datetime.now(UTC).date().isoformat(),
         "linkmend": version(),
     }
 
