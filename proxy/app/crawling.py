@@ -238,7 +238,6 @@ async def open_crawls(
             purpose=PURPOSE,
             parent=lambda: parent_of(settings),
             tls=origin_context(settings.proxy),
-            keep_alive=False,
             pause_after=Bandwidth(
                 lambda: settings.fetch.bytes_per_s, shared=data / "fetch" / BANDWIDTH_FILE
             ).take,

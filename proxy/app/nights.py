@@ -1,7 +1,8 @@
 """Starts `linkmend grow` every night, from the backend, as a process of its own.
 
-The process gets the settings of the moment by its environment, and nothing else of ours. It ends with the backend,
-and at the latest when the night does; what it had not done is due the next night.
+The process gets the settings of the moment by its environment, and nothing else of ours but a pipe as its standard
+input, in which nothing is ever written. It ends with the backend, by the end of that pipe even when the backend is
+killed, and at the latest when the night does; what it had not done is due the next night.
 """
 
 import asyncio
@@ -89,8 +90,8 @@ class NightlyGrowth:
         environment |= as_environment(settings)
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
-            *("--config", os.devnull, "--data", str(self._data), "--json"),
-            stdin=asyncio.subprocess.DEVNULL,
+            *("--with-parent", "--config", os.devnull, "--data", str(self._data), "--json"),
+            stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
             env=environment,

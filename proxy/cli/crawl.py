@@ -3,9 +3,9 @@
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from proxy.fetching.refresher import RefreshReport
     from repair.crawling.topics import Topic
 
+T = TypeVar("T")
+
+_STDIN = 0
 _LOW_PRIORITY = 10
 _SWITCH_S = 0.001
 
@@ -140,6 +143,25 @@ def _print(report: "CrawlReport") -> None:
     )
     for link in report.next_links:
         print_line(f"  {min(link.worth, 1.0):.2f}  {link.url}")
+
+
+async def while_parent_lives(work: Coroutine[Any, Any, T]) -> T:
+    """The result of work, which ends in order when standard input does: the process that started this one holds the
+    other end of that pipe, and is gone then, even by `kill -9`. Raises LinkmendError."""
+    loop, task = asyncio.get_running_loop(), asyncio.ensure_future(work)
+
+    def end() -> None:
+        if not os.read(_STDIN, 4_096):
+            loop.remove_reader(_STDIN)
+            task.cancel()
+
+    loop.add_reader(_STDIN, end)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        raise LinkmendError("the process that started this one has ended") from None
+    finally:
+        loop.remove_reader(_STDIN)
 
 
 def lower_priority() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from proxy import logs
-from proxy.cli.crawl import check_libraries, lower_priority
+from proxy.cli.crawl import check_libraries, lower_priority, while_parent_lives
 from proxy.cli.options import Config, Data, Json, data_from, print_json, print_line, settings_from
 from proxy.cli.progress import progress
 from proxy.settings import Settings
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 def grow(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be fetched and why; fetch nothing.")
+    ] = False,
+    with_parent: Annotated[
+        bool, typer.Option("--with-parent", help="End when standard input ends.", hidden=True)
     ] = False,
     config: Config = None,
     data: Data = None,
@@ -34,7 +37,8 @@ def grow(
         for planned in asyncio.run(_plan(settings, data_from(data))):
             print_json(_plan_as_json(planned)) if as_json else _print_plan(planned)
         return
-    report = asyncio.run(_grow(settings, data_from(data)))
+    night = _grow(settings, data_from(data))
+    report = asyncio.run(while_parent_lives(night) if with_parent else night)
     print_json(_report_as_json(report)) if as_json else _print_report(report)
 
 

@@ -32,6 +32,9 @@ from repair.text.fingerprints import fingerprint
 log = logging.getLogger(__name__)
 
 _SLICE = 500
+_PATIENCE_S = (
+    120.0  # a crawl finds new links to the same pages all the time, and each would mean to index them anew
+)
 _LAST_S = 120.0  # the longest that the end of a crawl waits for the index
 
 T = TypeVar("T")
@@ -131,7 +134,7 @@ def _index_some(folder: Path, settings: CollectionSettings, repair: RepairSettin
     """Index some pages that are due; returns how many, 0 also when that fails: what is due stays due."""
     try:
         collection, hints = _open_collection(folder, settings, repair)
-        indexed = collection.index_some(_SLICE)
+        indexed = collection.index_some(_SLICE, patience_s=_PATIENCE_S)
         if indexed < _SLICE:
             hints.catch_up()
     except (RepairError, OSError) as error:

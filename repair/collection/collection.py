@@ -350,9 +350,12 @@ class Collection:
             pending=self._indexing.pending.count(),
         )
 
-    def index_some(self, limit: int = _SLICE) -> int:
-        """Index some of the pages that are due, if no other process does; returns how many were."""
-        return self._indexing.catch_up(limit=limit, now=time.time())
+    def index_some(self, limit: int = _SLICE, *, patience_s: float = 0.0) -> int:
+        """Index some of the pages that are due, if no other process does; returns how many were.
+
+        What is new of pages that the index has already may wait `patience_s` longer.
+        """
+        return self._indexing.catch_up(limit=limit, now=time.time(), patience_s=patience_s)
 
     def leave_index(self) -> None:
         """Let another process write the index from now on; searching goes on."""

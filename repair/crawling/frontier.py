@@ -9,7 +9,6 @@ from heapq import heapify, heappop, heappush
 
 from repair.crawling.termcodes import CountedTerms, Numbers
 from repair.model import Link
-from repair.text import urls, words
 
 MAX_LINKS = 20_000
 _MAX_ANCHOR = 300
@@ -18,9 +17,13 @@ _MAX_CONTEXT = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkReading:
-    """The words of a link as models read them, and how well they match those of the topic."""
+    """The words of a link as models read them: its `anchor`, its `context`, its address. `named` are the words of
+    the topic in the address; `match` says how well they and the anchor match the topic."""
 
-    texts: tuple[CountedTerms, ...]
+    anchor: str
+    context: str
+    texts: tuple[CountedTerms, CountedTerms, CountedTerms]
+    named: list[str]
     match: float
 
 
@@ -46,26 +49,15 @@ class FrontierLink:
 
     def note_parent(self, link: Link, probability: float, *, belongs: bool) -> None:
         """Take in what one more page says: its anchor, and its context if it is the likeliest page so far."""
-        before = (self.anchor, self.context)
         if link.anchor and link.anchor not in self.anchor:
             self.anchor = f"{self.anchor} {link.anchor}".strip()[:_MAX_ANCHOR]
         if probability >= self.best:
             self.context = f"{link.before} {link.after}".strip()[:_MAX_CONTEXT]
-        if before != (self.anchor, self.context):
-            self.reading = None
         self.nav = link.nav and (self.nav or not self.parents)
         self.parents += 1
         self.good_parents += belongs
         self.best = max(self.best, probability)
         self.total += probability
-
-    def terms(self) -> tuple[list[str], list[str], list[str]]:
-        """The terms of its anchors, of the context, and of its address."""
-        return (
-            words.terms(self.anchor) if self.anchor else [],
-            words.terms(self.context) if self.context else [],
-            words.terms(" ".join(urls.path_words(self.url))),
-        )
 
 
 class Frontier:

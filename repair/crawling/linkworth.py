@@ -5,8 +5,9 @@ page classifier reads them, and what its host brought so far. Fixed weights comb
 learns the weights from the links that were fetched, which say what came of them, and takes over by and by.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from repair.crawling.frontier import FrontierLink, LinkReading
 from repair.crawling.pagejudge import PageJudge
 from repair.crawling.termcodes import CountedTerms, ModelTable, Numbers, TextBatch, join
 from repair.crawling.topicmodel import Terms, TopicModel
+from repair.text import urls, words
 
 _LEAST_OUTCOMES = 30
 _MOST_OUTCOMES = 2_000
@@ -23,7 +25,8 @@ _MOST_TEXTS = 400
 _GROWTH = 1.25  # their words are learnt again when there are so many times as many
 _FIXED = np.array([1.0, 1.0, 0.2, 1.0, 0.8, 0.6, 1.0, 0.8, 0.4, 0.5, 1.0, -0.5])
 _FIXED_BIAS = -2.0
-_TEXTS = 5  # anchor, context, address; anchor or else address; all together
+_TEXTS = 3  # anchor, context, address
+_AT_ONCE = 2_000  # links: more at once take more memory, not less time
 
 LearnTexts = Callable[[Sequence[Terms], Sequence[Terms]], TopicModel]
 LearnWeights = Callable[[Numbers, Sequence[bool]], tuple[Numbers, float]]
@@ -59,21 +62,26 @@ class LinkWorth:
         self._hosts = hosts
         self._learn = learn
         self._learn_texts = learn_texts
-        self._texts: tuple[list[CountedTerms], list[CountedTerms]] = ([], [])
+        self._texts: tuple[deque[CountedTerms], deque[CountedTerms]] = (
+            deque(maxlen=_MOST_TEXTS),
+            deque(maxlen=_MOST_TEXTS),
+        )
         self._apprentice: ModelTable | None = None
-        self._learnt_from = 0
-        self._seen: list[Numbers] = []
-        self._outcomes: list[bool] = []
+        self._learnt_from = self._noted = 0
+        self._seen: deque[Numbers] = deque(maxlen=_MOST_OUTCOMES)
+        self._outcomes: deque[bool] = deque(maxlen=_MOST_OUTCOMES)
         self._learnt: tuple[Numbers, float] | None = None
 
     def weigh(self, links: Sequence[FrontierLink]) -> None:
         """Set the worth of links."""
-        if not links:
-            return
+        for start in range(0, len(links), _AT_ONCE):
+            self._weigh(links[start : start + _AT_ONCE])
+
+    def _weigh(self, links: Sequence[FrontierLink]) -> None:
         features = self._features(links)
         worth = _logistic(features @ _FIXED + _FIXED_BIAS)
         if self._learnt is not None:
-            trust = len(self._outcomes) / (len(self._outcomes) + _TRUST)
+            trust = self._noted / (self._noted + _TRUST)
             weights, bias = self._learnt
             worth = (1 - trust) * worth + trust * _logistic(features @ weights + bias)
         for link, value, row in zip(links, worth.tolist(), features, strict=True):
@@ -83,27 +91,26 @@ class LinkWorth:
         """Remember what came of a link, beside what was known when it was weighed."""
         self._seen.append(self._features([link])[0] if link.features is None else link.features.copy())
         self._outcomes.append(belongs)
-        self._texts[belongs].append(self._read(link).texts[-1])
+        self._noted += 1
+        self._texts[belongs].append(join(self._read(link).texts))
 
     def learn(self) -> None:
         """Learn from the outcomes, once there are enough of both kinds."""
-        if min(map(len, self._texts)) >= _LEAST_TEXTS and len(self._outcomes) >= self._learnt_from * _GROWTH:
-            self._learnt_from = len(self._outcomes)
-            words = self._judge.vocabulary
-            bad, good = ([words.terms(text) for text in texts[-_MOST_TEXTS:]] for texts in self._texts)
-            self._apprentice = ModelTable(self._learn_texts(good, bad), words)
-        if len(self._outcomes) >= _LEAST_OUTCOMES and len(set(self._outcomes[-_MOST_OUTCOMES:])) == 2:
-            self._learnt = self._learn(
-                np.array(self._seen[-_MOST_OUTCOMES:]), self._outcomes[-_MOST_OUTCOMES:]
-            )
+        if min(map(len, self._texts)) >= _LEAST_TEXTS and self._noted >= self._learnt_from * _GROWTH:
+            self._learnt_from = self._noted
+            vocabulary = self._judge.vocabulary
+            bad, good = ([vocabulary.terms(text) for text in texts] for texts in self._texts)
+            self._apprentice = ModelTable(self._learn_texts(good, bad), vocabulary)
+        if len(self._outcomes) >= _LEAST_OUTCOMES and len(set(self._outcomes)) == 2:
+            self._learnt = self._learn(np.array(self._seen), tuple(self._outcomes))
 
     def _features(self, links: Sequence[FrontierLink]) -> Numbers:
         """A row of numbers for each link."""
         readings = [self._read(link) for link in links]
-        anchors, contexts, addresses, names, texts = (
-            TextBatch([reading.texts[field] for reading in readings]) for field in range(_TEXTS)
-        )
+        texts = TextBatch(tuple(chain.from_iterable(reading.texts for reading in readings)))
         judge = self._judge
+        decided, odds = judge.read_links(texts), judge.odds.scores(texts).reshape(-1, _TEXTS)
+        is_named = texts.lengths[::_TEXTS] > 0
         shares = {host: self._hosts.share(host) for host in {link.host for link in links}}
         known = np.array(
             [
@@ -117,12 +124,10 @@ class LinkWorth:
                 known[:, 0],
                 known[:, 1],
                 np.log1p(known[:, 2]),
-                judge.read_links(anchors),
-                judge.read_links(contexts),
-                judge.read_links(addresses),
-                judge.odds.scores(names),
-                judge.odds.scores(contexts),
-                self._apprentice.decide(texts) if self._apprentice else np.zeros(len(links)),
+                decided.reshape(-1, _TEXTS),
+                np.where(is_named, odds[:, 0], odds[:, 2]),
+                odds[:, 1],
+                self._apprentice.decide(texts.joined(_TEXTS)) if self._apprentice else np.zeros(len(links)),
                 [reading.match for reading in readings],
                 known[:, 3],
                 known[:, 4],
@@ -130,14 +135,32 @@ class LinkWorth:
         )
 
     def _read(self, link: FrontierLink) -> LinkReading:
-        """What its words are; kept until a page says something new of it."""
-        if link.reading is None:
-            terms = link.terms()
-            anchor, _, address = texts = tuple(map(self._judge.vocabulary.count, terms))
-            link.reading = LinkReading(
-                texts=(*texts, anchor if len(anchor.codes) else address, join(texts)),
-                match=self._judge.words.score([*terms[0], *terms[2]], saturation=0.2),
-            )
+        """What its words are; what a page says anew of it is read anew."""
+        judge, known = self._judge, link.reading
+        if known is not None and known.anchor == link.anchor and known.context == link.context:
+            return known
+        if known is None:
+            path = words.terms(" ".join(urls.path_words(link.url)))
+            address, named = judge.vocabulary.count(path), judge.words.among(path)
+        else:
+            address, named = known.texts[2], known.named
+        if known is not None and known.anchor == link.anchor:
+            anchor, match = known.texts[0], known.match
+        else:
+            terms = words.terms(link.anchor)
+            anchor = judge.vocabulary.count(terms)
+            match = judge.words.score([*terms, *named], saturation=0.2)
+        if known is not None and known.context == link.context:
+            context = known.texts[1]
+        else:
+            context = judge.vocabulary.count(words.terms(link.context))
+        link.reading = LinkReading(
+            anchor=link.anchor,
+            context=link.context,
+            texts=(anchor, context, address),
+            named=named,
+            match=match,
+        )
         return link.reading
 
 

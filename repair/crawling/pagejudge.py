@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from repair.crawling.termcodes import CountedTerms, ModelTable, Numbers, TextBatch, Vocabulary
+from repair.crawling.termcodes import CountedTerms, ModelTable, Numbers, TextBatch, Vocabulary, codes_of
 from repair.crawling.topicmodel import Terms, TopicModel
 from repair.crawling.topics import Topic
 from repair.model import Document
@@ -58,9 +58,13 @@ class TopicWords:
         ]
         self._all = frozenset[str]().union(*queries)
 
+    def among(self, terms: Terms) -> list[str]:
+        """Those of some terms that the topic has; no others count for `score`."""
+        return [term for term in terms if term in self._all]
+
     def score(self, terms: Terms, *, saturation: float = 2.0) -> float:
         """0 to 1: how much of the best matching query a text has, rare words counting more."""
-        counts = Counter(term for term in terms if term in self._all)
+        counts = Counter(self.among(terms))
         if not counts:
             return 0.0
         return max(
@@ -85,7 +89,7 @@ class TermOdds:
         """Count the words of a page."""
         self._make_room()
         self._pages[belongs] += 1
-        self._counts[int(belongs), page.codes] += 1.0
+        self._counts[int(belongs), codes_of(page)] += 1.0
 
     def scores(self, texts: TextBatch) -> Numbers:
         """The mean log odds of the words of each text, above 0 for the topic; 0 without words."""
@@ -158,14 +162,17 @@ class PageJudge:
         total = len(positives) + len(negatives)
         if min(len(positives), len(negatives)) < LEAST_EXAMPLES or total < self._learnt_from * _GROWTH:
             return False
-        self._table = ModelTable(self._learn(positives, negatives), self.vocabulary)
+        self._table = ModelTable(
+            self._learn(list(map(self._terms_of, positives)), list(map(self._terms_of, negatives))),
+            self.vocabulary,
+        )
         self._learnt_from = total
         pages = [page for page, _ in self._fetched.values()]
         judged = self._table.probabilities(TextBatch(pages)).tolist()
         self._fetched = dict(zip(self._fetched, zip(pages, judged, strict=True), strict=True))
         return True
 
-    def _examples(self) -> tuple[list[Terms], list[Terms]]:
+    def _examples(self) -> tuple[list[Terms | CountedTerms], list[Terms | CountedTerms]]:
         judged = sorted(
             (
                 (probability, url)
@@ -180,8 +187,8 @@ class PageJudge:
             kind: [terms for terms, belongs in self._verdicts.values() if belongs is kind]
             for kind in (True, False)
         }
-        positives = [*said[True], *self._positives, *self._terms_of(sure[:_MOST_EXAMPLES])]
-        return positives, [*said[False], *self._far, *self._terms_of(other[:_MOST_EXAMPLES])]
+        fetched = [[self._fetched[url][0] for url in found[:_MOST_EXAMPLES]] for found in (sure, other)]
+        return [*said[True], *self._positives, *fetched[0]], [*said[False], *self._far, *fetched[1]]
 
-    def _terms_of(self, pages: Iterable[str]) -> list[Terms]:
-        return [self.vocabulary.terms(self._fetched[url][0]) for url in pages]
+    def _terms_of(self, page: Terms | CountedTerms) -> Terms:
+        return self.vocabulary.terms(page) if isinstance(page, bytes) else page

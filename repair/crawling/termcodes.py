@@ -1,8 +1,10 @@
 """Texts as numbers, so that a model reads thousands of them in one call: every term of a crawl has a code."""
 
+from array import array
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import chain, repeat
+from typing import NewType
 
 import numpy as np
 import numpy.typing as npt
@@ -13,49 +15,61 @@ Codes = npt.NDArray[np.int32]
 Numbers = npt.NDArray[np.float64]
 
 
-class CountedTerms(NamedTuple):
-    """The different terms of a text, and how often it has each."""
-
-    codes: Codes
-    counts: Codes
+CountedTerms = NewType("CountedTerms", bytes)
+"""The different terms of a text and how often it has each, as pairs of code and count: bytes, since a crawl keeps a
+hundred thousand texts, and an array for each would take more room and time than what is in it."""
+_PAIR_BYTES = 8
 
 
 def join(texts: Sequence[CountedTerms]) -> CountedTerms:
     """Texts as one; a term that several have stands there several times."""
-    return CountedTerms(*map(np.concatenate, zip(*texts, strict=True)))
+    return CountedTerms(b"".join(texts))
+
+
+def codes_of(text: CountedTerms) -> Codes:
+    """The codes of the terms of a text."""
+    return _pairs_of(text)[0]
+
+
+def _pairs_of(text: CountedTerms) -> tuple[Codes, Codes]:
+    """Codes and counts side by side."""
+    pairs = np.frombuffer(text, np.int32).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
+
+
+class _Codes(dict[str, int]):
+    """The codes of terms; one that is asked for gets the next."""
+
+    def __missing__(self, term: str) -> int:
+        return self.setdefault(term, len(self))
 
 
 class Vocabulary:
     """The codes of terms, given in the order in which they are met."""
 
     def __init__(self) -> None:
-        self._codes: dict[str, int] = {}
+        self._codes = _Codes()
         self._terms: list[str] = []
 
     def __len__(self) -> int:
-        return len(self._terms)
+        return len(self._codes)
 
     def count(self, terms: Terms) -> CountedTerms:
         """A text as codes; terms not met before get new ones."""
         counted = Counter(terms)
-        codes = np.fromiter(map(self.code, counted), dtype=np.int32, count=len(counted))
-        return CountedTerms(codes, np.fromiter(counted.values(), dtype=np.int32, count=len(counted)))
+        pairs = zip(map(self._codes.__getitem__, counted), counted.values(), strict=True)
+        return CountedTerms(array("i", chain.from_iterable(pairs)).tobytes())
 
     def code(self, term: str) -> int:
         """The code of a term."""
-        found = self._codes.get(term)
-        if found is None:
-            found = self._codes[term] = len(self._terms)
-            self._terms.append(term)
-        return found
+        return self._codes[term]
 
     def terms(self, text: CountedTerms) -> list[str]:
         """The terms of a text, in no order that means anything."""
-        return [
-            term
-            for code, count in zip(text.codes.tolist(), text.counts.tolist(), strict=True)
-            for term in [self._terms[code]] * count
-        ]
+        if len(self._terms) < len(self._codes):
+            self._terms = list(self._codes)
+        codes, counts = (values.tolist() for values in _pairs_of(text))
+        return list(chain.from_iterable(map(repeat, map(self._terms.__getitem__, codes), counts)))
 
 
 class TextBatch:
@@ -63,10 +77,17 @@ class TextBatch:
 
     def __init__(self, texts: Sequence[CountedTerms]) -> None:
         self.size = len(texts)
-        self.lengths = np.fromiter((len(text.codes) for text in texts), dtype=np.int64, count=self.size)
+        self.lengths = np.fromiter(map(len, texts), dtype=np.int64, count=self.size) // _PAIR_BYTES
         self.rows = np.repeat(np.arange(self.size), self.lengths)
-        self.codes = np.concatenate([text.codes for text in texts]) if texts else np.zeros(0, np.int32)
-        self.counts = np.concatenate([text.counts for text in texts]) if texts else np.zeros(0, np.int32)
+        self.codes, self.counts = _pairs_of(join(texts))
+
+    def joined(self, number: int) -> "TextBatch":
+        """The same with each `number` texts as one, as `join` makes it."""
+        made = TextBatch(())
+        made.size = self.size // number
+        made.lengths = self.lengths.reshape(-1, number).sum(axis=1)
+        made.rows, made.codes, made.counts = self.rows // number, self.codes, self.counts
+        return made
 
     def sum(self, values: Numbers) -> Numbers:
         """The sum over each text, given a value for each code."""

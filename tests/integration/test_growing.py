@@ -184,6 +184,30 @@ def test_killed_night_goes_on_and_fetches_nothing_again(school, web):
 
 
 @pytest.mark.slow
+def test_night_ends_in_order_when_the_process_that_started_it_is_gone(school, web):
+    slow = "http://slow.test/farm"
+    note_misses(school, slow)
+    web.pages[slow] = hang
+    running = subprocess.Popen(
+        [*school.command("grow"), "--with-parent"],
+        cwd=ROOT,
+        env={**os.environ, **surroundings(school.config.read_text())},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        eventually(lambda: web.asked[slow] or running.poll(), "the night asks for no page", timeout_s=START_S)
+        assert web.asked[slow]
+        _, said = running.communicate(timeout=START_S)  # closes its standard input
+    finally:
+        running.kill()
+        running.wait()
+    assert running.returncode == 1
+    assert b"the process that started this one has ended" in said
+
+
+@pytest.mark.slow
 def test_topic_without_seeds_begins_with_what_the_search_engine_finds(school, web):
     with Origin() as engine:
         engine.pages["/?q=Farm%20soil"] = reply(

@@ -16,6 +16,7 @@ from repair.collection.database import Database
 NEW_WORDS_WAIT_S = 30.0
 """How long a page linked with new words may wait; nothing is due later than that."""
 _NOTES = "SELECT page, change FROM pending"
+_NOT_INDEXED = "page NOT IN (SELECT page FROM vectors)"
 _IN_ORDER = "ORDER BY due_at, page LIMIT ?"
 
 
@@ -53,11 +54,18 @@ class PendingPages:
                 " SELECT id, (SELECT value FROM meta WHERE key = 'changes'), 0 FROM pages"
             )
 
-    def due(self, *, limit: int, now: float | None) -> tuple[PendingNote, ...]:
-        """The most overdue pages; with `now` as None, also those not yet due."""
+    def due(self, *, limit: int, now: float | None, patience_s: float = 0.0) -> tuple[PendingNote, ...]:
+        """The most overdue pages; with `now` as None, also those not yet due. Pages that the index has already wait
+        `patience_s` longer."""
         now = math.inf if now is None else now
         with self._database.read() as connection:
-            rows = connection.execute(f"{_NOTES} WHERE due_at <= ? {_IN_ORDER}", (now, limit)).fetchall()
+            if patience_s > 0:
+                rows = connection.execute(
+                    f"{_NOTES} WHERE due_at <= ? AND (due_at <= ? OR {_NOT_INDEXED}) {_IN_ORDER}",
+                    (now, now - patience_s, limit),
+                ).fetchall()
+            else:
+                rows = connection.execute(f"{_NOTES} WHERE due_at <= ? {_IN_ORDER}", (now, limit)).fetchall()
             misdated = connection.execute(
                 f"{_NOTES} WHERE due_at > ? {_IN_ORDER}", (now + NEW_WORDS_WAIT_S, limit - len(rows))
             ).fetchall()

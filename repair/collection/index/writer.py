@@ -83,14 +83,14 @@ class IndexWriter:
         """How many pages are indexed; 0 while there is no index."""
         return self._query_index(lambda index: index.size()) or 0
 
-    def catch_up(self, *, limit: int, now: float | None = None) -> int:
+    def catch_up(self, *, limit: int, now: float | None = None, patience_s: float = 0.0) -> int:
         """Index up to `limit` pending pages, with `now` only those due; returns how many.
 
-        0 when another process writes.
+        Pages that the index has already wait `patience_s` longer. 0 when another process writes.
         """
         with self._writing:
             index = self._writable_index()
-            notes = self.pending.due(limit=limit, now=now) if index else ()
+            notes = self.pending.due(limit=limit, now=now, patience_s=patience_s) if index else ()
             if index is None or not notes:
                 return 0
             for recover in (self._reopen, self._start_empty, None):

@@ -70,7 +70,14 @@ async def test_night_runs_once_with_the_settings_of_the_moment_and_nothing_else_
     school.set(pages=7)
     assert await school.look() == await school.look() == 1
     (said,) = school.said()
-    assert said["arguments"] == ["--config", "/dev/null", "--data", str(school.folder), "--json"]
+    assert said["arguments"] == [
+        "--with-parent",
+        "--config",
+        "/dev/null",
+        "--data",
+        str(school.folder),
+        "--json",
+    ]
     assert said["environment"]["LINKMEND_GROW_PAGES"] == "7"
     assert "A_SECRET" not in said["environment"]
     school.clock.now += timedelta(days=1)

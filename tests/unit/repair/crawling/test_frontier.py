@@ -20,7 +20,6 @@ def test_link_gathers_what_pages_say_of_it():
         1,
     )
     assert (link.best, round(link.total, 2)) == (0.9, 1.2)
-    assert link.terms()[2][-2:] == ["soil", "type"]
 
 
 def test_link_is_navigation_only_if_all_say_so():

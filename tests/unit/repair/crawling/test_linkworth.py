@@ -42,6 +42,27 @@ def test_host_that_brought_good_pages_is_worth_more():
     assert hosts.share("bad.test") < hosts.share("new.test") < hosts.share("good.test")
 
 
+def test_new_words_for_a_link_change_its_worth_as_if_they_had_been_there_at_first():
+    worth, told_twice, told_once = a_worth(), a_link("crop"), a_link("crop")
+    worth.weigh([told_twice])
+    for link in (told_twice, told_once):
+        said = Link(target_url=link.url, anchor="opera king", before="all about", after="harvest")
+        link.note_parent(said, 0.9, belongs=True)
+    worth.weigh([told_twice, told_once])
+    assert told_twice.reading == told_once.reading
+    assert told_twice.worth == told_once.worth
+
+
+def test_worth_of_a_link_does_not_depend_on_the_links_beside_it():
+    worth, many = a_worth(), [a_link(f"crop number {number}") for number in range(2_500)]
+    together = weighed(worth, *many)
+    assert [weighed(worth, link)[0] for link in (many[0], many[1_999], many[2_000])] == [
+        together[0],
+        together[1_999],
+        together[2_000],
+    ]
+
+
 def test_outcomes_teach_which_links_are_good():
     """Here, against all appearances, links called "zebra" lead to pages of the topic."""
     worth = a_worth()

@@ -119,6 +119,17 @@ def test_a_page_is_indexed_again_when_others_link_to_it_with_new_words(tmp_path)
         assert found(collection, "aqueduct") == ["/x"]
 
 
+def test_a_page_that_the_index_has_already_waits_when_there_is_patience(tmp_path):
+    with a_collection(tmp_path, a_document("/x", title="Nothing")) as collection:
+        moment = collection.get("http://school.test/x").fetched_at
+        for path in ("/x", "/new"):
+            collection.add(a_document(path, title="Rome"), fetched_at=moment)
+        assert collection.index_some(patience_s=60.0) == 1
+        assert found(collection, "rome") == ["/new"]
+        assert collection.index_some() == 1
+        assert sorted(found(collection, "rome")) == ["/new", "/x"]
+
+
 def test_one_page_that_cannot_be_indexed_does_not_block_others(tmp_path, monkeypatch, caplog):
     from repair.collection.index import writer
 
