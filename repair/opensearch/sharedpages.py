@@ -191,9 +191,9 @@ class SharedPages:
         return (self._sites.get(beginning) or ())[:limit]
 
     @contextmanager
-    def one_deadline(self) -> Iterator[None]:
-        """All round trips of this thread within the block together take no longer than one may."""
-        self._thread.ends_at = self._clock() + self._deadline_s
+    def one_deadline(self, within_s: float) -> Iterator[None]:
+        """All round trips of this thread within the block together take no longer."""
+        self._thread.ends_at = self._clock() + within_s
         try:
             yield
         finally:
@@ -202,6 +202,10 @@ class SharedPages:
     def is_resting(self) -> bool:
         """Whether the district failed a moment ago, and is not asked."""
         return self._client.is_resting()
+
+    def suspend(self) -> None:
+        """Leave the district alone for a while, as if all of its nodes had failed."""
+        self._client.suspend()
 
     def load_texts(self, addresses: Iterable[str]) -> None:
         """Load pages with their texts, in one round trip, for `kept_text`."""
