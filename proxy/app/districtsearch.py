@@ -41,8 +41,8 @@ class DistrictSearch:
             return
         collection.outbox.open()
         patience = Patience(settings.search_deadline_s)
-        # What is too slow for readers may still be sent to.
-        self._asked = search_client(settings, partial(ProbingClient, patience=patience))
+        # Nodes that are too slow for repairs may still be sent to.
+        self._asked = search_client(settings, partial(ProbingClient, fast_s=settings.search_deadline_s / 2))
         shared = SharedPages(self._asked, deadline_s=settings.search_deadline_s)
         self.find, joined = joined_finder(collection, shared, repair, hints, patience)
         self.text_of = joined.text_of

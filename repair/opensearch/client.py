@@ -96,11 +96,6 @@ class OpenSearchClient:
                 return found
         raise SearchUnavailable(reason[:300])
 
-    def suspend(self) -> None:
-        """All nodes rest: what they did took too long as a whole."""
-        for node in self._nodes:
-            self._rest(node)
-
     def _rest(self, node: "Node") -> None:
         node.rest(self._clock())
 

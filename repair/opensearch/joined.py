@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import BoundedSemaphore
 
 from repair.collection.collection import Collection
@@ -30,7 +30,6 @@ from repair.text.urls import even_sample
 log = logging.getLogger(__name__)
 
 _AT_ONCE = 8
-_LATE_IN_A_ROW = 2
 
 Ranked = tuple[tuple[int, float], ...]
 
@@ -143,17 +142,21 @@ def joined_finder(
     joined = JoinedCollection(local, shared)
     alone, together = finder(local, settings, hints), finder(local, settings, hints, among=joined)
     copies, asking = SavedCopy(joined), ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="district-find")
-    free, late = BoundedSemaphore(_AT_ONCE), _InARow()
+    free = BoundedSemaphore(_AT_ONCE)
 
-    def find_together(link: BrokenLink, query: Query, within_s: float) -> tuple[RankedPage, ...]:
-        began = time.monotonic()
+    def find_together(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
+        began, is_answered = time.monotonic(), False
         try:
-            with shared.one_deadline(within_s):
+            with shared.one_deadline(patience.limit_s):
                 shared.prepare(link)
                 found = together(link, _with_copy(copies, link, query))
-            patience.note_shared(time.monotonic() - began)
+            is_answered = True
             return found
         finally:
+            if is_answered:
+                patience.note_shared(time.monotonic() - began)
+            else:
+                patience.note_lost()
             free.release()
 
     def find_alone(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
@@ -166,17 +169,13 @@ def joined_finder(
         # Nobody queues for the district.
         if shared.is_resting() or not free.acquire(blocking=False):
             return find_alone(link, query)
-        ends_at = time.monotonic() + (within_s := patience.seconds())
-        asked = asking.submit(find_together, link, query, within_s)
+        ends_at = time.monotonic() + patience.seconds()
+        asked = asking.submit(find_together, link, query)
         own = find_alone(link, query)
         try:
             found = asked.result(max(0.0, ends_at - time.monotonic()))
-            late.count = 0
         except TimeoutError:
             log.info("district: %s: ranked without it: not in time", link.url)
-            late.count += 1
-            if late.count >= _LATE_IN_A_ROW:
-                shared.suspend()
         except SearchUnavailable as error:
             log.info("district: %s: ranked without it: %s", link.url, error)
         except Exception:  # no answer of the district may cost the school's own
@@ -190,13 +189,6 @@ def joined_finder(
     return find, joined
 
 
-@dataclass(slots=True)
-class _InARow:
-    """How often the district was too late, one time after the other."""
-
-    count: int = 0
-
-
 def _with_copy(copies: SavedCopy, link: BrokenLink, query: Query) -> Query:
     """The query with what the district's page at the lost address says, where the school has none."""
     if any(each.source == SavedCopy.name for each in query.evidence):
@@ -205,9 +197,7 @@ def _with_copy(copies: SavedCopy, link: BrokenLink, query: Query) -> Query:
     return query if copy is None else replace(query, evidence=(*query.evidence, copy))
 
 
-def _load_texts(
-    shared: SharedPages, local: Collection, found: Sequence[RankedPage], within_s: float
-) -> None:
+def _load_texts(shared: SharedPages, local: Collection, found: Sequence[RankedPage], within_s: float) -> None:
     """Load the texts of pages that only the district has; without them they have no snippets."""
     try:
         with shared.one_deadline(within_s):

@@ -203,10 +203,6 @@ class SharedPages:
         """Whether the district failed a moment ago, and is not asked."""
         return self._client.is_resting()
 
-    def suspend(self) -> None:
-        """Leave the district alone for a while, as if all of its nodes had failed."""
-        self._client.suspend()
-
     def load_texts(self, addresses: Iterable[str]) -> None:
         """Load pages with their texts, in one round trip, for `kept_text`."""
         wanted = [url for url in addresses if url not in self._texts]
