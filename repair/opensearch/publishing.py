@@ -137,7 +137,7 @@ def add_anchors(client: OpenSearchClient, urls: Sequence[str]) -> int:
 def _revised(
     source: dict[str, Any], links: Sequence[Link], terms: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    fields = {name: parted(source[FIELD_NAMES[name]]) for name in FIELDS}
+    fields: dict[str, Sequence[str]] = {name: parted(source[FIELD_NAMES[name]]) for name in FIELDS}
     fields |= terms
     linked = link_terms(dict.fromkeys(link.target_url for link in links))
     renamed = {FIELD_NAMES[name]: joined(terms[name]) for name in terms}
