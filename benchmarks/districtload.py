@@ -1,59 +1,67 @@
-"""Fills a district's index with more pages than there are, fast: documents are built once, and sent to any cluster.
+"""Fills a school's collection or a district's index with more pages than there are, fast: nothing is parsed.
 
-    python -m benchmarks.districtload COLLECTION --pages N --file BULK [--nodes URL... [--shards N] [--replicas N]]
-
-COLLECTION is the data folder of a collection, whose pages come first and unchanged; then come variations of them, as
-in `variations`, made of terms instead of words: nothing is parsed. The file is written unless it is there, as
-requests to `_bulk`; with --nodes it is sent to an empty cluster, without refreshes and replicas until all is there.
+The pages of a collection come first and unchanged; then come variations of all of them, as in `variations`, made of
+terms instead of words, so that half of each text is another page's. A larger number begins with the same pages, so
+that both stores can be measured, grown and measured again. Schools send with versions, and look at the names that
+pages give each other; that is not done here, and `districtanswers.send` measures it.
 """
 
-import argparse
 import json
+import pickle
 import re
-import time
 import zlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from repair.collection.collection import Collection
-from repair.collection.index.fulltext import link_terms
-from repair.opensearch import counting, publishing
+from repair.collection.index.fulltext import IndexEntry, link_terms
+from repair.collection.index.vectors import pack
+from repair.opensearch import counting
 from repair.opensearch.client import OpenSearchClient
 from repair.opensearch.outgoing import known_addresses, shared_page
 from repair.opensearch.pagedocument import INDEX, SharedPage, body_of, document_id, site_of
 from repair.opensearch.sitesheets import SAMPLE, sheet
-from repair.settings import CollectionSettings
 from repair.text.urls import even_sample
 
 _HOST = re.compile(r"^(https?://)([^/]+)")
 _REQUEST_BYTES = 4_000_000
-_WITHIN_S = 600.0
-_SEPARATOR = b"\x1e\n"  # between requests; JSON has it escaped
+_COMMIT = 35_000
+_WITHIN_S = 1_800.0
+_SAMPLED = 70_000
+_LOADING = {"refresh_interval": "-1", "translog.durability": "async", "merge.policy.segments_per_tier": 30}
+_LOADED = {"refresh_interval": "5s", "translog.durability": "request", "merge.policy.segments_per_tier": 10}
 
 
-def documents(collection: Collection, count: int) -> Iterator[dict[str, Any]]:
-    """`count` documents: the pages of a collection, each followed by its variations."""
-    numbers = collection.numbers()
-    times, more = divmod(count, len(numbers))
-    other: SharedPage | None = None
-    sites: defaultdict[str, set[str]] = defaultdict(set)
-    for at, number in enumerate(numbers):
-        page = shared_page(collection, number)
-        if page is None:
-            continue
-        for variation in range(times + (at < more)):
-            written = page if not variation else _vary(page, other or page, variation)
-            yield body_of(written)
-            for url in known_addresses([written]):
-                known = sites[site_of(url)]
-                known.add(url)
-                if len(known) > 4 * SAMPLE:
-                    known.intersection_update(even_sample(known, SAMPLE))
-        other = page
-    yield from (sheet(site, known) for site, known in sites.items() if site)
+def pages_of(collection: Collection, file: Path) -> list[SharedPage]:
+    """The pages of a collection as a school shares them; kept in a file, since their words have to be split again."""
+    if not file.exists():
+        found = (shared_page(collection, number) for number in collection.numbers())
+        with file.open("wb") as out:
+            pickle.dump([_with_fields(page, " ".join) for page in found if page is not None], out)
+    with file.open("rb") as saved:
+        return [_with_fields(page, _split) for page in pickle.load(saved)]
+
+
+def _split(terms: str) -> list[str]:
+    return [intern(term) for term in terms.split(" ")] if terms else []  # else they would take gigabytes
+
+
+def _with_fields(page: SharedPage, change: Any) -> SharedPage:
+    fields = {name: change(terms) for name, terms in page.entry.fields.items()}
+    return replace(page, entry=replace(page.entry, fields=fields))
+
+
+def varied(pages: list[SharedPage], first: int, end: int) -> Iterator[SharedPage]:
+    """The pages from `first` to `end`: all unchanged, then the first variation of all, and so on."""
+    for at in range(first, end):
+        variation, place = divmod(at, len(pages))
+        page = pages[place]
+        yield page if not variation else _vary(page, pages[(place * 7 + variation) % len(pages)], variation)
 
 
 def _vary(page: SharedPage, other: SharedPage, variation: int) -> SharedPage:
@@ -63,7 +71,7 @@ def _vary(page: SharedPage, other: SharedPage, variation: int) -> SharedPage:
     mark = marks[zlib.crc32(f"{variation} {document.url}".encode()) % len(marks)]
     own, foreign = fields["body"], other.entry.fields["body"]
     half = len(document.text) // 2
-    varied = {
+    its = {
         **fields,
         **{name: [*fields[name], mark] for name in ("title", "url", "anchors")},
         "names": [f"{name}{mark}" for name in fields["names"]],
@@ -79,7 +87,7 @@ def _vary(page: SharedPage, other: SharedPage, variation: int) -> SharedPage:
             text=document.text[:half] + other.document.text[len(other.document.text) // 2 :],
             links=links,
         ),
-        entry=replace(page.entry, fields=varied),
+        entry=replace(page.entry, fields=its),
     )
 
 
@@ -87,73 +95,85 @@ def _elsewhere(url: str, variation: int) -> str:
     return _HOST.sub(rf"\g<1>v{variation}.\g<2>", url)
 
 
-def write(collection: Collection, count: int, file: Path) -> None:
-    """The requests that bring so many documents into an index."""
-    partial = file.with_suffix(".partial")
-    with partial.open("wb") as requests:
-        size = 0
-        for body in documents(collection, count):
-            action = json.dumps({"index": {"_id": document_id(body["number"])}})
-            lines = f"{action}\n{json.dumps(body, ensure_ascii=False)}\n".encode("utf-8", "replace")
-            size += requests.write(lines)
-            if size > _REQUEST_BYTES:
-                requests.write(_SEPARATOR)
-                size = 0
-    partial.rename(file)
+def grow_collection(collection: Collection, pages: list[SharedPage], end: int) -> int:
+    """Add the pages that a collection, which begins with `pages`, lacks to have `end`; returns how many."""
+    first = collection.page_count()
+    indexing, graph, saved = collection._indexing, collection._graph, collection._pages
+    coming = varied(pages, first, end)
+    while batch := list(islice(coming, _COMMIT)):
+        entries: list[IndexEntry] = []
+        with collection.database.write():
+            for page in batch:
+                moment = page.fetched_at
+                number = saved.put(page.document, fetched_at=moment, seen_at=moment, copy=None)
+                graph.replace(number, page.document.links)
+                entries.append(replace(page.entry, page=number))
+            indexing.vectors.put({entry.page: pack(entry) for entry in entries})
+        index = indexing._writable_index()
+        if index is None:
+            raise SystemExit("another process writes this collection")
+        index.update(entries)
+    collection.commit()
+    return end - first
 
 
-def _requests(file: Path) -> Iterator[str]:
-    with file.open("rb") as lines:
-        waiting: list[bytes] = []
-        for line in lines:
-            if line == _SEPARATOR:
-                yield b"".join(waiting).decode()
-                waiting = []
-            else:
-                waiting.append(line)
-        if waiting:
-            yield b"".join(waiting).decode()
+def grow_district(client: OpenSearchClient, pages: list[SharedPage], first: int, end: int) -> int:
+    """Add pages to an index that has the first ones, then the sheets of all sites; returns how many pages it has.
+
+    Without refreshes, replicas and a flush after each request until all is there; then the census is taken.
+    """
+    _set(client, _LOADING)
+    sites: defaultdict[str, set[str]] = defaultdict(set)
+    for page in varied(pages, 0, first):
+        _note(sites, page)
+    _send(client, _bodies(varied(pages, first, end), sites))
+    _send(client, (sheet(site, known) for site, known in sites.items() if site))
+    _set(client, _LOADED)
+    client.ask("POST", f"/{INDEX}/_refresh", within_s=_WITHIN_S)
+    return counting.count_pages(client)
 
 
-def load(client: OpenSearchClient, file: Path, *, shards: int, replicas: int) -> int:
-    """Send a file to an empty cluster, then take the census; returns how many pages there are."""
-    publishing.install(client, shards=shards, replicas=0)
-    _set(client, {"refresh_interval": "-1", "translog.durability": "async"})
-    for request in _requests(file):
-        answer = client.ask("POST", f"/{INDEX}/_bulk?filter_path=errors", request, within_s=_WITHIN_S)
+def count_terms(client: OpenSearchClient) -> None:
+    """Take the census, of a sample."""
+    counting.store_census(client, counting.take_census(client, sampled=_SAMPLED))
+
+
+def _bodies(pages: Iterator[SharedPage], sites: defaultdict[str, set[str]]) -> Iterator[dict[str, Any]]:
+    for page in pages:
+        _note(sites, page)
+        yield body_of(page)
+
+
+def _note(sites: defaultdict[str, set[str]], page: SharedPage) -> None:
+    for url in known_addresses([page]):
+        known = sites[site_of(url)]
+        known.add(url)
+        if len(known) > 4 * SAMPLE:
+            known.intersection_update(even_sample(known, SAMPLE))
+
+
+def _send(client: OpenSearchClient, bodies: Iterator[dict[str, Any]]) -> None:
+    lines: list[str] = []
+    size = 0
+    for body in bodies:
+        lines += (
+            json.dumps({"index": {"_id": document_id(body["number"])}}),
+            json.dumps(body, ensure_ascii=False),
+        )
+        size += len(lines[-1])
+        if size > _REQUEST_BYTES:
+            _send_lines(client, lines)
+            lines, size = [], 0
+    _send_lines(client, lines)
+
+
+def _send_lines(client: OpenSearchClient, lines: list[str]) -> None:
+    if lines:
+        text = "\n".join((*lines, "")).encode("utf-8", "replace").decode()
+        answer = client.ask("POST", f"/{INDEX}/_bulk?filter_path=errors", text, within_s=_WITHIN_S)
         if answer["errors"]:
             raise SystemExit("a document was refused")
-    _set(client, {"refresh_interval": "5s", "translog.durability": "request", "number_of_replicas": replicas})
-    counting.store_census(client, counting.take_census(client))
-    return counting.count_pages(client)
 
 
 def _set(client: OpenSearchClient, settings: dict[str, object]) -> None:
     client.ask("PUT", f"/{INDEX}/_settings", {"index": settings}, within_s=_WITHIN_S)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("collection", type=Path)
-    parser.add_argument("--pages", type=int, required=True)
-    parser.add_argument("--file", type=Path, required=True)
-    parser.add_argument("--nodes", nargs="+")
-    parser.add_argument("--shards", type=int, default=1)
-    parser.add_argument("--replicas", type=int, default=0)
-    told = parser.parse_args(arguments)
-    if not told.file.exists():
-        with Collection.open(told.collection, CollectionSettings(max_pages=10_000_000)) as collection:
-            began = time.process_time()
-            write(collection, told.pages, told.file)
-            spent = 1_000 * (time.process_time() - began) / told.pages
-            print(f"written: {spent:.2f} ms of processor a page, {told.file.stat().st_size / 1e6:.0f} MB")
-    if told.nodes:
-        began = time.monotonic()
-        count = load(OpenSearchClient(told.nodes), told.file, shards=told.shards, replicas=told.replicas)
-        print(f"{count} pages sent, {count / (time.monotonic() - began):.0f} a second")
-
-
-if __name__ == "__main__":
-    main()

@@ -20,7 +20,7 @@ from benchmarks.load import Load, measure_load
 from benchmarks.origin import CACHEABLE, PASSING
 from benchmarks.processes import ROOT, Program, demo, linkmend, origin, process_cpu_s, scratch
 
-_CASES = {
+CASES = {
     "first visit": Load(port=0, site="", paths=(f"{CACHEABLE}{{n}}.html",), says=";stored"),
     "passed on, new address": Load(port=0, site="", paths=(f"{PASSING}{{n}}.html",), says="fwd="),
     "passed on": Load(port=0, site="", paths=(f"{PASSING}a.html",), says="fwd="),
@@ -28,7 +28,7 @@ _CASES = {
     "hit on disk": Load(port=0, site="", paths=(f"{CACHEABLE}a.html",), says="linkmend;hit"),
     "repair page": Load(port=0, site="", paths=("/water-cycle-{n}.html",), says="Linkmend-Miss", status=404),
 }
-_MANY = {"hit in memory": 20, "hit on disk": 5, "passed on": 5, "repair page": 0.25}
+MANY = {"hit in memory": 20, "hit on disk": 5, "passed on": 5, "repair page": 0.25}
 """Cheap requests are counted in larger numbers, dear ones in smaller."""
 _ON_DISK = "[cache]\nmemory_bytes = 0\n"
 _ROLES = ("supervisor", "backend", "worker")
@@ -40,13 +40,13 @@ Shares = dict[tuple[str, str], list[dict[str, float]]]
 def measure(programs: dict[tuple[str, str], Program], site: str, *, rounds: int, requests: int) -> Shares:
     shares: Shares = defaultdict(list)
     for (_, case), program in programs.items():  # fills the cache and everything that is made once
-        load = replace(_CASES[case], port=program.port, site=site, requests=50, salt="warm", says="")
+        load = replace(CASES[case], port=program.port, site=site, requests=50, salt="warm", says="")
         measure_load(load)
         program.come_to_rest()
     for turn in range(rounds):
         for (who, case), program in list(programs.items())[:: -1 if turn % 2 else 1]:
-            count = max(1, int(requests * _MANY.get(case, 1)))
-            load = replace(_CASES[case], port=program.port, site=site, requests=count, salt=f"r{turn}-")
+            count = max(1, int(requests * MANY.get(case, 1)))
+            load = replace(CASES[case], port=program.port, site=site, requests=count, salt=f"r{turn}-")
             shares[case, who].append(_one_turn(program, load))
     return shares
 
@@ -88,7 +88,7 @@ def main() -> None:
             for kind, settings in ("usual", ""), ("disk", _ON_DISK):
                 wanted = [
                     case
-                    for case in _CASES
+                    for case in CASES
                     if asked.only in case and (case == "hit on disk") == (kind == "disk")
                 ]
                 if wanted:
@@ -97,7 +97,7 @@ def main() -> None:
                         linkmend(data, cores, settings=settings, checkout=checkout)
                     )
                     programs.update({(who, case): program for case in wanted})
-        order = sorted(programs, key=lambda each: list(_CASES).index(each[1]))
+        order = sorted(programs, key=lambda each: list(CASES).index(each[1]))
         shares = measure(
             {each: programs[each] for each in order},
             f"127.0.0.1:{web.port}",

@@ -338,7 +338,7 @@ class DistrictSettings:
     search_password_file: str = ""
     """File with the password in its first line, readable by linkmend's user only."""
     search_deadline_s: float = 0.3
-    """How long a repair page waits for the district's pages."""
+    """How long all questions of one repair to the district may take; readers wait less while it is late."""
     ca_file: str = ""
     """Certificate authorities of OpenSearch and PostgreSQL, as PEM; empty for the public ones."""
     database: str = ""

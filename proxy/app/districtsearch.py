@@ -1,6 +1,7 @@
 """Brings a school and its district's OpenSearch together: pages go there, and are ranked with the school's own."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from proxy.errors import SettingsError
@@ -11,6 +12,8 @@ from repair.model import HeldPage
 from repair.opensearch.client import OpenSearchClient
 from repair.opensearch.joined import joined_finder
 from repair.opensearch.outgoing import Sender
+from repair.opensearch.patience import Patience
+from repair.opensearch.probing import ProbingClient
 from repair.opensearch.sharedpages import SharedPages
 from repair.ranking.rankers import Find, finder
 from repair.settings import RepairSettings
@@ -31,16 +34,20 @@ class DistrictSearch:
         """Open the outbox; raises SettingsError when the password cannot be read. Asks nobody yet."""
         self.find: Find
         self.text_of: Callable[[str], HeldPage | None]
+        self._asked: OpenSearchClient | None = None
         self._sender: Sender | None = None
         if not settings.search:
             self.find, self.text_of = finder(collection, repair, hints), collection.get
             return
         collection.outbox.open()
-        client = search_client(settings)
-        shared = SharedPages(client, deadline_s=settings.search_deadline_s)
-        self.find, joined = joined_finder(collection, shared, repair, hints)
+        patience = Patience(settings.search_deadline_s)
+        # Nodes that are too slow for repairs may still be sent to.
+        self._asked = search_client(settings, partial(ProbingClient, fast_s=settings.search_deadline_s / 2))
+        shared = SharedPages(self._asked, deadline_s=settings.search_deadline_s)
+        self.find, joined = joined_finder(collection, shared, repair, hints, patience)
         self.text_of = joined.text_of
         folder = collection.database.path.parent
+        client = search_client(settings)
         self._sender = Sender(collection, client, shared, folder, is_hurried=is_hurried)
 
     def start(self) -> None:
@@ -50,17 +57,19 @@ class DistrictSearch:
 
     def close(self) -> None:
         """Stop sending; what waits is sent after the next start."""
+        if self._asked is not None:
+            self._asked.close()
         if self._sender is not None:
             self._sender.close()
 
 
-def search_client(settings: DistrictSettings) -> OpenSearchClient:
+def search_client(
+    settings: DistrictSettings, make: Callable[..., OpenSearchClient] = OpenSearchClient
+) -> OpenSearchClient:
     """A client of the district's OpenSearch; raises SettingsError when a file that it needs cannot be read."""
     try:
         file = settings.search_password_file
         password = Path(file).read_text(encoding="utf-8").partition("\n")[0].strip() if file else ""
-        return OpenSearchClient(
-            settings.search, user=settings.search_user, password=password, ca_file=settings.ca_file
-        )
+        return make(settings.search, user=settings.search_user, password=password, ca_file=settings.ca_file)
     except (OSError, ValueError) as error:
         raise SettingsError(f"district.search: {error}") from error

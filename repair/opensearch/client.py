@@ -49,7 +49,7 @@ class OpenSearchClient:
             token = base64.b64encode(f"{user}:{password}".encode()).decode()
             self._headers["Authorization"] = f"Basic {token}"
         tls = ssl.create_default_context(cafile=ca_file or None)
-        self._nodes = [_Node(url, tls) for url in nodes]
+        self._nodes = [Node(url, tls) for url in nodes]
         self._clock = clock
         self._next = 0
 
@@ -90,13 +90,19 @@ class OpenSearchClient:
                     raise ValueError("the answer is no JSON object")
             except (OSError, http.client.HTTPException, ValueError, RecursionError) as error:
                 reason = f"{node.name}: {error or type(error).__name__}"
-                node.rest(self._clock())
+                self._rest(node)
             else:
-                node.wake()
+                self._answered(node)
                 return found
         raise SearchUnavailable(reason[:300])
 
-    def _awake(self) -> list["_Node"]:
+    def _rest(self, node: "Node") -> None:
+        node.rest(self._clock())
+
+    def _answered(self, node: "Node") -> None:
+        node.wake()
+
+    def _awake(self) -> list["Node"]:
         now = self._clock()
         self._next += 1
         at = self._next % max(1, len(self._nodes))
@@ -108,7 +114,7 @@ class OpenSearchClient:
             node.close()
 
 
-class _Node:
+class Node:
     """One node, its idle connections, and how long it is left alone."""
 
     def __init__(self, url: str, tls: ssl.SSLContext) -> None:

@@ -5,19 +5,22 @@ what is rare. Whatever the district fails to do costs its pages only: the link i
 """
 
 import logging
+import time
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from threading import BoundedSemaphore
 
 from repair.collection.collection import Collection
 from repair.collection.index.fulltext import Search
 from repair.collection.index.idf import Weights
 from repair.collection.index.vectors import Hashes, TermStatistics, TermVectors, unpack
 from repair.collection.pages import PageSummary
-from repair.errors import CollectionError
 from repair.evidence.hints import Hints
 from repair.evidence.savedcopy import SavedCopy
 from repair.model import BrokenLink, HeldPage, InLink, Query
 from repair.opensearch.client import SearchUnavailable
+from repair.opensearch.patience import Patience
 from repair.opensearch.sharedpages import SharedPages
 from repair.ranking.plain import RankedPage
 from repair.ranking.rankers import Find, finder
@@ -25,6 +28,8 @@ from repair.settings import RepairSettings
 from repair.text.urls import even_sample
 
 log = logging.getLogger(__name__)
+
+_AT_ONCE = 8
 
 Ranked = tuple[tuple[int, float], ...]
 
@@ -124,30 +129,62 @@ def merge(own: Ranked, others: Ranked) -> Ranked:
 
 
 def joined_finder(
-    local: Collection, shared: SharedPages, settings: RepairSettings, hints: Hints | None
+    local: Collection,
+    shared: SharedPages,
+    settings: RepairSettings,
+    hints: Hints | None,
+    patience: Patience,
 ) -> tuple[Find, JoinedCollection]:
-    """Finds pages of the school and the district, or of the school alone when the district does not answer."""
+    """Finds pages of the school and the district, or of the school alone when the district is not in time.
+
+    Both are ranked at the same time: what the district takes delays nothing that the school has itself.
+    """
     joined = JoinedCollection(local, shared)
     alone, together = finder(local, settings, hints), finder(local, settings, hints, among=joined)
-    copies = SavedCopy(joined)
+    copies, asking = SavedCopy(joined), ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="district-find")
+    free = BoundedSemaphore(_AT_ONCE)
 
-    def find(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
-        if shared.is_resting():
-            return alone(link, query)
+    def find_together(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
+        began, is_answered = time.monotonic(), False
         try:
-            with shared.one_deadline():
+            with shared.one_deadline(patience.limit_s):
                 shared.prepare(link)
                 found = together(link, _with_copy(copies, link, query))
-                _load_texts(shared, local, found[: settings.alternatives])
-                # Among more pages the same ones may look less sure: a school still offers what it would alone.
-                return found or alone(link, query)
+            is_answered = True
+            return found
+        finally:
+            if is_answered:
+                patience.note_shared(time.monotonic() - began)
+            else:
+                patience.note_lost()
+            free.release()
+
+    def find_alone(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
+        began = time.monotonic()
+        found = alone(link, query)
+        patience.note_own(time.monotonic() - began)
+        return found
+
+    def find(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
+        # Nobody queues for the district.
+        if shared.is_resting() or not free.acquire(blocking=False):
+            return find_alone(link, query)
+        ends_at = time.monotonic() + patience.seconds()
+        asked = asking.submit(find_together, link, query)
+        own = find_alone(link, query)
+        try:
+            found = asked.result(max(0.0, ends_at - time.monotonic()))
+        except TimeoutError:
+            log.info("district: %s: ranked without it: not in time", link.url)
         except SearchUnavailable as error:
             log.info("district: %s: ranked without it: %s", link.url, error)
-        except CollectionError:
-            raise
         except Exception:  # no answer of the district may cost the school's own
             log.exception("district: ranked without it")
-        return alone(link, query)
+        else:
+            _load_texts(shared, local, found[: settings.alternatives], ends_at - time.monotonic())
+            # Among more pages the same ones may look less sure: a school still offers what it would alone.
+            return found or own
+        return own
 
     return find, joined
 
@@ -160,9 +197,10 @@ def _with_copy(copies: SavedCopy, link: BrokenLink, query: Query) -> Query:
     return query if copy is None else replace(query, evidence=(*query.evidence, copy))
 
 
-def _load_texts(shared: SharedPages, local: Collection, found: Sequence[RankedPage]) -> None:
+def _load_texts(shared: SharedPages, local: Collection, found: Sequence[RankedPage], within_s: float) -> None:
     """Load the texts of pages that only the district has; without them they have no snippets."""
     try:
-        shared.load_texts(choice.page.url for choice in found if not local.holds(choice.page.url))
+        with shared.one_deadline(within_s):
+            shared.load_texts(choice.page.url for choice in found if not local.holds(choice.page.url))
     except SearchUnavailable as error:
         log.info("district: no snippets: %s", error)

@@ -25,6 +25,9 @@ TEXT_CHARACTERS = 20_000
 _MAX_TITLE = 2_000
 _MAX_WORDS = 2_000  # characters of an anchor, and on each side of it
 _MAX_LINKS = 4_000_000  # bytes, unpacked
+_NOTHING = "//"
+"""What an empty field has, and no text. Lucene counts only pages that have a field, and so calls a term rarer in a
+field that few have; a school's own index counts all pages."""
 _REVISIONS = 1_000  # of one version: each time links of other pages give it new names
 
 FIELD_NAMES: Mapping[str, str] = {name: "url_words" if name == "url" else name for name in FIELDS}
@@ -139,4 +142,9 @@ def _json(value: object) -> str:
 
 def joined(terms: Sequence[str]) -> str:
     """Terms as the index takes them, which splits them at spaces again."""
-    return " ".join(terms).encode("utf-8", "replace").decode()
+    return " ".join(terms).encode("utf-8", "replace").decode() or _NOTHING
+
+
+def parted(text: str) -> list[str]:
+    """The terms that were joined."""
+    return [] if text in ("", _NOTHING) else text.split(" ")

@@ -25,6 +25,7 @@ from repair.opensearch.pagedocument import (
     link_columns,
     packed,
     page_number,
+    parted,
     same_fetch,
     tombstone,
     unpacked_links,
@@ -136,9 +137,7 @@ def add_anchors(client: OpenSearchClient, urls: Sequence[str]) -> int:
 def _revised(
     source: dict[str, Any], links: Sequence[Link], terms: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
-    fields = {
-        name: source[FIELD_NAMES[name]].split(" ") if source[FIELD_NAMES[name]] else [] for name in FIELDS
-    }
+    fields: dict[str, Sequence[str]] = {name: parted(source[FIELD_NAMES[name]]) for name in FIELDS}
     fields |= terms
     linked = link_terms(dict.fromkeys(link.target_url for link in links))
     renamed = {FIELD_NAMES[name]: joined(terms[name]) for name in terms}

@@ -191,9 +191,9 @@ class SharedPages:
         return (self._sites.get(beginning) or ())[:limit]
 
     @contextmanager
-    def one_deadline(self) -> Iterator[None]:
-        """All round trips of this thread within the block together take no longer than one may."""
-        self._thread.ends_at = self._clock() + self._deadline_s
+    def one_deadline(self, within_s: float) -> Iterator[None]:
+        """All round trips of this thread within the block together take no longer."""
+        self._thread.ends_at = self._clock() + within_s
         try:
             yield
         finally:

@@ -121,6 +121,18 @@ class PostgresServer:
         """Start a killed server again, on the same port, with its data."""
         self.process = self._start()
 
+    def use_tls(self, certificate: Path, key: Path) -> None:
+        """Start again with a certificate; logins come encrypted or not at all."""
+        for name, file in (("server.crt", certificate), ("server.key", key)):
+            shutil.copy(file, self._data / name)
+            (self._data / name).chmod(0o600)
+            _own(self._data / name)
+        with (self._data / "postgresql.auto.conf").open("a", encoding="utf-8") as settings:
+            settings.write("ssl = on\n")
+        (self._data / "pg_hba.conf").write_text("hostssl all all 127.0.0.1/32 trust\n", encoding="utf-8")
+        self.kill()
+        self.restart()
+
     def promote(self) -> None:
         """Make a standby the primary."""
         with self.connect() as connection:

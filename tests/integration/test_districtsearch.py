@@ -17,6 +17,7 @@ from repair.opensearch.client import OpenSearchClient, SearchUnavailable
 from repair.opensearch.joined import joined_finder
 from repair.opensearch.outgoing import send_batch, shared_page
 from repair.opensearch.pagedocument import INDEX
+from repair.opensearch.patience import Patience
 from repair.opensearch.sharedpages import SharedPages
 from repair.ranking import rankmodel
 from repair.ranking.features import FEATURES
@@ -271,7 +272,7 @@ def first(find, link):
 def test_a_small_school_is_offered_pages_of_the_district(school, client, tmp_path):
     send_all(school, client)
     with opened(tmp_path / "small", list(pages("https://small.example.org"))[20:24]) as small:
-        find, joined = joined_finder(small, shared_from(client), RepairSettings(), None)
+        find, joined = joined_finder(small, shared_from(client), RepairSettings(), None, Patience(120.0))
         link = broken()
         found = find(link, formulate(link, ()))
         assert found[0].page.url == f"{_SITE}/volcano/formation.html"
@@ -282,7 +283,7 @@ def test_a_small_school_is_offered_pages_of_the_district(school, client, tmp_pat
 @pytest.mark.parametrize("nodes", [("http://127.0.0.1:1",), ()], ids=["down", "none awake"])
 def test_a_school_without_a_line_gets_what_a_lone_school_gives(school, nodes):
     shared = SharedPages(OpenSearchClient(nodes), deadline_s=0.3)
-    find, _ = joined_finder(school, shared, RepairSettings(), None)
+    find, _ = joined_finder(school, shared, RepairSettings(), None, Patience(120.0))
     alone = finder(school, RepairSettings(), None)
     for name, _ in _TOPICS:
         lone = repaired(alone, broken(name))
@@ -303,7 +304,7 @@ def test_a_killed_node_costs_users_nothing(cluster_apart, school, tmp_path):
     send_all(school, client)
     cluster_apart.wait_for("green", 3)
     with opened(tmp_path / "small", list(pages("https://small.example.org"))[20:24]) as small:
-        find, _ = joined_finder(small, shared_from(client, deadline_s=10.0), RepairSettings(), None)
+        find, _ = joined_finder(small, shared_from(client), RepairSettings(), None, Patience(40.0))
         alone = finder(small, RepairSettings(), None)
         answer = f"{_SITE}/volcano/formation.html"
         assert (first(alone, broken()), first(find, broken())) == (None, answer)

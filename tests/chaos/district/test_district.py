@@ -7,7 +7,7 @@ from tests.integration.opensearch.cluster import NoOpenSearch
 from tests.integration.postgres import NoPostgres
 
 SEED = 16
-SECONDS = 45.0
+SECONDS = 40.0
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -200,31 +201,36 @@ def _opened(folder: Path, say: Callable[[str], None]) -> Iterator[_District]:
         serve_pages(origin)
         squids = Squids(folder / "squid", origin.port)
         stack.callback(squids.stop)
+        starting = stack.enter_context(ThreadPoolExecutor())  # each waits for its engine most of the time
+        coming = starting.submit(Cluster, folder / "opensearch", nodes=NODES, apart=True, heap="384m")
+        stack.callback(lambda: coming.exception() or coming.result().stop())
         database = Database()
         stack.callback(database.stop)
         say("PostgreSQL and Squid are there")
-        cluster = Cluster(folder / "opensearch", nodes=NODES, apart=True, heap="384m")
-        stack.callback(cluster.stop)
+        cluster = coming.result()
         say("OpenSearch is there")
-        alone = School(
-            "alone", folder, part=0, parts=SCHOOLS, settings=_ALONE.format(squid=squids.port, few=FEW)
-        )
-        stack.callback(alone.running.stop)
-        schools = []
+        settings, lines, logins = [_ALONE.format(squid=squids.port, few=FEW)], [None], [""]
         for at in range(SCHOOLS):
             line, login = _line(cluster, database), database.invite(f"School {at + 1}")
             stack.callback(line.close)
+            settings.append(_settings(folder, login, squids, database, line))
+            lines.append(line)
+            logins.append(login.user)
+
+        def start(number: int) -> School:
             school = School(
-                f"school {at + 1}",
+                f"school {number}" if number else "alone",
                 folder,
-                part=at,
+                part=max(0, number - 1),
                 parts=SCHOOLS,
-                settings=_settings(folder, login, squids, database, line),
-                login=login.user,
-                line=line,
+                settings=settings[number],
+                login=logins[number],
+                line=lines[number],
             )
             stack.callback(school.running.stop)
-            schools.append(school)
+            return school
+
+        alone, *schools = starting.map(start, range(SCHOOLS + 1))
         say("the schools are there")
         yield _District(
             cluster=cluster, database=database, squids=squids, origin=origin, schools=schools, alone=alone

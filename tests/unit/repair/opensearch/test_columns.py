@@ -7,7 +7,14 @@ import zlib
 import pytest
 
 from repair.model import Link
-from repair.opensearch.pagedocument import document_id, link_columns, page_number, unpacked_links
+from repair.opensearch.pagedocument import (
+    document_id,
+    joined,
+    link_columns,
+    page_number,
+    parted,
+    unpacked_links,
+)
 from repair.opensearch.sitesheets import SAMPLE, NewAddresses, changed_sheet, sheet, unpacked_sheet
 
 _SITE = "https://a.example/"
@@ -74,3 +81,9 @@ def test_urls_are_told_once():
     assert new.by_site([f"{_SITE}1", f"{_SITE}1", "mailto:a@b"]) == {_SITE: [f"{_SITE}1"]}
     new.told([f"{_SITE}1"])
     assert new.by_site([f"{_SITE}1", f"{_SITE}2"]) == {_SITE: [f"{_SITE}2"]}
+
+
+def test_a_page_has_every_field_so_that_terms_are_as_common_as_among_all_pages():
+    for terms in ([], ["water"], ["water", "cycle"]):
+        assert joined(terms)
+        assert parted(joined(terms)) == terms

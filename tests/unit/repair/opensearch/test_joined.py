@@ -1,3 +1,4 @@
+import threading
 from contextlib import nullcontext
 
 import pytest
@@ -7,14 +8,18 @@ from repair.model import BrokenLink, MissKind
 from repair.opensearch.client import OpenSearchClient
 from repair.opensearch.joined import joined_finder, merge
 from repair.opensearch.pagedocument import document_id, page_number, same_fetch, version
+from repair.opensearch.patience import Patience
+from repair.opensearch.probing import ProbingClient
 from repair.opensearch.sharedpages import SharedPages
 from repair.pipeline import local_sources
 from repair.ranking.query import formulate
 from repair.ranking.rankers import finder
 from repair.settings import RepairSettings
+from tests.integration.processes import eventually
 from tests.unit.repair.opensearch.pages import DAY, a_collection
 from tests.unit.repair.opensearch.test_client import node, reply
 
+_PATIENCE_S = 60.0
 LINK = BrokenLink(
     url="https://topics.example.org/old/delta",
     kind=MissKind.NOT_FOUND,
@@ -77,7 +82,7 @@ def test_revisions_of_a_page_are_older_than_its_next_fetch():
 def test_garbage_of_the_district_costs_nothing_but_its_pages(tmp_path, answer):
     with a_collection(tmp_path) as collection, node(answer) as (url, asked):
         shared = SharedPages(OpenSearchClient([url]), deadline_s=2.0)
-        find, _ = joined_finder(collection, shared, RepairSettings(), None)
+        find, _ = joined_finder(collection, shared, RepairSettings(), None, Patience(_PATIENCE_S))
         query, alone = asked_alone(collection)
         assert find(LINK, query) == alone
         assert asked
@@ -99,7 +104,9 @@ def test_a_school_offers_what_it_would_alone_where_nothing_seems_sure_among_the_
 
     monkeypatch.setattr("repair.opensearch.joined.finder", nothing_is_sure_together)
     with a_collection(tmp_path) as collection:
-        find, _ = joined_finder(collection, AnsweringDistrict(), RepairSettings(), None)
+        find, _ = joined_finder(
+            collection, AnsweringDistrict(), RepairSettings(), None, Patience(_PATIENCE_S)
+        )
         query, alone = asked_alone(collection)
         assert find(LINK, query) == alone
 
@@ -111,3 +118,58 @@ def asked_alone(collection):
     alone = finder(collection, RepairSettings(), None)(LINK, query)
     assert alone[0].page.title == "River delta"
     return query, alone
+
+
+def test_a_district_that_is_late_is_not_waited_for_and_its_nodes_are_tried_before_they_are_asked(tmp_path):
+    may_answer = threading.Event()
+    hits = {"timed_out": False, "_shards": {"failed": 0}, "hits": {"hits": []}}
+
+    def hang(socket):
+        may_answer.wait(60)
+        socket.settimeout(60)
+        reply({"responses": [hits] * 3})(socket)
+
+    with a_collection(tmp_path) as collection, node(hang) as (url, asked):
+        patience = Patience(0.2)
+        client = ProbingClient([url], fast_s=60.0)
+        shared = SharedPages(client, deadline_s=0.2)
+        find, _ = joined_finder(collection, shared, RepairSettings(), None, patience)
+        query, alone = asked_alone(collection)
+        assert find(LINK, query) == alone
+        eventually(shared.is_resting, "still asked")
+        assert patience.seconds() == 0.0
+        assert find(LINK, query) == alone
+        assert asked
+        may_answer.set()
+        eventually(lambda: not shared.is_resting(), "never asked again")
+        client.close()
+
+
+def test_a_repair_waits_no_longer_than_the_district_usually_takes():
+    patience = Patience(0.4)
+    for _ in range(100):
+        patience.note_shared(0.04)
+    assert patience.seconds() == pytest.approx(0.08)
+    for _ in range(100):
+        patience.note_shared(0.001)
+    assert patience.seconds() == pytest.approx(0.05)
+
+
+def test_nobody_waits_again_before_three_answers_in_a_row_were_in_time():
+    patience = Patience(0.4)
+    patience.note_lost()
+    for _ in range(3):
+        assert patience.seconds() == 0.0
+        patience.note_shared(0.04)
+    assert patience.seconds() > 0.0
+    patience.note_shared(0.3)
+    assert patience.seconds() == 0.0
+
+
+def test_a_school_that_ranks_slowly_itself_waits_longer_but_never_beyond_the_limit():
+    patience = Patience(0.4)
+    assert patience.seconds() == pytest.approx(0.1)
+    for seconds, waits in ((0.2, 0.2), (7.0, 0.4)):
+        for _ in range(100):
+            patience.note_own(seconds)
+        assert patience.seconds() == pytest.approx(waits)
