@@ -59,8 +59,10 @@ class Soft404:
         page = page_of(flow)
         if not is_document(page):
             return True
-        found = self._detector.recent_finding(page)
-        if found is None or self.was_redirected(flow.client_conn.peername[0], page.url):
+        if self.was_redirected(flow.client_conn.peername[0], page.url):
+            return False
+        found = self._detector.recent_finding(page) or self._detector.find_at_once(page)
+        if found is None:
             return False
         self._note(flow, page, found, None)
         return True

@@ -139,8 +139,12 @@ class LeanAddons(AddonManager):
         if self._has_ended:
             _cut_off(args)
             return
-        for handler in self._handlers(event)[vars(event).pop(_BEGUN, 0) :]:
+        begun = vars(event).pop(_BEGUN, None)
+        for number, handler in enumerate(self._handlers(event)[begun or 0 :]):
             try:
+                was_tried = begun is not None and number == 0
+                if handler.now is not None and not was_tried and handler.now(*args):
+                    continue
                 result = handler.run(*args)
                 if result is not None and inspect.isawaitable(result):
                     await result

@@ -17,6 +17,10 @@ MAX_TARGET = 2_000
 # Zero-width joiners shape words in Hindi, Persian and others; all other format characters only hide things.
 _KEPT_FORMAT = frozenset("\u200c\u200d")
 _MAX_MARKS = 4
+# All but letters that carry no marks, and punctuation.
+_MARKED = re.compile(
+    "[^\x00-\u02ff\u0370-\u0482\u048a-\u058f\u1e00-\u20cf\u2100-\u2bff\u3000-\u3029\u3030-\u3098\u309b-\u9fff\uac00-\ud7a3]"
+)
 _MAX_LABEL = 63  # RFC 1035 2.3.4
 _FORBIDDEN_IN_TARGET = re.compile(
     r"[\x00-\x20\x7f-\xa0\\\ud800-\udfff\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]"
@@ -62,7 +66,8 @@ def clean_spans(spans: tuple[Span, ...], limit: int) -> tuple[Span, ...]:
 
 
 def _visible(text: str) -> str:
-    if text.isascii() and text.isprintable():  # the usual case in many languages: nothing to clean
+    # The usual case in most languages, nothing to clean: neither invisible characters nor marks on letters.
+    if text.isprintable() and not _MARKED.search(text):
         return re.sub(" {2,}", " ", text)
     kept: list[str] = []
     marks = 0

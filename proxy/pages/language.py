@@ -6,7 +6,7 @@ Catalogues are gettext's: linkmend.pot has the English texts, each other languag
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -36,10 +36,14 @@ class Catalogue:
     direction: str
     months: tuple[str, ...]
     texts: Mapping[str, str]
+    _plain: dict[str, Markup] = field(default_factory=dict, compare=False, repr=False)
+    """The texts without placeholders, as far as they were needed, as HTML: most of a page is always the same."""
 
     def __call__(self, key: str, **values: object) -> Markup:
         """The text as HTML with escaped values in its placeholders; Markup values are inserted unchanged."""
-        return escape(self.texts[key]).format(**values)
+        if values:
+            return escape(self.texts[key]).format(**values)
+        return self._plain.get(key) or self._plain.setdefault(key, escape(self.texts[key]).format())
 
     def has(self, key: str) -> bool:
         return key in self.texts

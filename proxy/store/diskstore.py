@@ -109,6 +109,12 @@ class DiskStore:
         found, missing = self._read_variants(key)
         return () if missing else found
 
+    def lacks_unwaiting(self, key: str) -> bool:
+        """Whether nothing is stored under a key, for a thread that must not wait for locks, as above."""
+        self._rows.never_wait()
+        where = _range_of(key)
+        return not self._rows.has(where.low, where.high)
+
     def keys_with(self, part: str) -> set[str]:
         """The keys that contain a text."""
         found = self._rows.keys_with(part.encode("utf-8", "surrogatepass"))

@@ -27,7 +27,7 @@ from proxy.store.invalidation import LocalInvalidation, StoreInvalidation
 from proxy.store.memory import CachedEntry, MemoryStore
 from proxy.store.spool import Spool, SpoolPool
 from proxy.store.tiers import DISK_ERRORS, StoreTiers
-from proxy.store.warmkeys import WarmKeys
+from proxy.store.warmkeys import WarmKeys, with_waiting
 from repair.logs import RateLimitedLogger
 
 log = logging.getLogger(__name__)
@@ -99,7 +99,7 @@ class ResponseStore:
         held = self.get_cached(key)
         if held is not None:
             return held.responses
-        return () if self._is_absent(key) else None
+        return None if self.may_be_on_disk(key) else ()
 
     def get_cached(self, key: str) -> CachedEntry | None:
         """The entry in memory, which can also hold data derived from it; None when there is none."""
@@ -126,7 +126,13 @@ class ResponseStore:
 
     def may_be_on_disk(self, key: str) -> bool:
         """Whether `read` may find what `get_cached` does not."""
-        return not self._closed and not self._is_absent(key)
+        if self._closed or self._is_absent(key):
+            return False
+        stamp = self._changes.stamp(key)
+        is_absent = self._warm.is_absent(key, self._tiers.lacks_unwaiting)
+        if is_absent:
+            self._note_absent(key, stamp)
+        return not is_absent
 
     def read_warm(self, key: str) -> CachedEntry | None:
         """What is on disk, if that is known to be no slower than memory; else None, and `read` finds it."""
@@ -140,13 +146,14 @@ class ResponseStore:
         mark = self._reading[key] = object()
         stamp = self._changes.stamp(key)
         try:
-            found = await self._run_in(self._readers, self._tiers.read, key)
+            found, waited = await self._run_in(self._readers, with_waiting, self._tiers.read, key)
             if self._reading.get(key) is not mark:
                 return CachedEntry(responses=found, cost=0)
             self._warm.note(key, found)
             if found:
                 return self._take_in(key, found, stamp)
             self._note_absent(key, stamp)
+            self._warm.note_absent(waited)
             return CachedEntry(responses=(), cost=0)
         finally:
             if self._reading.get(key) is mark:

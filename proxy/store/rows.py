@@ -98,6 +98,11 @@ class DiskRows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annot
         ).fetchall()
         return [FoundRow(rowid=a, stored_at=b, filename=c, record=d) for a, b, c, d in found]
 
+    def has(self, low: bytes, high: bytes) -> bool:
+        """Whether there is a row from `low` to `high`; reads the index of keys only."""
+        found = self._sql("SELECT 1 FROM Cache WHERE key BETWEEN ? AND ? AND raw = 1 LIMIT 1", (low, high))
+        return found.fetchone() is not None
+
     def never_wait(self) -> None:
         """From now on, what the calling thread does fails where it would wait for another's lock."""
         connection = self._con

@@ -50,6 +50,12 @@ class StoreTiers:
             return self._responses.get_unwaiting(key) + self._pinned.get_unwaiting(key)
         return ()
 
+    def lacks_unwaiting(self, key: str) -> bool:
+        """Whether nothing is stored under a key; waits for no lock, and is False when something is wrong."""
+        with suppress(*DISK_ERRORS):
+            return self._responses.lacks_unwaiting(key) and self._pinned.lacks_unwaiting(key)
+        return False
+
     def keys_with(self, part: str) -> set[str]:
         """The keys that contain a text. Raises one of DISK_ERRORS."""
         return self._responses.keys_with(part) | self._pinned.keys_with(part)

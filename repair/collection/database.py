@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import TracebackType
 
 from repair.errors import CollectionError
 from repair.sqlite import SqliteFile, transaction
@@ -102,16 +103,14 @@ class Database:
         except (OSError, sqlite3.Error) as error:
             raise CollectionError(f"{path}: {error}") from error
 
-    @contextmanager
-    def read(self) -> Iterator[sqlite3.Connection]:
+    def read(self) -> "_Reading":
         """This thread's connection; each statement sees what was committed when it began."""
-        with self._translate_errors():
-            yield self._connection()
+        return _Reading(self)
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """A transaction that is committed at the end of the block, or undone when the block raises."""
-        with self._translate_errors(), transaction(self._connection()) as connection:
+        with self._translate_errors(), transaction(self.connection()) as connection:
             yield connection
 
     def version(self) -> int:
@@ -167,7 +166,8 @@ class Database:
         for connection in connections:
             connection.close()
 
-    def _connection(self) -> sqlite3.Connection:
+    def connection(self) -> sqlite3.Connection:
+        """This thread's connection."""
         existing: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if self._closed:
             raise CollectionError(f"{self.path}: the collection is closed")
@@ -189,3 +189,24 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise CollectionError(f"{self.path}: {error}") from error
+
+
+class _Reading:
+    """A block that reads. A repair enters a hundred of them: a generator for each would cost more than some reads."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def __enter__(self) -> sqlite3.Connection:
+        try:
+            return self._database.connection()
+        except sqlite3.Error as error:
+            raise CollectionError(f"{self._database.path}: {error}") from error
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise CollectionError(f"{self._database.path}: {error}") from error

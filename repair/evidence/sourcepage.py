@@ -1,6 +1,7 @@
 """The source page: what the page with the link is about, by its title and its most frequent terms."""
 
 from collections import Counter
+from functools import lru_cache
 from typing import Protocol
 
 from repair.model import BrokenLink, Evidence, HeldPage
@@ -30,13 +31,15 @@ class SourcePage:
         page = self._collection.get(link.source_url) if link.source_url else None
         if page is None:
             return None
-        counts = Counter(words.terms(page.text[:_CHARACTERS], page.language))
-        for term in words.terms(page.title, page.language):
-            counts[term] += 1
-        commonest = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:_TERMS]
-        if not commonest:
-            return None
-        top = commonest[0][1]
-        return Evidence(
-            source=self.name, terms=tuple((term, count / top) for term, count in commonest), text=page.title
-        )
+        terms = _commonest_terms(page.title, page.text[:_CHARACTERS], page.language)
+        return Evidence(source=self.name, terms=terms, text=page.title) if terms else None
+
+
+# A class follows the dead links of one worksheet one after the other.
+@lru_cache(maxsize=64)
+def _commonest_terms(title: str, text: str, language: str) -> tuple[tuple[str, float], ...]:
+    counts = Counter(words.terms(text, language))
+    for term in words.terms(title, language):
+        counts[term] += 1
+    commonest = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:_TERMS]
+    return tuple((term, count / commonest[0][1]) for term, count in commonest)

@@ -59,6 +59,19 @@ def identity_body(page: Page, limit: int) -> bytes | None:
     return body if len(body) <= limit else None
 
 
+def first_bytes(page: Page, count: int) -> bytes | None:
+    """The first bytes of a body without its content coding; None when that is not gzip, or broken."""
+    coding = (page.header("content-encoding") or "").strip().lower()
+    if coding in ("", "identity"):
+        return page.body[:count]
+    if coding != "gzip":
+        return None
+    try:
+        return zlib.decompressobj(16 + zlib.MAX_WBITS).decompress(page.body, count)
+    except zlib.error:
+        return None
+
+
 def body_text(page: Page, limit: int) -> str | None:
     """The body as text; None where `identity_body` is None. What cannot be decoded becomes U+FFFD."""
     body = identity_body(page, limit)

@@ -17,6 +17,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Protocol
 from urllib.parse import unquote
 
@@ -127,7 +128,7 @@ class QueryFeatureReader:
         inlinks = self._inlinks(link)
         slug, dirs = self._address(link.url)
         source = self._collection.get(link.source_url) if link.source_url else None
-        language = _language(source) if source else ""
+        language = _language(*_of_source(source)) if source else ""
         # Only stop words depend on it. Pages lost those of their own language, so in a query they would be rare words
         # that only pages in other languages have.
         spoken = language or address_language(link.url)
@@ -140,7 +141,7 @@ class QueryFeatureReader:
                 [inlink for inlink in inlinks if inlink.link.before or inlink.link.after], spoken
             ),
             "context": _context_weights(link.before, link.after, spoken),
-            "source": _source_terms(source) if source else {},
+            "source": _source_terms(*_of_source(source)) if source else {},
         }
         evidence_by_source = {each.source: each for each in evidence if each.source in _FROM_EVIDENCE}
         found |= {name: dict(each.terms) for name, each in evidence_by_source.items()}
@@ -183,17 +184,23 @@ class QueryFeatureReader:
         return slug, {term: max(0.02, site.rarity(term)) for term in above if term not in slug}
 
 
-def _source_terms(page: HeldPage) -> dict[str, float]:
-    counts = Counter(words.terms(page.text[:_SOURCE_CHARACTERS], page.language))
-    for term in words.terms(page.title, page.language):
+# A class follows the dead links of one worksheet one after the other.
+@lru_cache(maxsize=64)
+def _source_terms(title: str, text: str, language: str) -> Mapping[str, float]:
+    counts = Counter(words.terms(text, language))
+    for term in words.terms(title, language):
         counts[term] += 5
     return {term: math.log1p(count) for term, count in counts.most_common(_TERMS["source"])}
 
 
-def _language(page: HeldPage) -> str:
-    return same_language(
-        page.language or words.language_of(f"{page.title}\n{page.text[:_SOURCE_CHARACTERS]}")
-    )
+@lru_cache(maxsize=64)
+def _language(title: str, text: str, stated: str) -> str:
+    return same_language(stated or words.language_of(f"{title}\n{text}"))
+
+
+def _of_source(page: HeldPage) -> tuple[str, str, str]:
+    """What is read of the page of the click: title, the beginning of its text, and language if that is known."""
+    return page.title, page.text[:_SOURCE_CHARACTERS], page.language
 
 
 def _last_name(pieces: Sequence[str]) -> str:

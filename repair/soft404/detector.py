@@ -24,6 +24,7 @@ from repair.soft404.judge import (
     PageKind,
     address_evidence,
     is_filled_by_scripts,
+    is_plainly_there,
     judge,
 )
 from repair.soft404.model import Soft404Weights, shipped_weights
@@ -40,6 +41,8 @@ log = logging.getLogger(__name__)
 _REMEMBERED = 500
 _REUSE_S = 30.0
 """How long a finding is reused for the same page, if nothing was learnt of any site meanwhile."""
+_SILENT, _LEFT_ALONE = 2, 50
+"""After so many pages of a host in a row whose first lines did not tell, so many are read in a thread at once."""
 _MAX_PROBES = 20
 _MAX_PROBES_OF_SITE = 2
 """Concurrent: one site that never answers does not keep all others from being probed."""
@@ -88,6 +91,7 @@ class Soft404Detector:
         self._judged = BoundedDict[Key, PageJudgement](_REMEMBERED)
         self._sketched = BoundedDict[tuple[Key, int], Sketch](_REMEMBERED)
         self._settled = BoundedDict[Key, tuple[Soft404Finding, float, Stamp]](_REMEMBERED)
+        self._silent = BoundedDict[str, int](_REMEMBERED)
         self._clock = clock
         self._probes: dict[asyncio.Task[Soft404Finding], str] = {}
         self._vouched = BoundedDict[str, None](_REMEMBERED)
@@ -126,6 +130,23 @@ class Soft404Detector:
         found, until, stamp = self._settled.get(_key(page), (None, 0.0, None))
         return found if until > self._clock() and stamp == self._sites.stamp() else None
 
+    def find_at_once(self, page: Page) -> Soft404Finding | None:
+        """What a page is that nobody was redirected to, if its first lines tell; None when a thread must read it.
+
+        A page with much text is there whatever is known of the site. Most sites have such pages or have none, so
+        where the first lines did not tell, they are left alone for a while.
+        """
+        host = page.url.split("/", 3)[2]
+        silent = self._silent.get(host, 0)
+        is_left_alone = _SILENT <= silent < _LEFT_ALONE
+        if is_left_alone or not is_plainly_there(page):
+            self._silent[host] = silent + 1 if silent < _LEFT_ALONE else _SILENT
+            return None
+        self._silent.pop(host, None)
+        found = Soft404Finding(judgement=ORDINARY)
+        self._settle(page, found, self._sites.stamp())
+        return found
+
     async def learn_error_page(self, page: Page) -> None:
         """Store the text of a page that was answered 404: the site may send the same text with a 200."""
         try:
@@ -160,6 +181,8 @@ class Soft404Detector:
     def _find_locally(self, page: Page, redirected_from: str | None) -> Soft404Finding:
         """All checks that need no request to the site."""
         judgement = self._judgement(page)
+        if judgement == ORDINARY and redirected_from is None:
+            return Soft404Finding(judgement=judgement)
         if self._is_fine(page.url) or (redirected_from is not None and self._is_fine(redirected_from)):
             return Soft404Finding(judgement=replace(judgement, unsure=False), why="reader")
         # Never a start page: single-page applications send it, with a 404, for all their addresses.

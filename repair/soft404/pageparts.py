@@ -1,13 +1,14 @@
 """Parses a page into the parts that tell a missing page from one that is there, in one traversal."""
 
 import re
+from codecs import getincrementaldecoder
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
 
 from repair.model import Page
 from repair.parse import htmlpage
-from repair.parse.decode import body_text
+from repair.parse.decode import body_text, first_bytes
 from repair.parse.traversal import MAX_TEXT, HtmlTraversal, TextBlock
 from repair.soft404.marks import marks_of
 
@@ -21,6 +22,12 @@ _MAX_UNWALKED = 2_000
 _BEGINNING = 16_000
 """Characters from the first heading on that are parsed first, and the words that are taken of them:"""
 _BEGINNING_WORDS = 250
+_GLANCE = 8_000
+"""Characters from the first heading on, among the first bytes:"""
+_GLANCE_BYTES = 16_000
+_GLANCE_WORDS = 200
+_ODD_FIRST = (b"\xef", b"\xfe", b"\xff", b"")
+_ODD = (b"\0", b"\x0e", b"\x0f", b"\x1b")
 _FIRST_HEADING = re.compile(r"(?i)<h1[\s>]")
 _HTML_TYPES = ("", "text/html", "application/xhtml+xml")
 _FURNITURE = "h1, h2, h3, pre, table, dl, form, input[type=password i], script, iframe, frame"
@@ -86,6 +93,40 @@ class PageReading:
             sources=frozenset(furniture.sources),
             marks=marks,
         )
+
+
+def first_blocks(page: Page) -> list[TextBlock]:
+    """The first blocks outside menus of a page whose first bytes are easy to read: none, or some of `beginning`.
+
+    At little cost, whatever the page: no more than the first bytes are decompressed and parsed.
+    """
+    html = _first_text(page)
+    heading = _FIRST_HEADING.search(html)
+    walk = HtmlTraversal(_MAX_LINKS)
+    _traverse(htmlpage.tree(html[: (heading.start() if heading else 0) + _GLANCE]), walk, words=_GLANCE_WORDS)
+    return [block for block in walk.blocks[:-1] if not block.boilerplate]
+
+
+def _first_text(page: Page) -> str:
+    """The first bytes of an HTML page as text; "" when only the whole of it would tell how to read them."""
+    content_type = (page.header("content-type") or "").lower()
+    data = first_bytes(page, _GLANCE_BYTES)
+    # A byte order mark, or an encoding that is not ASCII where it looks like ASCII.
+    if (
+        not content_type.startswith("text/html")
+        or data is None
+        or data[:1] in _ODD_FIRST
+        or any(odd in data for odd in _ODD)
+    ):
+        return ""
+    if data.isascii():
+        return data.decode("ascii")
+    if "charset=utf-8" not in content_type:
+        return ""
+    try:
+        return getincrementaldecoder("utf-8")().decode(data)
+    except UnicodeDecodeError:
+        return ""
 
 
 def parts_of(page: Page) -> PageParts | None:

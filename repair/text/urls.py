@@ -22,6 +22,7 @@ from publicsuffixlist import PublicSuffixList
 MAX_URL = 8_000
 """Longer URLs are not URLs of pages."""
 MAX_WORDS = 64
+_CACHED_URL = 500
 FILE_SUFFIXES = (
     r"pdf|docx?|xlsx?|pptx?|od[tsp]|rtf|epub|csv|zip|"
     r"jpe?g|png|gif|svg|webp|bmp|tiff?|mp[34]|avi|mov|webm|ogg|wav|swf"
@@ -69,6 +70,10 @@ def parse(url: str, *, most: int = MAX_URL) -> UrlParts:
     """The parts of a web URL in normal form; ValueError when it is none, or longer than `most`."""
     if len(url) > most:
         raise ValueError(f"address too long: {len(url)} characters")
+    return _parse_cached(url) if len(url) <= _CACHED_URL else _parse(url)
+
+
+def _parse(url: str) -> UrlParts:
     found = _SPLIT.match(_LINE_NOISE.sub("", url.strip(_EDGES)).replace("\\", "/"))
     if found is None:
         raise ValueError(f"not a web address: {url[:100]!r}")
@@ -80,6 +85,10 @@ def parse(url: str, *, most: int = MAX_URL) -> UrlParts:
     path = _without_dots(_PERCENT.sub(_normalise_escape, found[3])) or "/"
     query = _PERCENT.sub(_normalise_escape, found[4] or "")
     return UrlParts(scheme, host, f"{host}:{port}" if port else host, path, query)
+
+
+# One repair takes the same few URLs apart again and again.
+_parse_cached = lru_cache(maxsize=1_000)(_parse)
 
 
 def normal(url: str, *, most: int = MAX_URL) -> str:

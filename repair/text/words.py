@@ -30,6 +30,8 @@ MAX_WORD = 64
 _REMEMBERED = 65_536
 _FEW = 32
 """Up to this many words are searched one by one; for more, all words of the text are visited."""
+_FEW_FOREIGN = 200
+"""Up to this many letters beyond ASCII their words are looked at one by one; else all words of the text are."""
 
 
 _UNSPACED = (
@@ -71,6 +73,8 @@ _SEGMENT = re.compile(
 _ASCII_SEGMENT = re.compile(rf"([A-Za-z0-9]++){_TAIL}")
 _IN_WORD = re.compile(f"[{_WORD}]")
 _FOREIGN = re.compile(rf"[{_WORD_CHARACTERS.partition('a-z')[2]}{_JOINERS}{_UNSPACED}\U00010000-\U0003ffff]")
+# Where these stand, words do not end where letters do; and the one letter whose lower case is two.
+_UNUSUAL = re.compile(f"[{_JOINERS}{_UNSPACED}\u0130\U00010000-\U0003ffff]")
 _JOINER = re.compile(f"[{_JOINERS}]")  # after "school's" it begins a word, elsewhere it is within one
 # A segment that is one wherever non-letters surround it: no end of "school's", no unspaced script.
 _LONE = re.compile(rf"(?!(?:{_ENDINGS})\Z)[{_WORD}]++")
@@ -157,17 +161,49 @@ def located_terms(text: str, wanted: AbstractSet[str] | None = None) -> Iterator
 
 def _segments_with(wanted: AbstractSet[str], text: str) -> set[str]:
     """The segments of a text that contain a wanted term."""
-    if _FOREIGN.search(text):
-        return set(filter(_having(frozenset(wanted)).__getitem__, segments(text)))
-    lowered, segment = text.lower(), (_ASCII_SEGMENT if text.isascii() else _SEGMENT)
-    found = {
+    if text.isascii():
+        found, segment = set[str](), _ASCII_SEGMENT
+    else:
+        foreign = None if _UNUSUAL.search(text) else _segments_beyond_ascii(text)
+        if foreign is None:
+            return _having(wanted, set(segments(text)))
+        found, segment = foreign, _SEGMENT
+    lowered = text.lower()
+    found.update(
         each[1]
         for term in wanted
         if term.isascii()
         for at in _word_starts(lowered, _beginning(term))
         if (each := segment.match(text, at))
-    }
-    return {each for each in found if not wanted.isdisjoint(_telling(None)[each])}
+    )
+    return _having(wanted, found)
+
+
+def _having(wanted: AbstractSet[str], found: set[str]) -> set[str]:
+    """Those of some segments that have a wanted term."""
+    telling = _telling(None)
+    return {segment for segment in found if not wanted.isdisjoint(telling[segment])}
+
+
+def _segments_beyond_ascii(text: str) -> set[str] | None:
+    """The segments with letters beyond ASCII; None when there are many."""
+    found: set[str] = set()
+    looked_at = end = 0
+    for letter in _FOREIGN.finditer(text):
+        at = letter.start()
+        if at < end:
+            continue
+        looked_at += 1
+        if looked_at > _FEW_FOREIGN:
+            return None
+        start = at
+        while start > end and _IN_WORD.match(text, start - 1):
+            start -= 1
+        segment = _SEGMENT.match(text, start)
+        if segment is not None:
+            found.add(segment[1])
+            end = segment.end()
+    return found
 
 
 def _beginning(term: str) -> str:
@@ -206,21 +242,6 @@ def _starts_of_one(text: str, segment: str) -> Iterator[int]:
         if not (start and _IN_WORD.match(text, start - 1)) and not _IN_WORD.match(text, end):
             yield start
         start = text.find(segment, end)
-
-
-class _Having(MemoDict[str, bool]):
-    """Whether segments have a wanted term, each worked out when first met: a list of pages shares most words."""
-
-    def __init__(self, wanted: frozenset[str]) -> None:
-        super().__init__(_REMEMBERED)
-        self._wanted = wanted
-
-    def __missing__(self, segment: str) -> bool:
-        has = not self._wanted.isdisjoint(_telling(None)[segment])
-        return self.keep(segment, has) if len(segment) <= MAX_WORD else has
-
-
-_having = lru_cache(maxsize=2)(_Having)
 
 
 def is_stop_anchor(anchor: str, extra: Iterable[str] = ()) -> bool:

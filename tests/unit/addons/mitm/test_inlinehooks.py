@@ -228,3 +228,9 @@ def test_layers_that_only_hand_on_are_left_out_once_the_next_one_is_chosen():
         assert list(top.handle_event(event)) == []
     assert isinstance(top._top, HttpLayer)
     assert bytes(top._top.connections[client].buf) == b"GET http://a/"
+
+
+def test_who_need_not_wait_does_not_behind_one_that_does(tmp_path, told):
+    addons = [Late(told, "a"), Seldom(told, "b"), Prompt(told, "c")]
+    assert called(tmp_path, told, *addons) == (False, [])
+    assert told == ["a", "c"]

@@ -16,6 +16,16 @@ def test_joiners_that_shape_words_stay():
     assert clean("क्\u200dष می\u200cخواهم", 50) == "क्\u200dष می\u200cخواهم"
 
 
+def test_no_character_escapes_cleaning():
+    shown = {chr(code): clean(f"a{chr(code) * 6}b", 50) for code in range(0x10000)}
+    kinds = {character: unicodedata.category(character) for character in shown}
+    stacked = {each for each, text in shown.items() if kinds[each][0] == "M" and text.count(each) > 4}
+    hidden = {
+        each for each, text in shown.items() if kinds[each] in ("Cc", "Cf", "Co", "Cs") and each in text
+    }
+    assert (stacked, hidden) == (set(), {"\u200c", "\u200d"})
+
+
 def test_text_is_put_on_one_line():
     assert clean("  a \r\n\t b\u2028c  ", 50) == "a b c"
 

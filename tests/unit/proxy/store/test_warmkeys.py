@@ -81,3 +81,30 @@ async def test_it_waits_for_no_lock(store):
     await store.put(KEY, a_response())
     assert store.read_warm(KEY) is not None
     assert store._tiers._responses._rows._sql("PRAGMA busy_timeout").fetchone() == (0,)
+
+
+async def absent(store, count):
+    for number in range(count):
+        await store.read(f"http://school.test/absent-{number}")
+
+
+async def test_absent_keys_need_no_thread_once_the_index_is_warm(store):
+    await store.put(KEY, a_response())
+    assert store.may_be_on_disk("http://school.test/new")
+    await absent(store, 20)
+    assert store.recall("http://school.test/new") == ()
+    assert store.may_be_on_disk(KEY)
+    assert store.recall(KEY) is None
+    await store.put("http://school.test/new", a_response())
+    assert store.recall("http://school.test/new") is None
+    assert (await store.lookup("http://school.test/new")) == (a_response(),)
+
+
+async def test_an_index_that_had_to_be_waited_for_is_left_to_threads(store, monkeypatch):
+    await absent(store, 20)
+    waited = iter(range(10))
+    monkeypatch.setattr(warmkeys, "_blocks_waited_for", lambda: next(waited))
+    store.recall("http://school.test/new")
+    assert next(waited) == 2
+    assert store.recall("http://school.test/other") is None
+    assert next(waited) == 3

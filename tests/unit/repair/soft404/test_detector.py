@@ -238,3 +238,21 @@ async def test_a_static_error_page_is_recognised(made):
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=static))).miss is None
     await detector.learn_error_page(a_page(url=f"{SITE}/c", status=404, body=static))
     assert (await detector.find(a_page(url=f"{SITE}/a/b", body=static))).why == "memory"
+
+
+async def test_a_page_that_plainly_says_something_is_judged_at_once(made):
+    detector = made()
+    page = a_page(url=f"{SITE}/essay", body=ESSAY)
+    found = detector.find_at_once(page)
+    assert found == await made().find(page)
+    assert detector.recent_finding(page) is found
+
+
+async def test_a_host_whose_first_lines_do_not_tell_is_left_to_threads_for_a_while(made):
+    detector, essay = made(), a_page(url=f"{SITE}/essay", body=ESSAY)
+    for number in range(2):
+        assert detector.find_at_once(a_page(url=f"{SITE}/{number}", body=VAGUE)) is None
+    tried = [detector.find_at_once(essay) is not None for _ in range(60)]
+    assert tried.index(True) == 48
+    assert all(tried[48:])
+    assert detector.find_at_once(a_page(url="http://other.test/", body=ESSAY)) is not None

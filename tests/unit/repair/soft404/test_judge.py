@@ -1,11 +1,13 @@
 """repair.soft404.judge: the kind of a page, by its text."""
 
+import gzip
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from repair.model import MissKind
-from repair.soft404.judge import PageJudgement, PageKind, judge, judge_parts
+from repair.soft404.judge import ORDINARY, PageJudgement, PageKind, is_plainly_there, judge, judge_parts
 from repair.soft404.model import shipped_weights
 from repair.soft404.pageparts import PageReading, parts_of, reading_of
 from repair.soft404.signals import is_talkative
@@ -13,6 +15,33 @@ from tests.examples import examples
 from tests.make import a_page
 
 LESSON = "<p>" + "Lava and ash come out of the Earth, and people live near it all the same. " * 4 + "</p>"
+
+
+ESSAY = "".join(
+    f"<p>Lava and ash number {n} come out of the Earth, and people live near it." for n in range(90)
+)
+PIECES = (
+    *(
+        "<nav>",
+        "</nav>",
+        "<table><tr><td>",
+        "</table>",
+        "<h1>404 Not Found</h1>",
+        "<p>Page not found.</p>",
+        "<form>",
+    ),
+    *(
+        "<title>Oops",
+        "</title>",
+        "<!--",
+        "-->",
+        "<div class=footer>",
+        "</div>",
+        "<script>",
+        "</script>",
+        LESSON,
+    ),
+)
 
 
 def judge_body(body, url="http://school.test/page", **about):
@@ -202,3 +231,58 @@ def test_a_cut_sentence_at_the_end_of_the_beginning_is_ignored():
 def test_a_page_that_is_clearly_there_is_not_parsed_to_its_end(monkeypatch):
     monkeypatch.delattr(PageReading, "parts")
     assert judge_body("<title>Volcanoes</title><h1>Volcanoes</h1>" + LESSON * 100).kind is PageKind.ORDINARY
+
+
+@pytest.mark.parametrize(
+    ("body", "about"),
+    [
+        (ESSAY.encode(), {}),
+        (
+            gzip.compress(ESSAY.encode()),
+            {"headers": (("Content-Encoding", "gzip"),)},
+        ),
+        (ESSAY.replace("Lava", "Lavá").encode(), {"content_type": "text/html; charset=utf-8"}),
+    ],
+    ids=["plain", "gzip", "utf-8"],
+)
+def test_a_page_that_says_much_at_once_is_plainly_there(body, about):
+    page = a_page(body=body, **about)
+    assert is_plainly_there(page)
+    assert judge(page) == ORDINARY
+
+
+@pytest.mark.parametrize(
+    ("body", "about"),
+    [
+        (ESSAY.encode("utf-16"), {}),
+        (b"\x1b$B" + ESSAY.encode(), {}),
+        (ESSAY.replace("Lava", "Lavá").encode("latin-1"), {"content_type": "text/html; charset=utf-8"}),
+        (ESSAY.replace("Lava", "Lavá").encode(), {"content_type": "text/html"}),
+        (b"\x1f\x8b broken", {"headers": (("Content-Encoding", "gzip"),)}),
+        (ESSAY.encode(), {"headers": (("Content-Encoding", "br"),)}),
+        (ESSAY.encode(), {"content_type": "text/plain"}),
+        (b"<nav>" + ESSAY.encode(), {}),
+        (b"<!-- " + ESSAY.encode(), {}),
+        (b"", {}),
+    ],
+    ids=[
+        "utf-16",
+        "escapes",
+        "latin-1",
+        "unstated",
+        "broken gzip",
+        "brotli",
+        "text",
+        "menu",
+        "comment",
+        "empty",
+    ],
+)
+def test_what_is_not_easily_read_is_not_plainly_there(body, about):
+    assert not is_plainly_there(a_page(body=body, **about))
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
+def test_a_page_that_is_plainly_there_is_ordinary(body):
+    page = a_page(body=body.encode())
+    assert not is_plainly_there(page) or judge(page) == ORDINARY

@@ -68,6 +68,23 @@ def test_wanted_terms_are_located_at_the_same_places(text, others):
     assert found == [place for place in located_terms(text) if place[2] in wanted]
 
 
+@given(
+    st.text("aeils ’'.-1éßñøωя\u0301\u00adİ図𐐀", max_size=60),
+    st.sets(st.sampled_from(["a", "ela", "ea", "s"])),
+)
+def test_wanted_terms_are_located_at_the_same_places_among_letters_beyond_ascii(text, others):
+    wanted = others | {term for _, _, term in list(located_terms(text))[::2]}
+    found = [place for place in located_terms(text, wanted) if place[2] in wanted]
+    assert found == [place for place in located_terms(text) if place[2] in wanted]
+
+
+def test_wanted_terms_are_located_in_a_text_with_many_letters_beyond_ascii():
+    text = "los niños del año " * 300 + "leen aquí"
+    wanted = {"nino", "aqui", "leen"}
+    found = [place for place in located_terms(text, wanted) if place[2] in wanted]
+    assert found == [place for place in located_terms(text) if place[2] in wanted]
+
+
 @pytest.mark.parametrize(
     "text",
     [
