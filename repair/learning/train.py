@@ -210,7 +210,9 @@ def _fit_right(judged: JudgedRankings) -> SavedForest:
     """Whether the first is the lost page: where it is saved, and in few cases where it is gone."""
     used = judged.subset(judged.kind != "unrelated")
     weights = _even_weights(used.site) * np.where(used.kind == "gone", _GONE_PER_FOUND, 1.0)
-    return boosting.fit_odds(used.signals, used.right, weights, rising=RISING, trees=_SURENESS_TREES, leaves=6)
+    return boosting.fit_odds(
+        used.signals, used.right, weights, rising=RISING, trees=_SURENESS_TREES, leaves=6
+    )
 
 
 def _fit_repairable(judged: JudgedRankings) -> SavedForest:
