@@ -204,20 +204,24 @@ def test_unsolicited_response_is_ignored(running, plain, pages, bob, path):
 @pytest.mark.parametrize("first", ["client", "origin"])
 def test_bytes_received_before_a_request_do_not_answer_it(running, origin, pages, bob, path, first):
     """Both are there when linkmend, busy until then, reads again: the next request, and the unsolicited bytes."""
-    over = threading.Event()
+    over, evil_sent = threading.Event(), threading.Event()
 
     def fine_then_evil():
         yield page("fine")
         over.wait(10)
         yield EVIL
+        evil_sent.set()
+
+    def send_evil():
+        over.set()
+        assert evil_sent.wait(30)
 
     pages[f"{path}/odd"] = fine_then_evil()
     with kept_connection(running, origin) as client:
         assert client.ask(f"{path}/odd")[2] == b"fine"
         with running.held_still():
             for who in (("client", "origin"), ("origin", "client"))[first == "origin"]:
-                client.send(f"{path}/victim") if who == "client" else over.set()
-                time.sleep(0.2)
+                client.send(f"{path}/victim") if who == "client" else send_evil()
         assert client.read()[2] == f"honest {path}/victim".encode()
     assert bob.get(f"{origin.url}{path}/victim").text == f"honest {path}/victim"
     _assert_kept_and_stored(running, origin, bob, path)
