@@ -1,6 +1,7 @@
 """Code that depends on mitmproxy's internals: small, in one place, checked at start-up, tried on 11 and 12."""
 
 from addons.mitm import (
+    arrivals,
     bufferlimits,
     draining,
     fasterheaders,
@@ -32,6 +33,7 @@ def install() -> None:
     tunnels.install()
     watchdog.install()
     draining.install()
+    arrivals.install()
     http2.install()
     nextlayer.check()
     fastlayer.check()

@@ -1,11 +1,12 @@
 """Reuse of connections to origins.
 
-mitmproxy reuses the connections to origins within one client connection. We add three rules:
+mitmproxy reuses the connections to origins within one client connection. We add four rules:
 
-- Methods are case-sensitive. mitmproxy reads `hEaD` as HEAD and expects no body, but the origin may send one. - A
-retired connection carries no further request (addons/mitm/originclient.py retires them). - A request whose
-response may be shared never uses a connection that carried a body before. If the origin did not read that body, the
-client's own next uploads may get wrong responses, as without a proxy, but no other client does.
+- Methods are case-sensitive. mitmproxy reads `hEaD` as HEAD and expects no body, but the origin may send one.
+- A retired connection carries no further request (addons/mitm/originclient.py retires them).
+- Nor does one on which something has arrived that nobody asked for (addons/mitm/arrivals.py).
+- A request whose response may be shared never uses a connection that carried a body before. If the origin did not
+  read that body, the client's own next uploads may get wrong responses, as without a proxy, but no other client does.
 
 Notes about connections are weak references. `install` checks the internals this relies on.
 """
@@ -20,6 +21,7 @@ from mitmproxy.net.http.http1 import read
 from mitmproxy.proxy.layers.http import GetHttpConnection, HttpStream
 
 from addons.flowstate import state_of
+from addons.mitm.arrivals import has_unread
 from addons.mitm.connectionset import ConnectionSet
 from proxy.errors import StartError
 from proxy.headers.framing import is_token
@@ -84,7 +86,12 @@ def _spec_matches(matches: Callable[[GetHttpConnection, Connection], bool]) -> C
     def matching(self: GetHttpConnection, connection: Connection) -> bool:
         if connection in retired or (vars(self).get(_SHARED) and connection in carried_body):
             return False
-        return matches(self, connection)
+        if not matches(self, connection):
+            return False
+        if connection.alpn != b"h2" and has_unread(connection):
+            retired.add(connection)
+            return False
+        return True
 
     return matching
 

@@ -241,9 +241,21 @@ class Linkmend(Running):
         """None of its processes does anything meanwhile, as on a machine that is busy."""
         os.killpg(self.process.pid, signal.SIGSTOP)
         try:
+            # The signal takes effect a little later: a request sent at once might still be read.
+            eventually(lambda: _all_stopped(self.process.pid), "linkmend did not hold still")
             yield
         finally:
             os.killpg(self.process.pid, signal.SIGCONT)
+
+
+def _all_stopped(group: int) -> bool:
+    """Whether every thread of a process group is stopped (state T or t, or it has ended)."""
+    for status in Path("/proc").glob("[0-9]*/task/[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, of_group = status.read_text().rpartition(")")[2].split()[:3]
+            if int(of_group) == group and state not in "TtZX":
+                return False
+    return True
 
 
 @contextlib.contextmanager

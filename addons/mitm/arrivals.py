@@ -1,0 +1,69 @@
+"""What has arrived from origins and has not been read yet.
+
+An origin that sends more than was asked for must not answer the next request with it. What has arrived before that
+request goes out may still lie with the operating system, or with asyncio: a connection with such bytes is not used
+again (addons/mitm/originconnections.py). Whether it has any is looked up, not left to the order of events.
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+
+from mitmproxy.connection import Connection, Server
+from mitmproxy.proxy.server import ConnectionHandler, ConnectionIO
+
+from proxy.errors import StartError
+
+Handle = Callable[[ConnectionHandler, Connection], Awaitable[None]]
+
+_OURS = "linkmend_wrapped"
+
+_open: dict[str, ConnectionIO] = {}
+"""Connections to origins by their id, while somebody reads from them."""
+
+
+def has_unread(connection: Connection) -> bool:
+    """Whether bytes, or the end, have arrived on an open connection to an origin."""
+    io = _open.get(connection.id)
+    if (
+        io is None
+        or not isinstance(io.reader, asyncio.StreamReader)
+        or not isinstance(io.writer, asyncio.StreamWriter)
+    ):
+        return False
+    own: socket.socket | None = getattr(io.writer.transport, "_sock", None)
+    if getattr(io.reader, "_buffer", b"") or io.reader.at_eof() or own is None or own.fileno() < 0:
+        return True
+    try:
+        own.recv(1, socket.MSG_PEEK)
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass  # it is broken
+    return True
+
+
+def _noting(handle: Handle) -> Handle:
+    async def handle_connection(self: ConnectionHandler, connection: Connection) -> None:
+        if not isinstance(connection, Server):
+            return await handle(self, connection)
+        _open[connection.id] = self.transports[connection]
+        try:
+            await handle(self, connection)
+        finally:
+            _open.pop(connection.id, None)
+
+    return handle_connection
+
+
+def install() -> None:
+    """Note each connection to an origin while it is open. Raises StartError when mitmproxy is not as expected."""
+    handle = getattr(ConnectionHandler, "handle_connection", None)
+    if not asyncio.iscoroutinefunction(handle):
+        raise StartError(
+            "this mitmproxy is not supported: ConnectionHandler.handle_connection is no coroutine"
+        )
+    if not hasattr(handle, _OURS):
+        noting = _noting(handle)
+        setattr(noting, _OURS, True)
+        ConnectionHandler.handle_connection = noting  # type: ignore[method-assign, assignment]
