@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from proxy.nighthours import NightHours
-from proxy.settings import Settings, as_environment
+from proxy.ownprocesses import environment_for
+from proxy.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,6 @@ _LOOK_EVERY_S = 60.0
 _STOP_S = 20.0
 _HALF_A_DAY = timedelta(hours=12)
 _MAX_OUTPUT = 2_000
-_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 class NightlyGrowth:
@@ -86,15 +86,13 @@ class NightlyGrowth:
         return last is None or now - last >= _HALF_A_DAY
 
     async def _spawn(self, settings: Settings) -> None:
-        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-        environment |= as_environment(settings)
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
             *("--with-parent", "--config", os.devnull, "--data", str(self._data), "--json"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env=environment,
+            env=environment_for(settings),
         )
         log.info("growing: the night begins")
         self._reading = asyncio.create_task(self._report(self._process))
