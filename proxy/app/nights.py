@@ -14,6 +14,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from proxy.backgroundtask import BackgroundTask
 from proxy.nighthours import NightHours
 from proxy.ownprocesses import environment_for
 from proxy.settings import Settings
@@ -41,20 +42,16 @@ class NightlyGrowth:
         """`last_night` says when the last night began, in whichever process; it blocks for a moment."""
         self._data, self._settings = data, settings
         self._last_night, self._clock, self._command = last_night, clock, command
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask()
         self._process: asyncio.subprocess.Process | None = None
         self._started_at: datetime | None = None
 
     async def start(self) -> None:
-        self._task = asyncio.create_task(self._run())
+        self._task.start(self._run())
 
     async def close(self) -> None:
         """Stop the night if one goes on."""
-        if self._task is None:
-            return
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await self._task.close()
         await self._stop()
 
     async def _run(self) -> None:

@@ -17,6 +17,7 @@ from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 
+from proxy.backgroundtask import BackgroundTask
 from proxy.errors import LinkmendError
 from proxy.ownprocesses import environment_for
 from proxy.pages.desktexts import DeskText, tr
@@ -78,7 +79,7 @@ class DeskImports:
         self.folder = data / FOLDER
         self._data, self._settings, self._command = data, settings, command
         self.latest: DeskImport | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask()
 
     def waiting(self) -> tuple[WaitingFile, ...]:
         """What lies in the folder, by name; the folder is made if there is none. Raises ImportRefused."""
@@ -120,21 +121,17 @@ class DeskImports:
 
     async def wait(self) -> None:
         """Until no import goes on."""
-        if self._task is not None:
-            await asyncio.wait((self._task,))
+        await self._task.wait()
 
     async def close(self) -> None:
         """Stop an import that goes on; what it has read so far stays."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._task.close()
 
     def _begin(self, name: str, path: Path, *options: str) -> None:
         if self.latest is not None and self.latest.state is ImportState.RUNNING:
             raise ImportRefused(tr("{name} is being imported; wait until it is done.", name=self.latest.name))
         self.latest = DeskImport(name=name, started_at=datetime.now().astimezone())
-        self._task = asyncio.create_task(self._run(self.latest, (str(path), *options)))
+        self._task.start(self._run(self.latest, (str(path), *options)))
 
     async def _run(self, run: DeskImport, arguments: Sequence[str]) -> None:
         try:
