@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from repair.collection.index.fulltext import Search, valid_terms
+from repair.collection.index.fulltext import DEEPER, Search, rank_key, valid_terms
 from repair.collection.index.vectors import is_packed
 from repair.collection.pages import PageSummary
 from repair.model import HeldPage, Link
@@ -52,7 +52,7 @@ def search_query(search: Search) -> Query:
     query: Query = {"bool": {"should": clauses}} if clauses else {"match_none": {}}
     return {
         "query": query,
-        "size": max(0, search.limit),
+        "size": search.limit + DEEPER if clauses else 0,
         **_COLUMNS_ONLY,
         "docvalue_fields": ["url"],
         # Equal scores in the same order on every node, whichever has the page.
@@ -116,14 +116,16 @@ def search_many(client: OpenSearchClient, queries: Sequence[Query], *, within_s:
     return found
 
 
-def scored(hits: Iterable[Any]) -> Iterator[tuple[str, int, float]]:
-    """URLs, page numbers and scores."""
+def scored(hits: Iterable[Any], limit: int) -> list[tuple[str, int, float]]:
+    """URLs, page numbers and scores, in the order of a school's own index."""
+    found = []
     for hit in hits:
         try:
             url = str(hit["fields"]["url"][0])
-            yield url, page_number(url), float(hit["_score"])
+            found.append((url, page_number(url), float(hit["_score"])))
         except _ODD:
             continue
+    return sorted(found, key=lambda each: rank_key(each[2], each[1]))[:limit]
 
 
 def loaded(hits: Iterable[Any]) -> Iterator[LoadedPage]:
