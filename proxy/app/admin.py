@@ -181,6 +181,7 @@ class AdminServices:
             harvester=backend.harvester,
             missing_now=self._watching.missing_now,
             on_removed=backend.browser.forget,
+            district=self._shared.settings.district,
         )
 
     def _made_district_link(self, context: AdminContext) -> DistrictDeskLink:
