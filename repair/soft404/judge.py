@@ -100,9 +100,9 @@ def judge(page: Page, weights: Soft404Weights | None = None) -> PageJudgement:
             return PageJudgement(kind=PageKind.ORDINARY, probability=judgement.probability, unsure=True)
 
 
-def is_plainly_there(page: Page) -> bool:
+def is_plainly_there(page: Page, *, brief: bool = False) -> bool:
     """Whether the first lines of a page show already that it is ordinary, as `judge` would say."""
-    return any(map(is_talkative, glances(page)))
+    return any(map(is_talkative, glances(page, brief=brief)))
 
 
 def is_filled_by_scripts(page: Page) -> bool:
