@@ -299,10 +299,12 @@ class TopicCrawl:
         changed: dict[str, FrontierLink] = {}
         for found in links[:_LINKS_OF_A_PAGE] if depth < _MAX_DEPTH else ():
             url = found.target_url
-            if url in self._known or url in changed or trap_in(url):
+            if url in self._known or url in changed:
                 continue
             entry = self.frontier.get(url)
             if entry is None:
+                if trap_in(url):
+                    continue
                 entry = FrontierLink(url=url, host=urls.parse(url).authority, depth=depth + 1)
                 self.frontier.put(entry)
             entry.note_parent(found, probability, belongs=belongs)
