@@ -40,8 +40,8 @@ def grow(
         if not plan and not as_json:
             readers, weeks = settings.grow.readers, settings.grow.weeks
             print_line(
-                f"nothing to fetch: no page and no search is left that {readers} readers (grow.readers) or more missed"
-                f" in the last {weeks} weeks (grow.weeks)"
+                f"nothing to fetch: no page and no search is left that {readers} readers (grow.readers) or more"
+                f" missed in the last {weeks} weeks (grow.weeks)"
             )
         return
     night = _grow(settings, data_from(data))
