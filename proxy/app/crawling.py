@@ -42,7 +42,7 @@ from repair.crawling.classifier import learn_topic
 from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.frontierstore import CrawlCounts, FrontierStore
-from repair.crawling.heldpages import find_held_examples, held_terms
+from repair.crawling.heldpages import find_held_examples, held_terms, note_members
 from repair.crawling.pagejudge import PageJudge
 from repair.crawling.revisits import RevisitStore
 from repair.crawling.topiccrawl import CrawlPolicy, TopicCrawl
@@ -60,6 +60,8 @@ _SHOWN_LINKS = 10
 _NOTHING_TO_BEGIN = (
     "nothing to begin with: give the topic seeds, save pages that match its words, or set crawl.search"
 )
+_MEMBERS = 10_000  # saved pages of a topic that are never taken for others
+_KNOWN_MEMBERS = 200  # those that a judge learns from, the likeliest first
 _QUERIES = 6  # to the search engine, for a topic of a run
 
 
@@ -186,9 +188,12 @@ class CrawlProcess:
 
     def _prepare(self, topic: Topic, budget: CrawlBudget, further: Sequence[str] = ()) -> _PreparedCrawl:
         """A crawl with its examples."""
-        held = find_held_examples(self.tools.collection, topic)
-        judge = PageJudge(topic, learn_topic, positives=held.best.values(), background=held.background)
         verdicts = self.tools.topics.verdicts(topic.name)
+        members = {page.url: page.probability for page in self.tools.topics.pages(topic.name, limit=_MEMBERS)}
+        held = find_held_examples(self.tools.collection, topic, members=members)
+        judge = PageJudge(topic, learn_topic, positives=held.best.values(), background=held.background)
+        known = [url for url in members if url not in verdicts and url not in held.best][:_KNOWN_MEMBERS]
+        note_members(judge, self.tools.collection, {url: members[url] for url in known})
         for url, belongs in verdicts.items():
             if (page := self.tools.collection.get(url)) is not None:
                 judge.note_verdict(url, held_terms(page), belongs)
