@@ -150,9 +150,13 @@ class PageJudge:
         twin._fetched, twin._verdicts = dict(self._fetched), dict(self._verdicts)
         return twin
 
-    def judge(self, terms: Terms) -> float:
+    def judge(self, page: Terms | CountedTerms) -> float:
         """The probability that a page belongs to the topic."""
-        return self._table.model.probability(terms) if self._table else self.words.score(terms)
+        if self._table is None:
+            return self.words.score(self._terms_of(page))
+        if isinstance(page, bytes):
+            return float(self._table.probabilities(TextBatch([page]))[0])
+        return self._table.model.probability(page)
 
     def read_links(self, texts: TextBatch) -> Numbers:
         """What the model makes of a few words each, above 0 for the topic; 0 before it has learnt."""

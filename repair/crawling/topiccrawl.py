@@ -17,6 +17,7 @@ from repair.crawling.classifier import learn_link_weights, learn_topic
 from repair.crawling.frontier import Frontier, FrontierLink
 from repair.crawling.linkworth import HostRecord, LinkWorth
 from repair.crawling.pagejudge import BELONGS, PageJudge
+from repair.crawling.termcodes import CountedTerms
 from repair.crawling.topicmodel import Terms
 from repair.crawling.topics import Topic
 from repair.crawling.traps import ShapeLimits, trap_in
@@ -49,10 +50,12 @@ class CrawlPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPage:
-    """What was made of a page; `promise` is its probability as the scout sees it, which decides how its links count;
-    `duplicate` when the crawl has had the same text under another address."""
+    """What was made of a page. `counted` are its terms by the judges' vocabulary; `promise` is its probability as the
+    scout sees it, which decides how its links count; `duplicate` when the crawl has had the same text under another
+    address."""
 
     terms: Terms
+    counted: CountedTerms
     probability: float
     promise: float
     fingerprint: int | None
@@ -139,13 +142,15 @@ class TopicCrawl:
     ) -> JudgedPage:
         """Judge a page by its terms; a person's word on it counts more, and so does a language of the topic."""
         found = fingerprint(terms) if known_fingerprint is None else known_fingerprint
-        probability, promise = self.judge.judge(terms), self._scout.judge(terms)
+        counted = self.judge.vocabulary.count(terms)
+        probability, promise = self.judge.judge(counted), self._scout.judge(counted)
         if self.topic.language and language and language != self.topic.language:
             probability, promise = probability * _OTHER_LANGUAGE, promise * _OTHER_LANGUAGE
         if (told := self._verdicts.get(url)) is not None:
             probability, promise = (max(each, BELONGS) if told else 0.0 for each in (probability, promise))
         return JudgedPage(
             terms=terms,
+            counted=counted,
             probability=probability,
             promise=promise,
             fingerprint=found,
@@ -173,10 +178,9 @@ class TopicCrawl:
             if page.fingerprint is not None:
                 self._fingerprints.add(page.fingerprint)
             if (told := self._verdicts.get(link.url)) is None:
-                counted = self.judge.vocabulary.count(page.terms)
-                self.judge.note_page(final_url, counted, page.probability)
-                self._scout.note_page(final_url, counted, page.promise)
-                self._scout.odds.add(counted, belongs=page.promise >= BELONGS)
+                self.judge.note_page(final_url, page.counted, page.probability)
+                self._scout.note_page(final_url, page.counted, page.promise)
+                self._scout.odds.add(page.counted, belongs=page.promise >= BELONGS)
             else:
                 self.judge.note_verdict(final_url, page.terms, told)
                 self._scout.note_verdict(final_url, page.terms, told)
