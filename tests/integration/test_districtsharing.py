@@ -262,6 +262,20 @@ def test_what_a_hostile_school_writes_is_not_offered(school, body):
     assert two.offered(_LOST) == []
 
 
+@pytest.mark.parametrize("body", ["[" * 4000 + "]" * 4000, "1e8000", '{"url": 1e8000}'])
+def test_a_row_that_nobody_can_read_keeps_nobody_from_reading_the_others(school, body):
+    hostile, honest, third = school("School A"), school("School B"), school("School C")
+    with contextlib.closing(hostile.connect()) as connection:
+        connection.execute(
+            "INSERT INTO learnt (school, kind, key, body) VALUES (current_school(), 'pin', %s, %s)",
+            (digest("pin", "any"), body),
+        )
+    honest.pin(_LOST, _NEW)
+    honest.send()
+    third.read()
+    assert third.offered(_LOST) == [(_NEW, ("School B",))]
+
+
 def test_a_hostile_school_says_one_thing_of_a_page_and_leaves_room_for_others(school):
     hostile, honest, third = school("School A"), school("School B"), school("School C")
     with contextlib.closing(hostile.connect()) as connection:
