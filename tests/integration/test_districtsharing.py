@@ -5,6 +5,7 @@ import itertools
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -139,6 +140,8 @@ def test_misses_are_told_as_counts_and_days_and_only_of_pages_that_several_misse
     one.miss("http://intranet.local/marks", readers=5)
     one.miss("http://www.example.org/find?q=my+illness", readers=5)
     one.miss("http://www.example.org/gone", readers=3)
+    for days in range(5):  # one reader, whose code is another one each day
+        one.miss("http://www.example.org/again-and-again", at=DAY - timedelta(days=days))
     one.send()
     assert rows(district, "SELECT url, times FROM misses") == [("http://www.example.org/gone", 3)]
     with connected(district) as owner:
