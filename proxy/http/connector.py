@@ -16,8 +16,17 @@ class CleanConnector(aiohttp.TCPConnector):
 
     async def _get(self, key: Any, traces: Any) -> Any:
         while (kept := await super()._get(key, traces)) is not None:
-            protocol = kept.protocol
-            if protocol is not None and not protocol.should_close and not has_arrived(kept.transport):
+            if _is_clean(kept.protocol):
                 return kept
             kept.close()
         return None
+
+
+def _is_clean(protocol: Any) -> bool:
+    """Whether a kept connection has nothing left over: what aiohttp has taken in, or the system holds."""
+    return (
+        protocol is not None
+        and protocol.transport is not None
+        and not protocol.should_close
+        and not has_arrived(protocol.transport)
+    )
