@@ -14,9 +14,17 @@ from proxy.district.roles import invite_school
 from proxy.district.schema import initialise
 from repair.collection.collection import Collection
 from repair.settings import CollectionSettings
-from tests.integration.origin import Origin, reply
+from tests.integration.origin import reply
 from tests.integration.processes import START_S, Running, eventually, surroundings
-from tests.integration.test_crawling import PAUSE_S, SETTINGS, CountedOrigin, School, a_page
+from tests.integration.test_crawling import (
+    PAUSE_S,
+    SETTINGS,
+    CountedOrigin,
+    NamedOrigin,
+    PublicWeb,
+    School,
+    a_page,
+)
 from tests.unit.repair.crawling.pages import FARM
 
 KILLS = int(os.environ.get("CRAWL_KILLS", "3"))
@@ -35,34 +43,6 @@ def postgres(start_postgres):
 def stack():
     with contextlib.ExitStack() as opened:
         yield opened
-
-
-class NamedOrigin(CountedOrigin):
-    """An origin at a public name, to which `PublicWeb` leads: a crawl that is shared reaches no others."""
-
-    def __init__(self, name, **known):
-        super().__init__(**known)
-        self.name = name
-
-    @property
-    def url(self):
-        return f"http://{self.name}"
-
-
-class PublicWeb(Origin):
-    """The parent proxy of all schools, which answers for these origins."""
-
-    def __init__(self, *origins):
-        super().__init__()
-        self._origins = {origin.name: origin for origin in origins}
-        self.pages = self
-
-    def get(self, address, missing):
-        name, _, path = address.removeprefix("http://").partition("/")
-        if name not in self._origins:
-            return missing
-        self._origins[name].asked[f"/{path}"] += 1
-        return self._origins[name].pages.get(f"/{path}", missing)
 
 
 class DistrictSchool(School):
