@@ -113,11 +113,11 @@ class Fetcher:
         with _troubles():
             return await self._robots.sitemaps(site)
 
-    async def fetch_part(self, url: str, *, page: str, limits: FetchLimits) -> Page:
+    async def fetch_part(self, url: str, *, of_page: str, limits: FetchLimits) -> Page:
         """A picture or the like that belongs to a page; no redirects, and no pause: a browser would make none."""
         self._check(url)
         with _troubles():
-            _check_inside(page, url)
+            _check_inside(of_page, url)
             await self._robots.check(url)
             page = await self._once(url, limits, accept=_ANYTHING)
         self._judge(page)

@@ -72,7 +72,7 @@ def test_a_public_page_leads_nowhere_in_a_private_network(inside):
         fetched(site)
     fetcher = Fetcher(site, HostSlots(), check=ALLOWED, pause_s=lambda: 0.0, behind_parent=lambda: False)
     with pytest.raises(FetchRefused, match="private network"):
-        asyncio.run(fetcher.fetch_part(inside, page=f"{SITE}/page", limits=LIMITS))
+        asyncio.run(fetcher.fetch_part(inside, of_page=f"{SITE}/page", limits=LIMITS))
     assert inside not in site.asked
 
 
