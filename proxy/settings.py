@@ -56,6 +56,9 @@ class ProxySettings:
     """Serve only cached and saved pages; contact no site."""
     clients: tuple[str, ...] = LOCAL_NETWORKS
     """Networks whose clients may use the proxy."""
+    balancers: tuple[str, ...] = ()
+    """Networks of load balancers that say by the PROXY protocol which client each connection is from. Connections
+    from there without it are closed. Nobody else can say so."""
     reach: tuple[str, ...] = ()
     """Networks that may be reached besides the internet and private ones. This machine itself (127.0.0.0/8, ::1),
     link-local addresses, multicast and cloud metadata addresses are refused unless you list them here; proxy.parent,
@@ -506,6 +509,7 @@ def _check(settings: Settings) -> None:
     split_address(settings.desk.listen, key="desk.listen")
     split_address(settings.metrics.listen, key="metrics.listen")
     _networks("proxy.clients", proxy.clients)
+    _networks("proxy.balancers", proxy.balancers)
     _networks("desk.clients", settings.desk.clients)
     _networks("proxy.reach", proxy.reach)
     parse_network_names("misses.networks", settings.misses.networks)

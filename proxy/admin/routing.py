@@ -50,6 +50,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from msgspec import Struct
 
+from proxy.admin.collection.imports import DeskImports
 from proxy.admin.roles import ADMIN, TEACH, Role, may
 from proxy.admin.sessions import AdminSession
 from proxy.fetching.queue import FetchQueue
@@ -107,6 +108,7 @@ class AdminContext:
     missing_now: MissFeed | None = None
     topics: TopicDatabase | None = None
     lessons: LessonService | None = None
+    imports: DeskImports | None = None
     running: Callable[[], RunningSettings | None] = lambda: None
     """What the supervisor says of itself: its process and its settings file. It reads the disk."""
 

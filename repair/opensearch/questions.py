@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
 
-from repair.collection.index.fulltext import Search, valid_terms
+from repair.collection.index.fulltext import DEEPER, Search, rank_key, valid_terms
 from repair.collection.index.vectors import is_packed
 from repair.collection.pages import PageSummary
 from repair.model import HeldPage, Link
@@ -55,7 +55,7 @@ def search_query(search: Search) -> Query:
     query: Query = {"bool": {"should": clauses}} if clauses else {"match_none": {}}
     return {
         "query": query,
-        "size": max(0, search.limit),
+        "size": search.limit + DEEPER if clauses else 0,
         **_COLUMNS_ONLY,
         "docvalue_fields": ["url"],
         # Equal scores in the same order on every node, whichever has the page.
@@ -129,14 +129,16 @@ def _public_url(url: str) -> str:
 _is_public = lru_cache(maxsize=4096)(is_public_host)
 
 
-def scored(hits: Iterable[Any]) -> Iterator[tuple[str, int, float]]:
-    """URLs, page numbers and scores."""
+def scored(hits: Iterable[Any], limit: int) -> list[tuple[str, int, float]]:
+    """URLs, page numbers and scores, in the order of a school's own index."""
+    found = []
     for hit in hits:
         try:
             url = _public_url(hit["fields"]["url"][0])
-            yield url, page_number(url), float(hit["_score"])
+            found.append((url, page_number(url), float(hit["_score"])))
         except _ODD:
             continue
+    return sorted(found, key=lambda each: rank_key(each[2], each[1]))[:limit]
 
 
 def loaded(hits: Iterable[Any]) -> Iterator[LoadedPage]:

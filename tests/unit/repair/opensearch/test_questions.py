@@ -23,7 +23,7 @@ def a_hit(url):
 
 
 def told_by(hit):
-    return [*scored([hit]), *loaded([hit]), *with_text([hit]), *linking(_TARGET, [hit])]
+    return [*scored([hit], 10), *loaded([hit]), *with_text([hit]), *linking(_TARGET, [hit])]
 
 
 def test_a_public_page_is_read():
