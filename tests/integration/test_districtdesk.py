@@ -1,5 +1,6 @@
 """The district's desk over a real PostgreSQL: what schools tell, and what they are given."""
 
+import contextlib
 import json
 import os
 from dataclasses import replace
@@ -356,8 +357,8 @@ def test_rules_given_at_the_desk_hold_at_a_running_school_within_a_minute(
     ],
 )
 def test_a_hostile_school_cannot_keep_the_desk_from_showing_the_others(enter, head, statement):
-    with connected(enter("Hostile")) as connection:
-        connection.execute(statement)
+    with contextlib.suppress(DistrictUnavailable), connected(enter("Hostile")) as connection:
+        connection.execute(statement)  # the database may refuse it
     with connected(enter("North")) as connection:
         connection.execute("INSERT INTO presence VALUES (current_school(), '1.2', 3)")
         connection.execute("INSERT INTO school_days VALUES (current_school(), current_date, 7, 2, 40)")
