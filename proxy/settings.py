@@ -312,6 +312,8 @@ class ReportSettings:
     """What fewer users than this missed is counted, but not named."""
     to: tuple[str, ...] = ()
     """Mail addresses that get the report with `linkmend report --mail`."""
+    language: str = "en"
+    """Language of the report: en, es, fr, pt, ar, sw or hi."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -527,6 +529,7 @@ def _check(settings: Settings) -> None:
     _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned", "decision"))
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
     _one_of("log.format", settings.log.format, ("text", "json"))
+    _one_of("report.language", settings.report.language, ("en", "es", "fr", "pt", "ar", "sw", "hi"))
     _one_of("mail.security", settings.mail.security, ("starttls", "tls", "none"))
     if settings.mail.server:
         split_address(settings.mail.server, key="mail.server")
