@@ -5,6 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from proxy.district.connection import DistrictConnection, connected
+from proxy.district.leftmark import has_left, mark_left, unmark_left
 from proxy.district.presence import PRESENCE
 from proxy.district.reading import forget_elsewhere
 from proxy.district.schema import check_version, version
@@ -13,9 +14,6 @@ from proxy.district.spool import spools
 from proxy.errors import DistrictUnavailable
 from proxy.settings import DistrictSettings
 from repair.collection.database import Database
-
-_LEFT = "district-left"
-"""The file that says that the school has left: it takes part again after `linkmend district join`."""
 
 _STANDINGS = f"""
 SELECT name, may_write, coalesce(held, 0), coalesce(waiting, 0), coalesce(version, ''), seen_at FROM schools
@@ -57,17 +55,12 @@ class DistrictStatus:
     schools: tuple[SchoolStanding, ...] = ()
 
 
-def has_left(data: Path) -> bool:
-    """Whether the school has left its district."""
-    return (data / _LEFT).exists()
-
-
 def join(settings: DistrictSettings, data: Path) -> JoinedDistrict:
     """Check the login, and note all that is to be shared, also what was sent before. Raises DistrictUnavailable."""
     with connected(settings) as connection:
         check_version(connection)
         school = _school(connection)
-    (data / _LEFT).unlink(missing_ok=True)
+    unmark_left(data)
     for spool in spools(data):
         spool.tell_all()
     return JoinedDistrict(school=school, waiting=_waiting(data))
@@ -80,10 +73,10 @@ def leave(settings: DistrictSettings, data: Path, database: Database, *, erase: 
     before anything is changed.
     """
     erased = None
-    if erase:
+    if erase and settings.database:
         with connected(settings) as connection:
             erased = erase_school(connection)
-    (data / _LEFT).touch(mode=0o600)
+    mark_left(data)
     for spool in spools(data):
         spool.close()
     forget_elsewhere(database)
