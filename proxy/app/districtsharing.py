@@ -137,4 +137,9 @@ class DistrictSharing:
                 raise
             self._rest_until = time.monotonic() + _QUOTA_REST_S
             self._unavailable.warning("district: this school has written its share for today; the rest waits")
-        show_presence(connection, version=version(), waiting=sum(spool.count() for spool in self._spools))
+        show_presence(
+            connection,
+            version=version(),
+            waiting=sum(spool.count() for spool in self._spools),
+            retention_days=self._settings.misses.retention_days,
+        )

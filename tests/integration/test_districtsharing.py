@@ -1,6 +1,7 @@
 """Schools that share what they learn over a real PostgreSQL: told once, offered elsewhere, withdrawn, erased."""
 
 import contextlib
+import itertools
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -15,7 +16,9 @@ from proxy.district.pinning import pin_for_all, unpin_for_all
 from proxy.district.reading import DistrictReader
 from proxy.district.roles import invite_admin, shut_out
 from proxy.district.sending import erase_school, send_batch
+from proxy.district.told import digest
 from proxy.errors import LinkmendError
+from repair.collection.pins import same_page_key
 from repair.evidence.choices import Choice
 from repair.moves.rules import Move
 from tests.integration.client import Client
@@ -253,10 +256,28 @@ def test_what_a_hostile_school_writes_is_not_offered(school, body):
     with contextlib.closing(one.connect()) as connection:
         connection.execute(
             "INSERT INTO learnt (school, kind, key, body) VALUES (current_school(), 'pin', %s, %s)",
-            (b"h" * 16, json.dumps(body)),
+            (digest("pin", same_page_key(_LOST)), json.dumps(body)),
         )
     assert two.read() == 1
     assert two.offered(_LOST) == []
+
+
+def test_a_hostile_school_says_one_thing_of_a_page_and_leaves_room_for_others(school):
+    hostile, honest, third = school("School A"), school("School B"), school("School C")
+    with contextlib.closing(hostile.connect()) as connection:
+        for kind, number in itertools.product(("pin", "move"), range(60)):
+            connection.execute(
+                "INSERT INTO learnt (school, kind, key, body) VALUES (current_school(), %s, %s, %s)",
+                (
+                    kind,
+                    digest(kind, f"{number}"),
+                    json.dumps({"url": _LOST, "target": f"http://0{number}.evil.example/"}),
+                ),
+            )
+    honest.pin(_LOST, _NEW)
+    honest.send()
+    third.read()
+    assert third.offered(_LOST) == [(_NEW, ("School B",))]
 
 
 def test_what_a_school_said_is_forgotten_everywhere_when_it_is_shut_out(school, district):

@@ -26,6 +26,7 @@ from repair.crawling.topicdatabase import TopicDatabase
 if TYPE_CHECKING:
     from proxy.district.connection import DistrictConnection
     from proxy.district.crawling.machine import CrawlMachine
+    from proxy.settings import DistrictSettings
 
 _MAX_NOTE = 300
 _MAX_NEWS = 20_000
@@ -124,7 +125,20 @@ SELECT state, count(*), coalesce(sum(received), 0)::bigint FROM crawl_links WHER
 """
 _OLDEST_OPEN = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 
+_FORGET_LINK = "DELETE FROM crawl_links WHERE url = %(url)s OR final_url = %(url)s"
+
 Write = Callable[["DistrictConnection"], object]
+
+
+def forget_link(settings: "DistrictSettings", url: str) -> int:
+    """Delete an address from all frontiers of the district, and what is known of it; returns how many rows.
+
+    Raises DistrictUnavailable.
+    """
+    from proxy.district.connection import connected
+
+    with connected(settings) as connection:
+        return connection.execute(_FORGET_LINK, {"url": url}).rowcount
 
 
 class SharedFrontier:

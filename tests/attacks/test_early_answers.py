@@ -1,0 +1,54 @@
+"""What an origin sent before a request went out does not answer it, by whatever way linkmend reaches that origin."""
+
+import threading
+
+import pytest
+
+from tests.attacks.rawservers import HeadsOnly, Relay, kept_connection, page
+from tests.integration.client import Client
+from tests.integration.origin import certificate
+from tests.integration.processes import eventually, serving
+
+WAYS = ["upstream-http", "upstream-https", "parent-https"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_bytes_received_before_a_request_do_not_answer_it_behind_a_proxy(tmp_path, path, way):
+    """In a tunnel, mitmproxy's connection to the origin is not the one from which the bytes come."""
+    mode, _, scheme = way.partition("-")
+    authority, tls = certificate(tmp_path, "127.0.0.1")
+    over, evil_sent = threading.Event(), threading.Event()
+
+    def respond(head):
+        asked = head.path.removeprefix(f"http://{origin.host}")
+        if asked != f"{path}/odd":
+            return page(f"honest {asked}")
+        return fine_then_evil()
+
+    def fine_then_evil():
+        yield page("fine")
+        over.wait(60)
+        yield page("evil")
+        evil_sent.set()
+
+    with Relay() as relay, HeadsOnly(respond, tls=tls if scheme == "https" else None) as origin:
+        parent = f'parent = "{relay.url}"\nparent_https = "connect"\n' if mode == "parent" else ""
+        settings = f'[proxy]\ntrusted_ca = "{authority}"\n{parent}'
+        further = ("--mode", f"upstream:{relay.url}") if mode == "upstream" else ()
+        with serving(tmp_path / "data", *further, settings=settings) as running:
+            with kept_connection(running, origin) as client:
+                # Until it is known in memory what is stored, the disk is looked at, which takes a while.
+                for number in range(25):
+                    assert client.ask(f"{path}/{number}")[2] == f"honest {path}/{number}".encode()
+                assert client.ask(f"{path}/odd")[2] == b"fine"
+                passed = relay.passed
+                with running.held_still():
+                    client.send(f"{path}/victim")
+                    over.set()
+                    assert evil_sent.wait(30)
+                    eventually(lambda: relay.passed > passed, "the relay has not passed it on")
+                assert client.read()[2] == f"honest {path}/victim".encode()
+            bob = Client(running.url, running.ca, source="127.0.2.72")
+            assert bob.get(f"{origin.url}{path}/victim").text == f"honest {path}/victim"
+            used = {origin.heads[number].connection for number in range(25)}
+            assert len(used) == 1, "connections to the origin are not kept: nothing was tried"
