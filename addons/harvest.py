@@ -97,7 +97,7 @@ class Harvest:
         # A request with a token is as personal as one with a cookie: neither proves that a page is public.
         cookie = "; ".join(value for name, value in headers if is_personal(name.lower())) or None
         shared = self._seen.note(page.url, hashlib.blake2b(page.body, digest_size=16).digest(), cookie)
-        if judged(seen_without_cookie=shared).allowed:
+        if shared or judged(seen_without_cookie=False).allowed:
             self._harvest.offer(page)
 
 

@@ -24,7 +24,7 @@ from repair.collection.index.vectors import pack
 from repair.opensearch import counting
 from repair.opensearch.client import OpenSearchClient
 from repair.opensearch.outgoing import known_addresses, shared_page
-from repair.opensearch.pagedocument import INDEX, SharedPage, body_of, document_id, site_of
+from repair.opensearch.pagedocument import INDEX, SharedPage, body_of, document_id, page_number, site_of
 from repair.opensearch.sitesheets import SAMPLE, sheet
 from repair.text.urls import even_sample
 
@@ -107,7 +107,8 @@ def grow_collection(collection: Collection, pages: list[SharedPage], end: int) -
                 moment = page.fetched_at
                 number = saved.put(page.document, fetched_at=moment, seen_at=moment, copy=None)
                 graph.replace(number, page.document.links)
-                entries.append(replace(page.entry, page=number))
+                its_number = page_number(page.document.url)
+                entries.append(replace(page.entry, page=number, number=its_number))
             indexing.vectors.put({entry.page: pack(entry) for entry in entries})
         index = indexing._writable_index()
         if index is None:

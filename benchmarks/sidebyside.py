@@ -23,6 +23,7 @@ from benchmarks.processorshares import CASES, MANY
 
 _KINDS = ("first visit", "passed on", "hit in memory", "repair page")
 _SITES = 8
+_BEHIND = '[proxy]\nbalancers = ["127.0.0.1/32"]\n'
 _ALONE, _TOGETHER = "one alone", "two behind HAProxy"
 
 
@@ -71,7 +72,10 @@ def main() -> None:
         home, cores = running.enter_context(scratch()), os.sched_getaffinity(0)
         sites = [running.enter_context(origin(home, cores)) for _ in range(_SITES)]
         alone = running.enter_context(linkmend(demo(home / "alone"), cores))
-        both = [running.enter_context(linkmend(demo(home / f"two-{number}"), cores)) for number in (1, 2)]
+        both = [
+            running.enter_context(linkmend(demo(home / f"two-{number}"), cores, settings=_BEHIND))
+            for number in (1, 2)
+        ]
         front = running.enter_context(haproxy(home, both, cores))
         ways = {_ALONE: (alone, [alone]), _TOGETHER: (front, [front, *both])}
         for turn in range(-1, asked.rounds):  # the first fills the caches and all that is made once

@@ -56,6 +56,9 @@ class ProxySettings:
     """Serve only cached and saved pages; contact no site."""
     clients: tuple[str, ...] = LOCAL_NETWORKS
     """Networks whose clients may use the proxy."""
+    balancers: tuple[str, ...] = ()
+    """Networks of load balancers that say by the PROXY protocol which client each connection is from. Connections
+    from there without it are closed. Nobody else can say so."""
     reach: tuple[str, ...] = ()
     """Networks that may be reached besides the internet and private ones. This machine itself (127.0.0.0/8, ::1),
     link-local addresses, multicast and cloud metadata addresses are refused unless you list them here; proxy.parent,
@@ -309,6 +312,8 @@ class ReportSettings:
     """What fewer users than this missed is counted, but not named."""
     to: tuple[str, ...] = ()
     """Mail addresses that get the report with `linkmend report --mail`."""
+    language: str = "en"
+    """Language of the report: en, es, fr, pt, ar, sw or hi."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -504,6 +509,7 @@ def _check(settings: Settings) -> None:
     split_address(settings.desk.listen, key="desk.listen")
     split_address(settings.metrics.listen, key="metrics.listen")
     _networks("proxy.clients", proxy.clients)
+    _networks("proxy.balancers", proxy.balancers)
     _networks("desk.clients", settings.desk.clients)
     _networks("proxy.reach", proxy.reach)
     parse_network_names("misses.networks", settings.misses.networks)
@@ -523,6 +529,7 @@ def _check(settings: Settings) -> None:
     _one_of("repair.ranking", settings.repair.ranking, ("plain", "learned", "decision"))
     _one_of("log.level", settings.log.level, ("debug", "info", "warning", "error"))
     _one_of("log.format", settings.log.format, ("text", "json"))
+    _one_of("report.language", settings.report.language, ("en", "es", "fr", "pt", "ar", "sw", "hi"))
     _one_of("mail.security", settings.mail.security, ("starttls", "tls", "none"))
     if settings.mail.server:
         split_address(settings.mail.server, key="mail.server")

@@ -2,6 +2,7 @@
 
 from addons.mitm import (
     arrivals,
+    balancers,
     bufferlimits,
     draining,
     fasterheaders,
@@ -34,6 +35,7 @@ def install() -> None:
     watchdog.install()
     draining.install()
     arrivals.install()
+    balancers.install()
     http2.install()
     nextlayer.check()
     fastlayer.check()

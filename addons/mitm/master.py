@@ -25,7 +25,7 @@ from mitmproxy import connection, exceptions, flow, hooks, master, options
 from mitmproxy.addonmanager import AddonManager
 from mitmproxy.proxy.server import ConnectionHandler
 
-from addons.mitm import inlinehooks, watchdog
+from addons.mitm import balancers, inlinehooks, watchdog
 from addons.mitm.certificates import FastTls
 from addons.mitm.dns import DnsLookups
 from addons.mitm.listening import listen_on_both
@@ -232,6 +232,7 @@ class LeanMaster(master.Master):
         """Set mitmproxy's options from ours; safe while running. Raises StartError for a mode it does not know."""
         chosen = mitmproxy_options(settings, self._confdir)
         watchdog.allow(settings.idle_timeout_s)
+        balancers.trust(settings.balancers)
         try:
             self.options.update(mode=[mode_at(settings)], **chosen)
         except exceptions.OptionsError as error:

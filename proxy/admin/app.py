@@ -14,6 +14,7 @@ from proxy.admin.auth.middleware import AuthMiddleware, IsGateway, is_gateway
 from proxy.admin.auth.passwords import FILE, Passwords
 from proxy.admin.auth.signin import SignIn
 from proxy.admin.collection import api as collection_api
+from proxy.admin.collection import importpages
 from proxy.admin.collection import pages as collection_pages
 from proxy.admin.district import pages as district_pages
 from proxy.admin.fetches import api as fetches_api
@@ -46,6 +47,7 @@ FEATURES: tuple[Routes, ...] = (
     fetches_api.routes,
     collection_pages.routes,
     collection_api.routes,
+    importpages.routes,
     topics_pages.routes,
     topics_api.routes,
     growth_pages.routes,

@@ -50,6 +50,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from msgspec import Struct
 
+from proxy.admin.collection.imports import DeskImports
 from proxy.admin.roles import ADMIN, TEACH, Role, may
 from proxy.admin.sessions import AdminSession
 from proxy.fetching.queue import FetchQueue
@@ -61,7 +62,7 @@ from proxy.misses.store import MissStore
 from proxy.monitoring.health import HealthSources
 from proxy.pages.desktexts import COOKIE, DeskLanguage, choose_language, shown, speaking, tr
 from proxy.pages.language import LANGUAGES, catalogue
-from proxy.pages.render import breakable
+from proxy.pages.render import TEMPLATES, breakable
 from proxy.pages.templatetexts import TemplateTexts
 from proxy.removal.remover import PageRemover
 from proxy.runningmark import RunningSettings
@@ -78,7 +79,6 @@ from repair.evidence.hints import Hints
 from repair.harvest import Harvester
 from repair.memento.client import MementoClient
 
-_TEMPLATES = Path(__file__).parents[1] / "pages" / "templates"
 _MAX_FIELDS = 1_100  # a list has up to 500 rows
 _BODY_S = 20.0
 
@@ -108,6 +108,7 @@ class AdminContext:
     missing_now: MissFeed | None = None
     topics: TopicDatabase | None = None
     lessons: LessonService | None = None
+    imports: DeskImports | None = None
     running: Callable[[], RunningSettings | None] = lambda: None
     """What the supervisor says of itself: its process and its settings file. It reads the disk."""
 
@@ -239,7 +240,7 @@ def local(at: datetime, form: str = "%Y-%m-%d %H:%M") -> str:
 def templates() -> Environment:
     """The environment of the admin templates; it escapes everything."""
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

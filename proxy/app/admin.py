@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proxy.admin.collection.imports import DeskImports
 from proxy.admin.health import report_of
 from proxy.admin.home.warnings import setup_warnings
 from proxy.admin.routing import AdminContext
@@ -83,6 +84,7 @@ class AdminServices:
         self._nights = NightlyGrowth(shared.data, lambda: shared.settings, last_night=self._last_night)
         self._remover = self._made_remover()
         self._removals = RemovalOrders(shared.data / "removals")
+        self._imports = DeskImports(shared.data, lambda: shared.settings)
         context = self._context()
         self._server = AdminServer(context, backend.admin_socket)
         self._district = self._made_district_link(context)
@@ -132,6 +134,7 @@ class AdminServices:
         await self._probes.stop()
         await self._district.close()
         await self._removals.close()
+        await self._imports.close()
         await self._my_pages.close()
         await self._lessons.close()
         await self._nights.close()
@@ -178,6 +181,7 @@ class AdminServices:
             harvester=backend.harvester,
             missing_now=self._watching.missing_now,
             on_removed=backend.browser.forget,
+            district=self._shared.settings.district,
         )
 
     def _made_district_link(self, context: AdminContext) -> DistrictDeskLink:
@@ -232,6 +236,7 @@ class AdminServices:
             missing_now=watching.missing_now,
             topics=self._topics,
             lessons=self._lessons,
+            imports=self._imports,
             running=lambda: self.running(),
         )
 

@@ -17,11 +17,13 @@ from proxy.app.districtsharing import DistrictSharing
 from proxy.app.sharedstate import SharedState
 from proxy.archives.client import RememberedCopies, client_from
 from proxy.archives.repairpagearchives import ArchiveDisplay, RepairPageArchives
+from proxy.district.leftmark import has_left
 from proxy.fetching.connectivity import Connectivity
 from proxy.lessons.store import LESSON_FOLDER
 from proxy.lessons.suggestions import Suggestions
 from proxy.lessons.teacherstore import TEACHER_FILE, TeacherStore
-from proxy.misses.store import MissStore, OfferClick
+from proxy.misses.clicks import OfferClick
+from proxy.misses.store import MissStore
 from proxy.monitoring.metrics import Metrics
 from proxy.monitoring.overview import MonitoringOverview
 from proxy.portal.browsing import PortalBrowser
@@ -142,6 +144,7 @@ class Backend:
             settings.district,
             settings.repair,
             is_hurried=lambda: self._admission.in_progress > 0,
+            has_left=has_left(self._shared.data),
         )
         self.sharing = DistrictSharing(
             self._shared.data,

@@ -223,12 +223,14 @@ async def open_crawls(
 ) -> AsyncIterator[CrawlProcess]:
     """The stores and the fetcher of a crawl; with `public_only`, nothing in a private network is reached.
 
-    With `alone` its links are this school's own, but it takes turns at hosts with all machines even so.
+    With `alone` its links are this school's own, but it takes turns at hosts with all machines even so. Links of a
+    crawl that is shared are those of other schools: then nothing private is reached either.
 
     Raises LinkmendError: also while another crawl runs, or when the district is to be asked and cannot be.
     """
     if settings.proxy.offline:
         raise LinkmendError("proxy.offline is set: nothing is fetched")
+    is_shared = settings.district.shared_crawl and not alone
     settings = replace(settings, soft404=replace(settings.soft404, probe="off"))
     folder = data / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -245,7 +247,7 @@ async def open_crawls(
             collection, settings.collection, hints, leaves_index=lambda: helpers.keeps_index
         )
         client = HttpClient(
-            ConnectGuard(lambda: shared.reach, public_only=public_only),
+            ConnectGuard(lambda: shared.reach, public_only=public_only or is_shared),
             purpose=PURPOSE,
             parent=lambda: parent_of(settings),
             tls=origin_context(settings.proxy),
@@ -291,7 +293,7 @@ async def open_crawls(
             )
             await shared.start()
             frontier: Callable[[str], FrontierStore] = partial(CrawlStore, database)
-            if together is not None and not alone:
+            if together is not None and is_shared:
                 frontier = partial(SharedFrontier, together, database, hosts=settings.fetch.at_once)
             yield CrawlProcess(database, tools, settings, frontier, engine)
         finally:

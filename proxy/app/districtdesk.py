@@ -6,12 +6,12 @@ No user waits for it. While the line is down, the rules and topics that were tak
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from proxy.admin.auditlog import AUDIT_FILE, AuditLog
+from proxy.backgroundtask import BackgroundTask
 from proxy.doctor.model import Finding
 from proxy.errors import DistrictUnavailable, SettingsError
 from proxy.misses.store import MissStore
@@ -59,7 +59,7 @@ class DistrictDeskLink:
         self._misses, self._collection, self._warnings = misses, collection, warnings
         self._audit = AuditLog(data / AUDIT_FILE)
         self._unavailable = RateLimitedLogger(log)
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask()
         self._rounds = 0
         self._is_part = bool(settings.district.database) and not settings.district.desk
         if not self._is_part:
@@ -75,14 +75,11 @@ class DistrictDeskLink:
     async def start(self) -> None:
         """Begin to take and tell."""
         if self._is_part:
-            self._task = asyncio.create_task(self._run())
+            self._task.start(self._run())
 
     async def close(self) -> None:
         """Stop."""
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._task.close()
 
     async def _run(self) -> None:
         while True:

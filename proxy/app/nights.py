@@ -14,8 +14,10 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from proxy.backgroundtask import BackgroundTask
 from proxy.nighthours import NightHours
-from proxy.settings import Settings, as_environment
+from proxy.ownprocesses import environment_for
+from proxy.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +25,6 @@ _LOOK_EVERY_S = 60.0
 _STOP_S = 20.0
 _HALF_A_DAY = timedelta(hours=12)
 _MAX_OUTPUT = 2_000
-_ENVIRONMENT = ("PATH", "HOME", "LANG", "LC_ALL", "TZ", "PYTHONPATH", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 class NightlyGrowth:
@@ -41,20 +42,16 @@ class NightlyGrowth:
         """`last_night` says when the last night began, in whichever process; it blocks for a moment."""
         self._data, self._settings = data, settings
         self._last_night, self._clock, self._command = last_night, clock, command
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask()
         self._process: asyncio.subprocess.Process | None = None
         self._started_at: datetime | None = None
 
     async def start(self) -> None:
-        self._task = asyncio.create_task(self._run())
+        self._task.start(self._run())
 
     async def close(self) -> None:
         """Stop the night if one goes on."""
-        if self._task is None:
-            return
-        self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await self._task.close()
         await self._stop()
 
     async def _run(self) -> None:
@@ -86,15 +83,13 @@ class NightlyGrowth:
         return last is None or now - last >= _HALF_A_DAY
 
     async def _spawn(self, settings: Settings) -> None:
-        environment = {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ}
-        environment |= as_environment(settings)
         self._process = await asyncio.create_subprocess_exec(
             *self._command,
             *("--with-parent", "--config", os.devnull, "--data", str(self._data), "--json"),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
-            env=environment,
+            env=environment_for(settings),
         )
         log.info("growing: the night begins")
         self._reading = asyncio.create_task(self._report(self._process))

@@ -19,6 +19,7 @@ _EXCLUDED = frozenset(
         "client-salt",  # today's secret of the client codes; tomorrow there is another
         "running",  # where the running linkmend listens
         "training",
+        "import",  # files to import; what was imported is in the collection and the cache
         "cache/spool",
         "ca/sites",  # certificates that are made again when a site is visited
         "removals",  # orders on their way to the running proxy

@@ -82,6 +82,7 @@ async def _remove_here(orders: "list[RemovalOrder]", data: Path, settings: Setti
                     misses=misses,
                     fetches=fetches,
                     mementos=mementos,
+                    district=settings.district,
                 )
                 removed = [await remover.remove(order.url, from_log=order.from_log) for order in orders]
                 await remover.wait_until_done()

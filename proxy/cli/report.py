@@ -31,6 +31,9 @@ def report(
         Path | None,
         typer.Option(metavar="FILE", help="Write to a file, or into a folder; default: standard output."),
     ] = None,
+    language: Annotated[
+        str | None, typer.Option(metavar="CODE", help="Language of the page; default: report.language.")
+    ] = None,
     mail: Annotated[
         bool, typer.Option("--mail", help="Send it to report.to by mail.server instead.")
     ] = False,
@@ -38,11 +41,15 @@ def report(
     data: Data = None,
 ) -> None:
     """Report on a week or a month: what was missed, repaired, fetched and saved, and what is lacking."""
+    from proxy.pages.language import LANGUAGES
     from proxy.reports.figures import report_on
     from proxy.reports.mail import message_of, send
     from proxy.reports.render import as_csv, as_html
 
     settings, folder = settings_from(config), data_from(data)
+    spoken = language or settings.report.language
+    if spoken not in LANGUAGES:
+        raise LinkmendError(f"--language {spoken}: not one of {', '.join(LANGUAGES)}")
     if mail and not (settings.mail.server and settings.mail.sender and settings.report.to):
         raise LinkmendError("--mail needs the settings mail.server, mail.sender and report.to")
     if not (folder / "misses").is_dir():
@@ -55,10 +62,11 @@ def report(
             chosen, misses, folder, few=settings.report.few, own_sites=settings.report.own_sites
         )
     if mail:
-        send(message_of(found, sender=settings.mail.sender, to=settings.report.to), settings.mail)
+        made = message_of(found, sender=settings.mail.sender, to=settings.report.to, language=spoken)
+        send(made, settings.mail)
         print_line(f"report {chosen.name} sent to {', '.join(settings.report.to)}")
         return
-    text = as_html(found) if form == "html" else as_csv(found)
+    text = as_html(found, spoken) if form == "html" else as_csv(found)
     if out is None:
         sys.stdout.write(text)
         return

@@ -3,6 +3,8 @@
 The database's clock is the cursor. Rows become visible when their transaction ends, a little after their time, so
 each reading begins two minutes before the last one: what was read before changes nothing. A school that was away for
 longer than tombstones are kept reads everything anew.
+
+A row is read as text and parsed here, each by itself: what one school writes keeps nobody from reading the others.
 """
 
 import logging
@@ -18,6 +20,7 @@ from proxy.district.sending import TOMBSTONE_DAYS
 from proxy.district.told import digest
 from repair.collection.database import Database
 from repair.collection.elsewhere import Confirmation, ConfirmedElsewhere, OtherSchool
+from repair.collection.pins import same_page_key
 from repair.evidence.choices import Choice, ChoiceStore
 from repair.secrets.publicaddresses import is_shareable
 from repair.soft404.sitestore import SiteStore, unpack
@@ -29,7 +32,7 @@ _MOST_TIMES = 100  # that one school's report counts for, however often it says 
 _CURSOR = "district_cursor"
 _SCHOOLS = "SELECT id, name, is_district FROM schools WHERE may_write AND id <> current_school()"
 _LEARNT = (
-    "SELECT school, kind, key, body, changed_at FROM learnt WHERE school <> current_school()"
+    "SELECT school, kind, key, body::text, changed_at FROM learnt WHERE school <> current_school()"
     " AND kind IN ('pin', 'choice', 'move', 'error_page')"
     " AND (changed_at, school, kind, key) > (%s, %s, %s, %s) ORDER BY changed_at, school, kind, key LIMIT %s"
 )
@@ -79,7 +82,7 @@ class _LearntRow:
     school: int
     kind: str
     key: bytes
-    body: Any
+    body: str | None
     changed_at: datetime
 
 
@@ -147,7 +150,7 @@ class DistrictReader:
             )
 
     def _take(self, rows: Sequence[_LearntRow], schools: dict[int, OtherSchool]) -> None:
-        heard = [(row, _parsed(row)) for row in rows if row.school in schools]
+        heard = [(row, _said(row)) for row in rows if row.school in schools]
         with self._database.write():
             pairs = [(row, said) for row, said in heard if row.kind in ("pin", "move")]
             self._elsewhere.note(
@@ -177,12 +180,8 @@ class DistrictReader:
                     "DELETE FROM choices WHERE school = ? AND url = ?",
                     [(name, url) for (url,) in known if (name, digest("choice", url)) in gone],
                 )
-            for row, name, said in rows:
-                if (
-                    isinstance(said, _Choices)
-                    and is_shareable(said.url)
-                    and digest(row.kind, said.url) == row.key
-                ):
+            for _, name, said in rows:
+                if isinstance(said, _Choices) and is_shareable(said.url):
                     connection.execute("DELETE FROM choices WHERE school = ? AND url = ?", (name, said.url))
                     self._choices.replace_reported(_choices(said, name))
 
@@ -203,14 +202,30 @@ def forget_elsewhere(database: Database) -> None:
         connection.execute("DELETE FROM meta WHERE key = ?", (_CURSOR,))
 
 
-def _parsed(row: _LearntRow) -> msgspec.Struct | None:
-    """What a row says; None for a tombstone, and for what cannot be read: a newer linkmend, or a hostile school."""
+def _said(row: _LearntRow) -> msgspec.Struct | None:
+    """What a row says; None for a tombstone, and for what cannot be read: a newer linkmend, or a hostile school.
+
+    Its key has to be that of what it says, so that a school says one thing of a page, and not a hundred.
+    """
     if row.body is None:
         return None
     try:
-        return msgspec.convert(row.body, _FORMS[row.kind])
-    except msgspec.ValidationError:
+        said = msgspec.json.decode(row.body, type=_FORMS[row.kind])
+        return said if digest(row.kind, _subject(row.kind, said)) == row.key else None
+    except (ValueError, RecursionError):  # also what msgspec raises
         return None
+
+
+def _subject(kind: str, said: msgspec.Struct) -> str:
+    """What something is said of, as in `told`. Raises ValueError for no web address."""
+    match said:
+        case _ErrorPage(host=host, sketch=sketch):
+            return f"{host} {sketch}"
+        case _Pair(url=url) if kind == "pin":
+            return same_page_key(url)
+        case _Pair(url=url) | _Choices(url=url):
+            return url
+    raise ValueError(kind)
 
 
 def _choices(said: _Choices, school: str) -> Iterator[Choice]:

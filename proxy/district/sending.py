@@ -55,6 +55,18 @@ _FORGET = (
     "DELETE FROM learnt WHERE school = current_school() AND body IS NULL"
     " AND changed_at < now() - make_interval(days => %s)",
     "DELETE FROM misses WHERE school = current_school() AND day < current_date - %s",
+    "DELETE FROM wants WHERE school = current_school() AND day < current_date - %s",
+)
+_ERASED = (
+    "misses",
+    "wants",
+    "spools",
+    "presence",
+    "applied",
+    "school_days",
+    "school_health",
+    "crawl_links",
+    "crawl_machines",
 )
 TOMBSTONE_DAYS = 90
 
@@ -83,19 +95,22 @@ def catch_up(connection: DistrictConnection, spool: DistrictSpool, name: str) ->
         spool.send_again(taken)
 
 
-def show_presence(connection: DistrictConnection, *, version: str, waiting: int) -> None:
-    """Tell the district that this school is here, with which linkmend, and how much it has still to tell."""
+def show_presence(connection: DistrictConnection, *, version: str, waiting: int, retention_days: int) -> None:
+    """Tell the district that this school is here, with which linkmend, how much it has still to tell, and how long
+    the district keeps what was missed here."""
     connection.execute(
-        "INSERT INTO presence VALUES (current_school(), %s, %s, now()) ON CONFLICT (school) DO UPDATE SET"
-        " version = excluded.version, waiting = excluded.waiting, seen_at = now()",
-        (version[:40], waiting),
+        "INSERT INTO presence VALUES (current_school(), %s, %s, now(), %s) ON CONFLICT (school) DO UPDATE SET"
+        " version = excluded.version, waiting = excluded.waiting, seen_at = now(),"
+        " retention_days = excluded.retention_days",
+        (version[:40], waiting, max(0, retention_days)),
     )
 
 
 def forget_old(connection: DistrictConnection, *, retention_days: int) -> None:
-    """Delete what this school keeps at the district for no longer."""
-    for statement, days in zip(_FORGET, (TOMBSTONE_DAYS, retention_days), strict=True):
+    """Delete what this school keeps at the district for no longer, and what others left that come no more."""
+    for statement, days in zip(_FORGET, (TOMBSTONE_DAYS, retention_days, retention_days), strict=True):
         connection.execute(statement, (days,))
+    connection.execute("SELECT forget_expired()")
 
 
 def erase_school(connection: DistrictConnection) -> int:
@@ -104,7 +119,7 @@ def erase_school(connection: DistrictConnection) -> int:
     Those stay as tombstones, without content, until every school has read them.
     """
     with connection.transaction():
-        for table in ("misses", "wants", "spools", "presence"):
+        for table in _ERASED:
             connection.execute(f"DELETE FROM {table} WHERE school = current_school()")  # noqa: S608  (constants)
         return connection.execute(
             "UPDATE learnt SET body = NULL WHERE school = current_school() AND body IS NOT NULL"

@@ -188,7 +188,7 @@ def offer_pins(database: Database, found: SignedRepairs) -> int:
         Confirmation(
             school=school.school,
             kind="pin",
-            key=hashlib.sha256(f"{url}\0".encode()).digest()[:16],
+            key=hashlib.sha256(f"{same_page_key(url)}\0".encode()).digest()[:16],
             url=url,
             target=target,
         )

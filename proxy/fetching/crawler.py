@@ -45,6 +45,7 @@ from repair.fetch import FetchLimits
 from repair.model import Link, Page
 from repair.settings import CollectionSettings
 from repair.text import urls
+from repair.text.publichosts import is_public_host
 
 log = logging.getLogger(__name__)
 
@@ -114,6 +115,7 @@ class TopicCrawler:
         tells of reasons beside the crawl's own."""
         self._crawl, self._store, self._tools = crawl, store, tools
         self._start_at, self._others = start, others
+        self._inside = {urls.parse(url).host for url in (*crawl.topic.seeds, *start)}
         self._outer_reason = reason_to_stop
         self._on_page = on_page
         self._lock = asyncio.Lock()
@@ -269,6 +271,9 @@ class TopicCrawler:
             queueable_url(link.url)
         except NotQueuedError as error:
             raise FetchRefused(str(error)) from error
+        host = urls.parse(link.url).host
+        if not is_public_host(host) and host not in self._inside:
+            raise FetchRefused("in a private network, and the crawl did not begin there")
         limits = FetchLimits(max_bytes=settings.max_bytes, timeout_s=settings.timeout_s)
         fetched = await tools.fetcher.fetch(link.url, limits=limits)
         tools.connectivity.note_answer(time.monotonic())

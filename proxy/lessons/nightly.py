@@ -7,7 +7,6 @@ was told is kept too: a mail that could not be sent is tried again, and nothing 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from datetime import datetime
 from email.message import EmailMessage
 from email.utils import formatdate, make_msgid
@@ -15,6 +14,7 @@ from html import unescape
 
 from msgspec import Struct
 
+from proxy.backgroundtask import BackgroundTask
 from proxy.errors import LinkmendError
 from proxy.lessons.model import CheckState, Lesson, LessonLink
 from proxy.lessons.service import LessonService
@@ -107,16 +107,13 @@ class NightlyPageChecks:
     ) -> None:
         self._lessons, self._settings, self._clock, self._deliver = lessons, settings, clock, deliver
         self._failed_at = dict[str, datetime]()
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask()
 
     async def start(self) -> None:
-        self._task = asyncio.create_task(self._run())
+        self._task.start(self._run())
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._task.close()
 
     async def _run(self) -> None:
         while True:

@@ -1,5 +1,5 @@
-"""Lessons from the upload to the lesson page: reads worksheets, checks their links behind the scenes, offers what may
-replace dead ones, and keeps pages for offline use.
+"""Lessons from the upload to the lesson page: reads worksheets and pages, has their links checked (checks.py here),
+takes replacements, and keeps pages for offline use.
 """
 
 import asyncio
@@ -7,12 +7,10 @@ import logging
 import ssl
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal, Protocol
-from urllib.parse import urldefrag
+from typing import Literal
 
 from msgspec.structs import replace
 
-from proxy.errors import LinkmendError
 from proxy.fetching.connectivity import Connectivity
 from proxy.fetching.entries import FetchEntry, NotQueuedError
 from proxy.fetching.hostturns import HostTurns
@@ -22,8 +20,10 @@ from proxy.fetching.service import parent_of
 from proxy.http.client import HttpClient
 from proxy.http.guard import ConnectGuard
 from proxy.lessons.checker import LinkChecker
+from proxy.lessons.checks import LessonChecks, LessonRepairs, SavedCopies
 from proxy.lessons.errors import WorksheetError
 from proxy.lessons.fixes import Fixes
+from proxy.lessons.links import lesson_links, links_of
 from proxy.lessons.model import (
     BROKEN,
     CheckState,
@@ -31,7 +31,6 @@ from proxy.lessons.model import (
     LessonLink,
     LinkFinding,
     Proposal,
-    Replacement,
 )
 from proxy.lessons.store import LESSON_FILE, LessonStore
 from proxy.lessons.teacherstore import TeacherStore
@@ -39,10 +38,8 @@ from proxy.reach.policy import ReachPolicy
 from proxy.rules.ruleset import RuleSet
 from proxy.settings import Settings
 from repair.collection.pins import Pins, same_page_key
-from repair.errors import FileTooCostly, RepairError
+from repair.errors import FileTooCostly
 from repair.fetch import FetchError
-from repair.model import BrokenLink, HeldPage, MissKind, Page, RankedAlternatives
-from repair.parse import htmlpage
 from repair.parse.formats.extraction import ExtractedLink, Refusal
 from repair.parse.formats.reader import FileReader
 from repair.parse.formats.worksheets.model import (
@@ -52,29 +49,12 @@ from repair.parse.formats.worksheets.model import (
     WorksheetJob,
 )
 from repair.soft404.detector import Soft404Detector
-from repair.text import urls
 
 log = logging.getLogger(__name__)
 
 PURPOSE = "checks the links of a lesson for a teacher"
-_REPAIR_S = 10.0
-_MAX_REPLACEMENTS = 5
 _MAX_TITLE = 120
-_MAX_WORDS = 600
-_MAX_PAGE_LINKS = 2_000
 _WHY = "for a lesson"
-
-
-class LessonRepairs(Protocol):
-    """Finds replacements: the repairer behind admission control."""
-
-    async def repair(self, link: BrokenLink, *, within_s: float | None = None) -> RankedAlternatives: ...
-
-
-class SavedCopies(Protocol):
-    """Looks up saved pages."""
-
-    async def page(self, url: str) -> HeldPage | None: ...
 
 
 class LessonService:
@@ -102,7 +82,7 @@ class LessonService:
         self.teachers = teachers
         self.fixes = Fixes(teachers, pins)
         self._settings = settings
-        self._repairs, self._saved, self._fetches = repairs, saved, fetches
+        self._fetches = fetches
         self._client = HttpClient(
             ConnectGuard(reach),
             purpose=PURPOSE,
@@ -120,19 +100,17 @@ class LessonService:
             behind_parent=lambda: bool(parent_of(settings())),
         )
         self._reader = FileReader()
-        self._slots = asyncio.Semaphore(max(1, settings().teach.at_once))
-        self._running: dict[int, asyncio.Task[None]] = {}
+        self.checks = LessonChecks(
+            self.store, self._checker, repairs=repairs, saved=saved, at_once=settings().teach.at_once
+        )
 
     async def start(self) -> None:
         """Go on with what a restart interrupted."""
         for lesson in await asyncio.to_thread(self.store.unfinished):
-            self._check_later(lesson)
+            self.checks.begin(lesson)
 
     async def close(self) -> None:
-        tasks = tuple(self._running.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await self.checks.close()
         await self._client.close()
         await asyncio.to_thread(self._reader.close)
         self.store.close()
@@ -163,7 +141,7 @@ class LessonService:
             raise WorksheetError("no_page") from error
         if page.status != 200:
             raise WorksheetError("no_page")
-        name, links = await asyncio.to_thread(_links_of, page, self._settings().teach.max_page_bytes)
+        name, links = await asyncio.to_thread(links_of, page, self._settings().teach.max_page_bytes)
         return await self._begin(owner, title or name or address, WorksheetFormat.TEXT, links)
 
     async def watch_page(self, owner: str, address: str) -> Lesson:
@@ -189,7 +167,7 @@ class LessonService:
             page = await self._checker.fetch_page(lesson.page)
             if page.status != 200:
                 raise FetchError(f"status {page.status}")
-            _, found = await asyncio.to_thread(_links_of, page, self._settings().teach.max_page_bytes)
+            _, found = await asyncio.to_thread(links_of, page, self._settings().teach.max_page_bytes)
         except FetchError:
             await asyncio.to_thread(self.store.renew, lesson.id, None, fault="no_page")
             return
@@ -205,10 +183,10 @@ class LessonService:
             )
             if (old := before.get(link.url)) is not None
             else link
-            for link in _lesson_links(found, limit)
+            for link in lesson_links(found, limit)
         ]
         await asyncio.to_thread(self.store.renew, lesson.id, fresh)
-        self._check_later(lesson.id)
+        self.checks.begin(lesson.id)
 
     async def fix_for_all(self, lesson: int, number: int, target: str, by: str) -> Proposal | None:
         """Propose a replacement for everybody; None when the link is not dead. Raises WorksheetError."""
@@ -256,7 +234,7 @@ class LessonService:
         document: bytes = b"",
     ) -> Lesson:
         settings = self._settings().teach
-        made = _lesson_links(links, settings.max_links)
+        made = lesson_links(links, settings.max_links)
         if not made:
             raise WorksheetError("no_links")
         lesson = await asyncio.to_thread(
@@ -269,7 +247,7 @@ class LessonService:
             document=document,
             keep=settings.lessons,
         )
-        self._check_later(lesson.id)
+        self.checks.begin(lesson.id)
         return lesson
 
     async def corrected(self, lesson: Lesson) -> bytes:
@@ -325,7 +303,7 @@ class LessonService:
                 link.number,
                 lambda each: replace(each, found=LinkFinding(state=CheckState.WAITING)),
             )
-        self._check_later(lesson)
+        self.checks.begin(lesson)
 
     async def queue_entries(self, links: Iterable[LessonLink]) -> dict[int, FetchEntry]:
         """The entries of the fetch queue for those links that the teacher wants to keep, by number."""
@@ -337,67 +315,6 @@ class LessonService:
 
         return await asyncio.to_thread(find)
 
-    async def held_on(self, url: str) -> str:
-        """The day on which a page was saved; "" when it is not."""
-        page = await self._saved.page(urls.normal(url))
-        return f"{page.fetched_at:%Y-%m-%d}" if page is not None and page.has_copy else ""
-
-    def _check_later(self, lesson: int) -> None:
-        if lesson in self._running:
-            return
-        task = asyncio.create_task(self._check_all(lesson))
-        self._running[lesson] = task
-        task.add_done_callback(lambda ended: self._end_check(lesson, ended))
-
-    def _end_check(self, lesson: int, task: "asyncio.Task[None]") -> None:
-        self._running.pop(lesson, None)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            log.warning("lesson: the check ended early: %s", error)
-
-    async def _check_all(self, lesson: int) -> None:
-        links = await asyncio.to_thread(self.store.links, lesson)
-        waiting = [link for link in links if link.found.state is CheckState.WAITING]
-        async with asyncio.TaskGroup() as group:
-            for link in waiting:
-                group.create_task(self._check_one(lesson, link))
-
-    async def _check_one(self, lesson: int, link: LessonLink) -> None:
-        async with self._slots:
-            try:
-                found = await self._checker.check(link.url)
-                held = await self.held_on(link.url)
-                offered = await self._replacements(link, found) if found.state in BROKEN else ()
-            except (LinkmendError, RepairError, ValueError) as error:
-                log.warning("lesson: a link could not be checked: %s", error)
-                found, held, offered = LinkFinding(state=CheckState.UNKNOWN), "", ()
-            except Exception:  # a fault of ours costs this link, not the lesson: others would wait for ever
-                log.exception("lesson: a link could not be checked")
-                found, held, offered = LinkFinding(state=CheckState.UNKNOWN), "", ()
-            await asyncio.to_thread(
-                self.store.change,
-                lesson,
-                link.number,
-                lambda each: replace(each, found=found, held_on=held, replacements=offered),
-            )
-
-    async def _replacements(self, link: LessonLink, found: LinkFinding) -> tuple[Replacement, ...]:
-        broken = BrokenLink(
-            url=link.url,
-            kind=found.kind or MissKind.NOT_FOUND,
-            anchor=link.anchor,
-            before=link.before,
-            after=link.after,
-        )
-        try:
-            ranked = await self._repairs.repair(broken, within_s=_REPAIR_S)
-        except (RepairError, TimeoutError) as error:
-            log.warning("lesson: no replacements: %s", str(error) or "late")
-            return ()
-        return tuple(
-            Replacement(url=each.url, title=each.title, reasons=each.reasons, confidence=each.confidence)
-            for each in ranked.alternatives[:_MAX_REPLACEMENTS]
-        )
-
     async def _run(self, job: WorksheetJob) -> WorksheetContent | RewrittenWorksheet:
         try:
             found = await asyncio.to_thread(self._reader.run, job)
@@ -407,41 +324,3 @@ class LessonService:
             log.info("lesson: a worksheet was not readable: %s", found.reason)
             raise WorksheetError("unreadable")
         return found
-
-
-def _lesson_links(links: Iterable[ExtractedLink], most: int) -> list[LessonLink]:
-    """The links that can be requested, each once, in their order."""
-    made = list[LessonLink]()
-    for link in links:
-        try:
-            url = urls.normal(urldefrag(link.url.strip())[0])
-        except ValueError:
-            continue
-        made.append(
-            LessonLink(
-                number=len(made) + 1,
-                written=link.url.strip(),
-                url=url,
-                anchor=" ".join(link.anchor.split())[:_MAX_WORDS],
-                before=" ".join(link.before.split())[-_MAX_WORDS:],
-                after=" ".join(link.after.split())[:_MAX_WORDS],
-            )
-        )
-        if len(made) >= most:
-            break
-    return made
-
-
-def _links_of(page: Page, max_bytes: int) -> tuple[str, list[ExtractedLink]]:
-    """The title of a page, and its links that are no navigation."""
-    document = htmlpage.document(page, max_bytes=max_bytes, max_links=_MAX_PAGE_LINKS)
-    if document is None:
-        return "", []
-    once = dict[str, ExtractedLink]()
-    for link in document.links:
-        if not link.nav:
-            made = ExtractedLink(
-                url=link.target_url, anchor=link.anchor, before=link.before, after=link.after
-            )
-            once.setdefault(link.target_url, made)
-    return document.title, list(once.values())

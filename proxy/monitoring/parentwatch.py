@@ -6,8 +6,8 @@ Without it, a dead parent looks like a dead internet: every site seems to be dow
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 
+from proxy.backgroundtask import BackgroundTask
 from proxy.http.parentprobe import ParentProbe, ParentState, probe_parent
 
 log = logging.getLogger(__name__)
@@ -26,17 +26,14 @@ class ParentWatch:
         self._parent = parent
         self._probe = probe
         self._known: tuple[str, ParentState] | None = None
-        self._task: asyncio.Task[None] | None = None
+        self._task = BackgroundTask()
         self.fault = ""
 
     async def start(self) -> None:
-        self._task = asyncio.create_task(self._watch())
+        self._task.start(self._watch())
 
     async def close(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._task
+        await self._task.close()
 
     async def _watch(self) -> None:
         while True:

@@ -12,17 +12,17 @@ import polib
 
 from proxy.pages.desktexts import FOLDER
 from proxy.pages.language import ENGLISH, LANGUAGES
+from proxy.pages.render import TEMPLATES
 from proxy.pages.templatetexts import messages_of
 
 _PROXY = Path(__file__).parents[1]
-_TEMPLATES = Path(__file__).parent / "templates" / "desk"
 TEMPLATE = FOLDER / "desk.pot"
 
 
 def collect_messages() -> dict[str, list[str]]:
     """Every text with the files that it occurs in, in the order of the files."""
     found: dict[str, list[str]] = {}
-    for file in sorted(_TEMPLATES.glob("*.jinja")):
+    for file in sorted((TEMPLATES / "desk").glob("*.jinja")):
         for message in messages_of(file.read_text(encoding="utf-8")):
             _note(found, message, file.name)
     for file in sorted(_PROXY.rglob("*.py")):

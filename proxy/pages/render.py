@@ -17,17 +17,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from proxy.pages.language import Catalogue
-from proxy.portal.routes import PORTAL, PORTAL_HOST, SEARCH_PATH
+from proxy.portal.addresses import PORTAL, PORTAL_HOST, SEARCH_PATH
 
 Headers = tuple[tuple[str, str], ...]
 
 _HERE = Path(__file__).parent
+TEMPLATES = _HERE / "templates"
+"""Jinja templates of all pages; those in desk/ are translated by templatetexts.py."""
 NOTHING_POLICY = "default-src 'none'; sandbox; frame-ancestors 'none'"
 """For responses that are not pages: they load and run nothing."""
 _SANDBOX = "sandbox allow-forms allow-scripts allow-popups allow-popups-to-escape-sandbox allow-downloads"
 
 _templates = Environment(
-    loader=FileSystemLoader(_HERE / "templates"),
+    loader=FileSystemLoader(TEMPLATES),
     autoescape=True,
     undefined=StrictUndefined,
     trim_blocks=True,

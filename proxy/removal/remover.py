@@ -15,12 +15,13 @@ from functools import partial
 from pathlib import Path
 
 from proxy.backup.contents import ASIDE
-from proxy.errors import LinkmendError
+from proxy.errors import DistrictUnavailable, LinkmendError
 from proxy.fetching.queue import FetchQueue
 from proxy.lessons.store import LESSON_FILE, LESSON_FOLDER, LessonStore
 from proxy.lessons.teacherstore import TEACHER_FILE, TeacherStore
 from proxy.misses.feed import MissFeed
 from proxy.misses.store import MissStore
+from proxy.settings import DistrictSettings
 from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection
 from repair.collection.pins import Pins
@@ -67,14 +68,17 @@ class PageRemover:
         harvester: Harvester | None = None,
         missing_now: MissFeed | None = None,
         on_removed: Callable[[], None] = lambda: None,
+        district: DistrictSettings | None = None,
     ) -> None:
         """With a `harvester`, removal waits in its queue: a page it is about to read must not come back. `on_removed`
-        is called when the page has left the stores: results that were made before may still have it."""
+        is called when the page has left the stores: results that were made before may still have it. The `district`
+        is that with which the school crawls."""
         self._data = data
         self._responses, self._collection, self._hints = responses, collection, hints
         self._pins, self._misses, self._fetches = pins, misses, fetches
         self._mementos, self._harvester, self._missing_now = mementos, harvester, missing_now
         self._on_removed = on_removed
+        self._district = district
         self._renewing: asyncio.Task[None] | None = None
         self._once_more = False
 
@@ -91,6 +95,7 @@ class PageRemover:
         await asyncio.to_thread(self._fetches.forget, normal)
         await asyncio.to_thread(self._forget_in_topics, normal)
         await asyncio.to_thread(self._forget_at_teachers, normal)
+        at_district = await asyncio.to_thread(self._forget_at_district, normal)
         held = await self._queue_in_harvester(partial(self._forget, normal))
         responses, erased = await self._erase(normal)
         self._on_removed()
@@ -107,7 +112,7 @@ class PageRemover:
             held=held,
             responses=responses,
             misses=misses,
-            left=await asyncio.to_thread(self._remaining, all(scrubbed)),
+            left=(*await asyncio.to_thread(self._remaining, all(scrubbed)), *at_district),
         )
 
     async def wait_until_done(self) -> None:
@@ -148,6 +153,18 @@ class PageRemover:
             if (folder / name).exists():
                 with closing(store(folder / name)) as opened:
                     opened.forget(url)
+
+    def _forget_at_district(self, url: str) -> tuple[str, ...]:
+        """Among the links that schools crawl together; pages and what was told reach the district by themselves."""
+        if self._district is None or not (self._district.database and self._district.shared_crawl):
+            return ()
+        from proxy.district.crawling.sharedfrontier import forget_link  # only districts have its driver
+
+        try:
+            forget_link(self._district, url)
+        except DistrictUnavailable as error:
+            return (f"the district does not answer: links to crawl may still name the page ({error})",)
+        return ()
 
     async def _queue_in_harvester(self, work: Callable[[], bool]) -> bool:
         """Run the work in the harvester's queue, behind all waiting pages; in another thread when too many wait."""

@@ -1,5 +1,6 @@
 """Sends a report by the school's mail server (SMTP)."""
 
+import html
 import smtplib
 import ssl
 from email.message import EmailMessage
@@ -7,6 +8,8 @@ from email.utils import formatdate, make_msgid
 from pathlib import Path
 
 from proxy.errors import LinkmendError
+from proxy.pages.desktexts import desk_language, shown, speaking, tr
+from proxy.pages.language import ENGLISH
 from proxy.reports.figures import SchoolReport
 from proxy.reports.render import as_csv, as_html
 from proxy.settings import MailSettings, split_address
@@ -14,19 +17,30 @@ from proxy.settings import MailSettings, split_address
 _TIMEOUT_S = 60.0
 
 
-def message_of(report: SchoolReport, *, sender: str, to: tuple[str, ...]) -> EmailMessage:
-    """The mail: a few words, the report as a page, and the table for spreadsheets as a file."""
+def message_of(
+    report: SchoolReport, *, sender: str, to: tuple[str, ...], language: str = ENGLISH
+) -> EmailMessage:
+    """The mail: a few words, the report as a page, and the table for spreadsheets (always in English) as a file."""
     mail = EmailMessage()
-    mail["Subject"] = f"linkmend report {report.period.name}"
+    with speaking(desk_language(language)):
+        mail["Subject"] = _words(tr("linkmend report {period}", period=report.period.name))
+        said = (
+            (tr("Missed pages"), report.missed.times),
+            (tr("Repaired"), report.missed.opened),
+            (tr("Nothing to offer"), report.missed.nothing),
+        )
+        words = "".join(f"{_words(what)}: {count}\n" for what, count in said)
     mail["From"], mail["To"] = sender, ", ".join(to)
     mail["Date"], mail["Message-ID"] = formatdate(localtime=True), make_msgid(domain="linkmend.internal")
-    mail.set_content(
-        f"Missed pages: {report.missed.times}\nRepaired: {report.missed.opened}\n"
-        f"Nothing to offer: {report.missed.nothing}\n"
-    )
-    mail.add_alternative(as_html(report), subtype="html")
+    mail.set_content(words)
+    mail.add_alternative(as_html(report, language), subtype="html")
     mail.add_attachment(as_csv(report), subtype="csv", filename=f"linkmend-{report.period.name}.csv")
     return mail
+
+
+def _words(text: str) -> str:
+    """A text as the language of the mail has it, without HTML."""
+    return html.unescape(str(shown(text)))
 
 
 def send(mail: EmailMessage, settings: MailSettings, *, trusted: ssl.SSLContext | None = None) -> None:

@@ -1,20 +1,24 @@
-"""A report as a page that needs nothing else, and as a table for spreadsheets (pure)."""
+"""A report as a page in one of our languages, which needs nothing else, and as a table for spreadsheets (pure)."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from proxy.localtime import zone_name
 from proxy.misses.record import csv_line, harmless_cell
+from proxy.pages.desktexts import desk_language, speaking
 from proxy.pages.display import clean
+from proxy.pages.language import ENGLISH
+from proxy.pages.render import TEMPLATES
+from proxy.pages.templatetexts import TemplateTexts
 from proxy.reports.figures import ReportRow, SchoolReport
 from proxy.sizes import size
 
 _MAX_TEXT = 300
 _environment = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
+    loader=FileSystemLoader(TEMPLATES),
     autoescape=True,
+    extensions=[TemplateTexts],
     undefined=StrictUndefined,
     trim_blocks=True,
     lstrip_blocks=True,
@@ -25,9 +29,13 @@ _environment.filters["clean"] = lambda text: clean(text, _MAX_TEXT)
 COLUMNS = ("part", "name", "users", "times", "opened", "addresses")
 
 
-def as_html(report: SchoolReport) -> str:
-    """One page, without scripts and pictures: fit for a mail, a printer and an archive."""
-    return _environment.get_template("report.html.jinja").render(report=report, zone=zone_name())
+def as_html(report: SchoolReport, language: str = ENGLISH) -> str:
+    """One page, without scripts and pictures: fit for a mail, a printer and an archive; in one of LANGUAGES."""
+    spoken = desk_language(language)
+    with speaking(spoken):
+        return _environment.get_template("desk/report.html.jinja").render(
+            report=report, zone=zone_name(), language=spoken.pages, number=spoken.pages.number
+        )
 
 
 def as_csv(report: SchoolReport) -> str:

@@ -23,6 +23,7 @@ from proxy.rpc.methods import RAISE, RemoteMethod, methods_of
 from proxy.rpc.protocol import VERSION
 from proxy.rpc.wire import (
     TO_WORKER,
+    Batch,
     Broadcast,
     Call,
     Cancel,
@@ -69,7 +70,7 @@ class RpcClient:
         self._outbox = Outbox()
         self._pending: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._ids = itertools.count(1)
-        self._gathered: list[Call] = []
+        self._gathered: dict[type[Broadcast | Batch], list[Call]] = {Broadcast: [], Batch: []}
         self._gathering: asyncio.TimerHandle | None = None
         self._heard_at = 0.0
         self._silent_until = 0.0
@@ -129,11 +130,15 @@ class RpcClient:
                 return method.kind.otherwise
 
         def notify(*args: Any, **kwargs: Any) -> bool:
-            return self._send(Call(method.name, as_raw(method.bind(args, kwargs))))
+            call = Call(method.name, as_raw(method.bind(args, kwargs)))
+            if not method.kind.may_wait:
+                return self._send(call)
+            self._gather(Batch, call, may_wait=True)
+            return True
 
         def broadcast(*args: Any, **kwargs: Any) -> None:
             call = Call(method.name, as_raw(method.bind(args, kwargs)))
-            self._gather(call, may_wait=method.kind.may_wait)
+            self._gather(Broadcast, call, may_wait=method.kind.may_wait)
 
         return {"request": request, "notify": notify, "broadcast": broadcast}[method.kind.name]
 
@@ -176,10 +181,11 @@ class RpcClient:
             self._dropping.warning("backend cannot keep up: %d notifications dropped so far", self.dropped)
         return is_queued
 
-    def _gather(self, call: Call, *, may_wait: bool) -> None:
-        """Send a broadcast: at once, since a browser may be on its way to another worker, unless it may wait."""
-        self._gathered.append(call)
-        if not may_wait or len(self._gathered) >= _GATHER_MOST:
+    def _gather(self, kind: type[Broadcast | Batch], call: Call, *, may_wait: bool) -> None:
+        """Send a call: at once, since a browser may be on its way to another worker, unless it may wait."""
+        gathered = self._gathered[kind]
+        gathered.append(call)
+        if not may_wait or len(gathered) >= _GATHER_MOST:
             self._send_gathered()
         elif self._gathering is None:
             self._gathering = asyncio.get_running_loop().call_later(_GATHER_S, self._send_gathered)
@@ -188,9 +194,10 @@ class RpcClient:
         if self._gathering is not None:
             self._gathering.cancel()
             self._gathering = None
-        if self._gathered:
-            self._send(Broadcast(tuple(self._gathered)))
-            self._gathered.clear()
+        for kind, calls in self._gathered.items():
+            if calls:
+                self._send(kind(tuple(calls)))
+                calls.clear()
 
     # The connection
 

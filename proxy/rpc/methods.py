@@ -1,8 +1,8 @@
 """Remote methods: the marks on a Protocol's methods, and the types of arguments and results read from annotations.
 
 @request(within_s=5.0)   a coroutine: the worker waits for the result, and no longer than `within_s`
-@notify                  a plain method: sent and forgotten; kept for a while when the backend is away
-@broadcast               a plain method: every other worker's implementation is called
+@notify()                a plain method: sent and forgotten; kept for a while when the backend is away
+@broadcast()             a plain method: every other worker's implementation is called
 """
 
 import hashlib
@@ -36,12 +36,13 @@ def request(*, within_s: float, otherwise: object = RAISE) -> Callable[[F], F]:
     return _marking(CallKind(name="request", within_s=within_s, otherwise=otherwise))
 
 
-def notify(method: F) -> F:
-    return _marking(CallKind(name="notify"))(method)
+def notify(*, may_wait: bool = False) -> Callable[[F], F]:
+    """Mark a method; those that `may_wait` are frequent and sent together, a moment later."""
+    return _marking(CallKind(name="notify", may_wait=may_wait))
 
 
 def broadcast(*, may_wait: bool = False) -> Callable[[F], F]:
-    """Mark a method; those that `may_wait` are frequent and sent together, a moment later."""
+    """Mark a method, as `notify` does."""
     return _marking(CallKind(name="broadcast", may_wait=may_wait))
 
 

@@ -14,7 +14,7 @@ from proxy.monitoring.recentproblems import LoggedProblem
 from proxy.pages.render import RenderedPage
 from proxy.portal.browsing import BrowseResults, StartPageLists
 from proxy.portal.linkjudging import LinkMark
-from proxy.portal.routes import BrowseRoute, MementosRoute, TopicRoute
+from proxy.portal.routemodel import BrowseRoute, MementosRoute, TopicRoute
 from proxy.privacy.suppressed import SuppressedPage
 from proxy.repairservice import REMEMBER_S, RepairRequest, RepairResponse
 from proxy.rpc.methods import broadcast, notify, request, version_of
@@ -62,7 +62,7 @@ class LinkMarkService(Protocol):
 class ReadershipService(Protocol):
     """Counts how many users open a page."""
 
-    @notify
+    @notify(may_wait=True)
     def page_opened(self, client: str, url: str) -> None: ...
 
 
@@ -88,7 +88,7 @@ class CollectionService(Protocol):
 class ArchiveService(Protocol):
     """Knows the archived versions of lost pages."""
 
-    @notify
+    @notify()
     def note(self, miss_id: str, client: str, link: BrokenLink, *, ask: bool = True) -> None: ...
 
     @request(within_s=_ARCHIVES_S, otherwise=None)
@@ -98,16 +98,16 @@ class ArchiveService(Protocol):
 class MissLogService(Protocol):
     """Records missed pages, which alternative was opened, searches that found nothing, and pictures that are gone."""
 
-    @notify
+    @notify()
     def record(self, record: MissRecord) -> None: ...
 
-    @notify
+    @notify()
     def record_choice(self, miss_id: str, number: int, *, client: str, network: str) -> None: ...
 
-    @notify
+    @notify()
     def record_search(self, words: str, *, client: str) -> None: ...
 
-    @notify
+    @notify()
     def record_dead_medium(self, url: str, page: str, medium: str, *, client: str) -> None: ...
 
 
@@ -121,21 +121,21 @@ class SuggestionService(Protocol):
 class HarvestService(Protocol):
     """Takes pages into the collection, and learns where pages moved."""
 
-    @notify
+    @notify()
     def offer(self, page: Page) -> bool: ...
 
-    @notify
+    @notify()
     def note_redirect(self, old: str, new: str) -> None: ...
 
 
 class MonitoringService(Protocol):
     """Gathers what every worker sees and counts."""
 
-    @notify
+    @notify()
     def report_internet(self, at: float, answered: bool) -> None:
         """Whether sites answer, at a moment of `time.monotonic`, which all processes of a machine share."""
 
-    @notify
+    @notify()
     def report_metrics(
         self, worker: str, pid: int, snapshot: MetricsSnapshot, problems: tuple[LoggedProblem, ...] = ()
     ) -> None:

@@ -21,6 +21,7 @@ from proxy.rpc.wire import (
     CONFLICT,
     MAX_BYTES,
     TO_BACKEND,
+    Batch,
     Broadcast,
     Call,
     Leave,
@@ -128,16 +129,22 @@ class RpcServer:
             self._pass_on(data, worker)
         elif isinstance(message, Leave):
             worker.is_leaving = True
+        elif isinstance(message, Batch):
+            for call in message.calls:
+                self._take(call)
         elif not isinstance(message, Call):
             if message.id in worker.answering:
                 worker.answering[message.id].cancel()
         elif message.id:
             self._begin(message, worker)
         else:
-            try:
-                self._call(message)
-            except Exception:  # costs this notification, and no other
-                log.exception("notification of a worker failed: %s", message.method[:80])
+            self._take(message)
+
+    def _take(self, notification: Call) -> None:
+        try:
+            self._call(notification)
+        except Exception:  # costs this notification, and no other
+            log.exception("notification of a worker failed: %s", notification.method[:80])
 
     def _begin(self, request: Call, worker: _Connection) -> None:
         if len(worker.answering) >= MOST_REQUESTS:

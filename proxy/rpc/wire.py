@@ -61,7 +61,13 @@ class Reply(Struct, frozen=True, array_like=True, tag=6):
     error: str = ""
 
 
-ToBackend = Call | Cancel | Broadcast | Leave
+class Batch(Struct, frozen=True, array_like=True, tag=7):
+    """Notifications that were gathered."""
+
+    calls: tuple[Call, ...]
+
+
+ToBackend = Call | Cancel | Broadcast | Leave | Batch
 ToWorker = Welcome | Reply | Broadcast
 TO_BACKEND: Decoder[ToBackend] = Decoder(ToBackend)
 TO_WORKER: Decoder[ToWorker] = Decoder(ToWorker)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from repair.collection.index.fulltext import FIELDS, IndexEntry
+from repair.collection.index.fulltext import FIELDS, NOTHING, IndexEntry
 from repair.collection.index.vectors import pack
 from repair.collection.pages import content_digest
 from repair.model import Document, Link
@@ -25,9 +25,6 @@ TEXT_CHARACTERS = 20_000
 _MAX_TITLE = 2_000
 _MAX_WORDS = 2_000  # characters of an anchor, and on each side of it
 _MAX_LINKS = 4_000_000  # bytes, unpacked
-_NOTHING = "//"
-"""What an empty field has, and no text. Lucene counts only pages that have a field, and so calls a term rarer in a
-field that few have; a school's own index counts all pages."""
 _REVISIONS = 1_000  # of one version: each time links of other pages give it new names
 
 FIELD_NAMES: Mapping[str, str] = {name: "url_words" if name == "url" else name for name in FIELDS}
@@ -142,9 +139,9 @@ def _json(value: object) -> str:
 
 def joined(terms: Sequence[str]) -> str:
     """Terms as the index takes them, which splits them at spaces again."""
-    return " ".join(terms).encode("utf-8", "replace").decode() or _NOTHING
+    return " ".join(terms).encode("utf-8", "replace").decode() or NOTHING
 
 
 def parted(text: str) -> list[str]:
     """The terms that were joined."""
-    return [] if text in ("", _NOTHING) else text.split(" ")
+    return [] if text in ("", NOTHING) else text.split(" ")

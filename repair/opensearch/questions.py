@@ -8,9 +8,10 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
-from repair.collection.index.fulltext import Search, valid_terms
+from repair.collection.index.fulltext import DEEPER, Search, rank_key, valid_terms
 from repair.collection.index.vectors import is_packed
 from repair.collection.pages import PageSummary
 from repair.model import HeldPage, Link
@@ -24,6 +25,8 @@ from repair.opensearch.pagedocument import (
     unpacked_links,
 )
 from repair.opensearch.sitesheets import sheet_number, unpacked_sheet
+from repair.text.publichosts import is_public_host
+from repair.text.urls import normal, parse
 
 Query = dict[str, Any]
 
@@ -52,7 +55,7 @@ def search_query(search: Search) -> Query:
     query: Query = {"bool": {"should": clauses}} if clauses else {"match_none": {}}
     return {
         "query": query,
-        "size": max(0, search.limit),
+        "size": search.limit + DEEPER if clauses else 0,
         **_COLUMNS_ONLY,
         "docvalue_fields": ["url"],
         # Equal scores in the same order on every node, whichever has the page.
@@ -116,14 +119,26 @@ def search_many(client: OpenSearchClient, queries: Sequence[Query], *, within_s:
     return found
 
 
-def scored(hits: Iterable[Any]) -> Iterator[tuple[str, int, float]]:
-    """URLs, page numbers and scores."""
+def _public_url(url: str) -> str:
+    """The URL of a page, checked: nobody is led into the school's network, or to a script. Raises ValueError."""
+    if normal(url) != url or not _is_public(parse(url).host):
+        raise ValueError("no public page")
+    return url
+
+
+_is_public = lru_cache(maxsize=4096)(is_public_host)
+
+
+def scored(hits: Iterable[Any], limit: int) -> list[tuple[str, int, float]]:
+    """URLs, page numbers and scores, in the order of a school's own index."""
+    found = []
     for hit in hits:
         try:
-            url = str(hit["fields"]["url"][0])
-            yield url, page_number(url), float(hit["_score"])
+            url = _public_url(hit["fields"]["url"][0])
+            found.append((url, page_number(url), float(hit["_score"])))
         except _ODD:
             continue
+    return sorted(found, key=lambda each: rank_key(each[2], each[1]))[:limit]
 
 
 def loaded(hits: Iterable[Any]) -> Iterator[LoadedPage]:
@@ -135,7 +150,7 @@ def loaded(hits: Iterable[Any]) -> Iterator[LoadedPage]:
             if not is_packed(vector):
                 continue
             summary = PageSummary(
-                page=page_number(columns["url"]),
+                page=page_number(_public_url(columns["url"])),
                 url=columns["url"],
                 title=str(columns["caption"]),
                 language=str(columns["language"]),
@@ -169,7 +184,7 @@ def linking(target_url: str, hits: Iterable[Any]) -> Iterator[tuple[str, Link]]:
     """The pages that link to a URL, and these links."""
     for hit in hits:
         try:
-            source = str(hit["fields"]["url"][0])
+            source = _public_url(hit["fields"]["url"][0])
             for link in unpacked_links(hit["fields"]["links"][0], target_url):
                 yield source, link
         except _ODD:

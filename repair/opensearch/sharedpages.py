@@ -104,10 +104,8 @@ class SharedPages:
 
     def found_urls(self, searches: Sequence[Search]) -> list[list[tuple[str, int, float]]]:
         """The same with the URLs of the pages."""
-        return [
-            list(questions.scored(hits))
-            for hits in self._ask([questions.search_query(each) for each in searches])
-        ]
+        found = self._ask([questions.search_query(each) for each in searches])
+        return [questions.scored(hits, each.limit) for each, hits in zip(searches, found, strict=True)]
 
     def page_number(self, url: str) -> int | None:
         """The number of a shared page."""

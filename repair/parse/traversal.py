@@ -241,9 +241,11 @@ class HtmlTraversal:
         return None
 
     def _see_anchor(self, node: LexborNode) -> int | None:
+        if len(self.links) >= self._max_links:
+            return _PLAIN
         attributes = node.attributes
         href = attributes.get("href")
-        if not href or _hidden(attributes) or len(self.links) >= self._max_links:
+        if not href or _hidden(attributes):
             return _PLAIN
         label = attributes.get("aria-label") or attributes.get("title") or attributes.get("alt") or ""
         here = len(self.words)

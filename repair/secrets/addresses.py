@@ -36,6 +36,7 @@ from repair.secrets.randomness import most_random, random_run
 MAX_URL = 4_000
 """Nobody shares longer URLs, and parsing them costs time."""
 
+_SERVICE_HOSTS = tuple({host for host, _ in SERVICES})
 _MAX_NAME = 64
 _MAX_PIECES = 200
 # In bits, see `repair.secrets.randomness`: the threshold anywhere, where links are shared, and where secrets are
@@ -106,6 +107,8 @@ def without_secret(url: str) -> str:
 
 def _is_service(host: str, path: str) -> bool:
     """Whether the URL belongs to a service that hands out links."""
+    if not host.endswith(_SERVICE_HOSTS):
+        return False
     for suffix, pattern in SERVICES:
         if (host == suffix or host.endswith("." + suffix)) and pattern.match(path):
             return True

@@ -92,6 +92,7 @@ class Soft404Detector:
         self._sketched = BoundedDict[tuple[Key, int], Sketch](_REMEMBERED)
         self._settled = BoundedDict[Key, tuple[Soft404Finding, float, Stamp]](_REMEMBERED)
         self._silent = BoundedDict[str, int](_REMEMBERED)
+        self._brief = BoundedDict[str, bool](_REMEMBERED)
         self._clock = clock
         self._probes: dict[asyncio.Task[Soft404Finding], str] = {}
         self._vouched = BoundedDict[str, None](_REMEMBERED)
@@ -142,12 +143,23 @@ class Soft404Detector:
         host = page.url.split("/", 3)[2]
         silent = self._silent.get(host, 0)
         is_left_alone = _SILENT <= silent < _LEFT_ALONE
-        if is_left_alone or not is_plainly_there(page):
+        if is_left_alone or not self._is_plainly_there(page, host):
             self._silent[host] = silent + 1 if silent < _LEFT_ALONE else _SILENT
             return None
         self._silent.pop(host, None)
         found = Soft404Finding(judgement=ORDINARY)
         self._settle(page, found, self._sites.stamp())
+        return found
+
+    def _is_plainly_there(self, page: Page, host: str) -> bool:
+        """As `is_plainly_there` says; a brief glance is tried first at sites where it was enough."""
+        if self._brief.get(host):
+            self._brief[host] = is_plainly_there(page, brief=True)
+        if self._brief.get(host):
+            return True
+        found = is_plainly_there(page)
+        if found and host not in self._brief:
+            self._brief[host] = is_plainly_there(page, brief=True)
         return found
 
     async def learn_error_page(self, page: Page) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from repair.model import MissKind, Page
 from repair.soft404.model import Soft404Weights
 from repair.soft404.model import shipped_weights as shipped_weights
-from repair.soft404.pageparts import PageParts, first_blocks, reading_of
+from repair.soft404.pageparts import PageParts, glances, reading_of
 from repair.soft404.scriptpages import WordTrust, has_empty_place, weigh_words
 from repair.soft404.signals import FEATURES, PageSignals, is_talkative, signals
 from repair.text.words import tokens
@@ -84,7 +84,7 @@ def judge(page: Page, weights: Soft404Weights | None = None) -> PageJudgement:
     Never raises; a page that cannot be parsed is ordinary.
     """
     reading = reading_of(page)
-    if reading is None or is_talkative(reading.beginning()):
+    if reading is None or is_talkative(reading.beginning()) or is_talkative(reading.further()):
         return ORDINARY
     parts, weights = reading.parts(), weights or shipped_weights()
     found = signals(parts)
@@ -100,9 +100,9 @@ def judge(page: Page, weights: Soft404Weights | None = None) -> PageJudgement:
             return PageJudgement(kind=PageKind.ORDINARY, probability=judgement.probability, unsure=True)
 
 
-def is_plainly_there(page: Page) -> bool:
+def is_plainly_there(page: Page, *, brief: bool = False) -> bool:
     """Whether the first lines of a page show already that it is ordinary, as `judge` would say."""
-    return is_talkative(first_blocks(page))
+    return any(map(is_talkative, glances(page, brief=brief)))
 
 
 def is_filled_by_scripts(page: Page) -> bool:

@@ -2,6 +2,7 @@
 
 import re
 from codecs import getincrementaldecoder
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborHTMLParser
@@ -22,10 +23,12 @@ _MAX_UNWALKED = 2_000
 _BEGINNING = 16_000
 """Characters from the first heading on that are parsed first, and the words that are taken of them:"""
 _BEGINNING_WORDS = 250
-_GLANCE = 8_000
+_DISCUSSED_WORDS = 600
+_GLANCE, _BRIEF = 8_000, 2_000
 """Characters from the first heading on, among the first bytes:"""
 _GLANCE_BYTES = 16_000
-_GLANCE_WORDS = 200
+_BRIEF_WORDS, _GLANCE_WORDS = (140,), (170, 300)
+"""Words of them that are taken first; more do for a quarter of the pages that have enough to say."""
 _ODD_FIRST = (b"\xef", b"\xfe", b"\xff", b"")
 _ODD = (b"\0", b"\x0e", b"\x0f", b"\x1b")
 _FIRST_HEADING = re.compile(r"(?i)<h1[\s>]")
@@ -61,7 +64,7 @@ class PageReading:
         self._url = url
         self.html = html
         self._begun: tuple[LexborHTMLParser, HtmlTraversal] | None = None
-        """Tree and traversal of the whole page, when `beginning` already covers it."""
+        """Tree and traversal of the whole page, as far as it went."""
 
     def beginning(self) -> list[TextBlock]:
         """The first blocks outside menus, each complete. Call it once, before `parts`."""
@@ -74,6 +77,16 @@ class PageReading:
             self._begun = tree, walk
         blocks = walk.blocks[:-1] if is_cut else walk.blocks
         return [block for block in blocks if not block.boilerplate]
+
+    def further(self) -> list[TextBlock]:
+        """The blocks outside menus of the whole page, as far as `signals` looks for what it discusses, each complete.
+
+        None when `beginning` had them all.
+        """
+        known = len(self._begun[1].blocks) if self._begun else 0
+        self._begun = tree, walk = self._begun or (htmlpage.tree(self.html), HtmlTraversal(_MAX_LINKS))
+        _traverse(tree, walk, words=_DISCUSSED_WORDS)
+        return [block for block in walk.blocks if not block.boilerplate] if len(walk.blocks) > known else []
 
     def parts(self) -> PageParts:
         """The parts of the whole page."""
@@ -95,16 +108,21 @@ class PageReading:
         )
 
 
-def first_blocks(page: Page) -> list[TextBlock]:
-    """The first blocks outside menus of a page whose first bytes are easy to read: none, or some of `beginning`.
+def glances(page: Page, *, brief: bool = False) -> Iterator[list[TextBlock]]:
+    """The first blocks outside menus of a page whose first bytes are easy to read, then the same and some more.
 
-    At little cost, whatever the page: no more than the first bytes are decompressed and parsed.
+    All are a part of `beginning`. At little cost, whatever the page: no more than the first bytes are decompressed
+    and parsed, and of them a quarter if `brief`.
     """
     html = _first_text(page)
     heading = _FIRST_HEADING.search(html)
-    walk = HtmlTraversal(_MAX_LINKS)
-    _traverse(htmlpage.tree(html[: (heading.start() if heading else 0) + _GLANCE]), walk, words=_GLANCE_WORDS)
-    return [block for block in walk.blocks[:-1] if not block.boilerplate]
+    end = (heading.start() if heading else 0) + (_BRIEF if brief else _GLANCE)
+    tree, walk = htmlpage.tree(html[:end]), HtmlTraversal(max_links=0)
+    for words in _BRIEF_WORDS if brief else _GLANCE_WORDS:
+        _traverse(tree, walk, words=words)
+        yield [block for block in walk.blocks[:-1] if not block.boilerplate]
+        if len(walk.words) < words:
+            return
 
 
 def _first_text(page: Page) -> str:

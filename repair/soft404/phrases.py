@@ -27,11 +27,18 @@ class Phrases:
 
     def __init__(self, families: Mapping[str, Iterable[str]]) -> None:
         self._by_first: dict[str, list[tuple[str, Row, tuple[Row, ...]]]] = {}
+        self._needed: set[str] = set()
+        """The longest word of each phrase: most texts have none of them."""
         for family, phrases in families.items():
             for phrase in phrases:
                 first, *others = (tuple(tokens(part)) for part in phrase.split(_GAP))
                 if first and all(others):
                     self._by_first.setdefault(first[0], []).append((family, first, tuple(others)))
+                    self._needed.add(max((*first, *chain.from_iterable(others)), key=len))
+
+    def may_be_among(self, words: Iterable[str]) -> bool:
+        """Whether `find` may find anything: a check that costs little."""
+        return not self._needed.isdisjoint(words)
 
     def find(self, words: Sequence[str]) -> frozenset[str]:
         """The families with a phrase among the words."""

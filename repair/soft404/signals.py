@@ -15,7 +15,7 @@ from repair.parse.traversal import TextBlock
 from repair.soft404.marks import NUMBER
 from repair.soft404.pageparts import PageParts
 from repair.soft404.phrases import Phrases, is_usual_notice, shipped_phrases
-from repair.text.words import tokens
+from repair.text.words import MAX_WORD, segments, tokens
 
 FEATURES = (
     "title.says",
@@ -58,6 +58,7 @@ _CODES = frozenset(
     ("404", "410", "٤٠٤", "۴۰۴", "４０４", "error404", "http404", "404error", "404s", "404page", "4o4")
 )
 _FIGURES = frozenset((("4", "0", "4"), ("4", "o", "4")))
+_CODE_FIGURES = _CODES | {"4"}
 _OTHER_CODES = frozenset(
     str(code)
     for code in (*range(100, 103), *range(200, 207), *range(300, 309), *range(400, 418), *range(500, 512))
@@ -205,14 +206,16 @@ def is_notice(words: Sequence[str]) -> bool:
 
 def is_talkative(beginning: Sequence[TextBlock], phrases: Phrases | None = None) -> bool:
     """Whether the beginning of a page already `discusses` something; further lines can only add to that."""
-    lines: list[_TextSignals] = []
+    told: list[_TextSignals] = []
     other = 0
-    for line in _lines(beginning, phrases or shipped_phrases()):
-        lines.append(line)
-        other += len(line.words) if _is_other_prose(line) else 0
+    for count, line in _skim(beginning, phrases or shipped_phrases()):
+        if line is not None:
+            told.append(line)
+        if count >= _PROSE_WORDS and (line is None or not _tells(line)):
+            other += count
         if other >= _MUCH_PROSE:
             return True
-    return _discusses([], lines)
+    return _discusses([], told)
 
 
 def _families(texts: Iterable[_TextSignals]) -> frozenset[str]:
@@ -256,6 +259,25 @@ def _lines(blocks: Sequence[TextBlock], phrases: Phrases) -> Iterator[_TextSigna
                 yield line
                 lines += 1
                 words += len(line.words)
+        if words >= _MAX_WORDS or lines >= _MAX_LINES:
+            break
+
+
+def _skim(blocks: Sequence[TextBlock], phrases: Phrases) -> Iterator[tuple[int, _TextSignals | None]]:
+    """What `_lines` says, as the number of words of each sentence; its features only if they may tell anything."""
+    lines = words = 0
+    for block in blocks:
+        for sentence in _SENTENCE_END.split(block.text[:_MAX_BLOCK]):
+            found = segments(sentence.lower()) if sentence.isascii() else []
+            if found and _CODE_FIGURES.isdisjoint(found) and not phrases.may_be_among(found):
+                line, count = None, sum(len(word) <= MAX_WORD for word in found)
+            else:
+                line = _read_text(sentence, phrases)
+                count = len(line.words)
+            if count:
+                yield count, line
+                lines += 1
+                words += count
         if words >= _MAX_WORDS or lines >= _MAX_LINES:
             break
 

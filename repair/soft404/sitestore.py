@@ -51,6 +51,12 @@ CREATE TABLE IF NOT EXISTS reported (
 );
 CREATE INDEX IF NOT EXISTS reported_host ON reported (host);
 """
+_DROP_REPORTED = (
+    "DELETE FROM reported WHERE id IN (SELECT id FROM reported WHERE school ="
+    " (SELECT school FROM reported GROUP BY school ORDER BY count(*) DESC LIMIT 1)"
+    " ORDER BY id LIMIT max(0, (SELECT count(*) FROM reported) - ?))",
+    (MAX_ROWS,),
+)
 _DOMAIN = "ALTER TABLE prints ADD COLUMN domain TEXT NOT NULL DEFAULT ''"
 _LATEST = (
     "DELETE FROM prints WHERE {0} = :{0} AND id NOT IN"
@@ -126,7 +132,8 @@ class SiteStore:
     def note_reported(self, school: int, key: bytes, host: str, sketch: Sketch) -> None:
         """What another school knows as an error page of a host; an empty sketch withdraws what it called `key`.
 
-        It counts once several schools say the same: one alone could hide a good page from all others.
+        It counts once several schools say the same: one alone could hide a good page from all others. When there
+        are too many, the school that has said most loses its oldest.
         """
         forget = ("DELETE FROM reported WHERE school = ? AND key = ?", (school, key))
         if not sketch:
@@ -134,7 +141,7 @@ class SiteStore:
         else:
             insert = "INSERT INTO reported (school, key, host, sketch) VALUES (?, ?, ?, ?)"
             changed = 1
-            self._write(forget, (insert, (school, key, host, _pack(sketch))), _drop_oldest("reported"))
+            self._write(forget, (insert, (school, key, host, _pack(sketch))), _DROP_REPORTED)
         if changed:
             self._note_change()
 

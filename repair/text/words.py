@@ -18,7 +18,6 @@ from functools import lru_cache
 from itertools import chain
 
 import Stemmer
-import stopwordsiso
 
 from repair.bounded import MemoDict
 from repair.text.stopwords import ENGLISH, STOP_ANCHORS
@@ -71,6 +70,11 @@ _SEGMENT = re.compile(
     rf"([{_WORD}]++|[{_UNSPACED}]++|[{_RARE_HAN}]++|(?:(?=\w)[\U00010000-\U0001ffff])++){_TAIL}"
 )
 _ASCII_SEGMENT = re.compile(rf"([A-Za-z0-9]++){_TAIL}")
+_ASCII_RUN = re.compile("[A-Za-z0-9]+")
+_ASCII_TAIL = re.compile(rf"'(?<=[A-Za-z0-9]')(?:{_ENDINGS})\b")
+_DOUBLE_TAIL = re.compile(rf"'(?:{_ENDINGS})'")
+_TYPOGRAPHY = "\u2014\u2013\u201c\u201d\u2018\u2026\u2022\u00a0\u00ab\u00bb\u00b7"
+"""Dashes, quotes and the like, which many texts have as their only characters beyond ASCII."""
 _IN_WORD = re.compile(f"[{_WORD}]")
 _FOREIGN = re.compile(rf"[{_WORD_CHARACTERS.partition('a-z')[2]}{_JOINERS}{_UNSPACED}\U00010000-\U0003ffff]")
 # Where these stand, words do not end where letters do; and the one letter whose lower case is two.
@@ -100,7 +104,23 @@ _stemming = threading.Lock()  # a Snowball stemmer is not safe in two threads at
 def segments(text: str) -> list[str]:
     """The words of a text as they are written; runs of scripts without spaces stay whole."""
     text = text[:MAX_TEXT]
-    return (_ASCII_SEGMENT if text.isascii() else _SEGMENT).findall(text)
+    if not text.isascii():
+        text = _with_plain_typography(text)
+        if not text.isascii():
+            return _SEGMENT.findall(text)
+    if "'" in text:
+        if _DOUBLE_TAIL.search(text):
+            return _ASCII_SEGMENT.findall(text)
+        text = _ASCII_TAIL.sub(" ", text)
+    return _ASCII_RUN.findall(text)
+
+
+def _with_plain_typography(text: str) -> str:
+    """The text with the same words, and often without a character beyond ASCII: then they are found twice as fast."""
+    text = text.replace("\u2019", "'")
+    for sign in _TYPOGRAPHY:
+        text = text.replace(sign, " ")
+    return text
 
 
 def tokens(text: str) -> list[str]:
@@ -109,7 +129,7 @@ def tokens(text: str) -> list[str]:
     >>> tokens("The school's H2O experiment, 3.11")
     ['the', 'school', 'h2o', 'experiment', '3', '11']
     """
-    return [token for segment in segments(text) for token, _ in _analyse_segment(segment)]
+    return list(chain.from_iterable(map(_TOKENS.__getitem__, segments(text))))
 
 
 def terms(text: str, language: str = "") -> list[str]:
@@ -133,6 +153,17 @@ class _Telling(MemoDict[str, tuple[str, ...]]):
 
     def _without_stop_words(self, pairs: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
         return tuple(term for token, term in pairs if token not in self._stop)
+
+
+class _Tokens(MemoDict[str, tuple[str, ...]]):
+    """The tokens of segments, each worked out when first met."""
+
+    def __missing__(self, segment: str) -> tuple[str, ...]:
+        found = tuple(token for token, _ in _analyse_segment(segment))
+        return self.keep(segment, found) if len(segment) <= MAX_WORD else found
+
+
+_TOKENS = _Tokens(16_384)
 
 
 @lru_cache(maxsize=8)
@@ -333,7 +364,11 @@ def _stemmer(name: str) -> "Stemmer.Stemmer":
 @lru_cache(maxsize=64)
 def _stop_words(language: str) -> frozenset[str]:
     code = language.partition("-")[0].lower()
-    if code in ("", "en") or not stopwordsiso.has_lang(code):
+    if code in ("", "en"):
+        return ENGLISH
+    import stopwordsiso  # 2 MB for all languages: only where there are others
+
+    if not stopwordsiso.has_lang(code):
         return ENGLISH
     listed = (tokens(word) for word in stopwordsiso.stopwords(code))
     return frozenset(found[0] for found in listed if len(found) == 1)

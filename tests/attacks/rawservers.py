@@ -132,6 +132,46 @@ def _past_body(connection: socket.socket, waiting: bytes, length: int) -> bytes:
     return waiting[length:]
 
 
+class Relay:
+    """A proxy that hands on each connection to where its first request goes, and counts the bytes of the answers."""
+
+    def __enter__(self) -> "Relay":
+        self.passed = 0
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self._relay, args=(self._socket.accept()[0],), daemon=True).start()
+
+    def _relay(self, client: socket.socket) -> None:
+        with contextlib.suppress(OSError), client:
+            head = b""
+            while b"\r\n\r\n" not in head:
+                head += client.recv(65536)
+            method, target = head.decode("latin-1").split(" ")[:2]
+            host, _, port = target.removeprefix("http://").partition("/")[0].partition(":")
+            with socket.create_connection((host, int(port or 80)), 5) as origin:
+                if method == "CONNECT":
+                    client.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
+                else:
+                    origin.sendall(head)
+                threading.Thread(target=self._pass_on, args=(client, origin), daemon=True).start()
+                self._pass_on(origin, client, counts=True)
+
+    def _pass_on(self, source: socket.socket, target: socket.socket, *, counts: bool = False) -> None:
+        with contextlib.suppress(OSError):
+            while piece := source.recv(65536):
+                target.sendall(piece)
+                self.passed += len(piece) if counts else 0
+
+
 class Kept:
     """One connection to the proxy that is used for one request after the other."""
 

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 from datetime import UTC, datetime, timedelta
 from email.utils import formatdate
@@ -26,6 +27,7 @@ from tests.integration.squid import _open_to
 
 _DAY = datetime(2026, 3, 2, tzinfo=UTC)
 _HOSTS = [f"site{number}.test" for number in range(23)]  # odd, so that taking turns would not do
+_RULE = '[[rule]]\nname = "one device"\nclient = ["127.0.7.0/24"]\naction = "block"\n'
 _DISTRICT = ROOT / "deploy" / "district"
 
 
@@ -128,11 +130,14 @@ def behind_haproxy(tmp_path, program, start_linkmend, secure_origin):
     text = (_DISTRICT / "haproxy.cfg").read_text(encoding="utf-8")
     names = tmp_path / "names.json"
     names.write_text(json.dumps({host: ["127.0.0.1"] for host in _HOSTS}), encoding="utf-8")
-    port, settings, both = free_port(), f'[proxy]\nworkers = 1\ntrusted_ca = "{secure_origin.pem}"\n', []
+    port, both = free_port(), []
+    settings = f'[proxy]\nworkers = 1\ntrusted_ca = "{secure_origin.pem}"\nbalancers = ["127.0.0.1/32"]\n'
     for number in (1, 2):
         metrics = free_port()
         told = f'{settings}[metrics]\nlisten = "127.0.0.1:{metrics}"\n[desk]\nenabled = false\n'
         data = tmp_path / f"linkmend{number}"
+        (data / "rules.d").mkdir(parents=True)
+        (data / "rules.d" / "client.toml").write_text(_RULE)
         if both:
             shutil.copytree(tmp_path / "linkmend1" / "ca", data / "ca")
         linkmend = start_linkmend(data=data, settings=told, names=names)
@@ -168,6 +173,44 @@ def test_behind_haproxy_a_host_has_one_linkmend_and_another_stands_in(behind_hap
     eventually(lambda: all(user.open_page(url).status == 200 for url in urls), "no linkmend stands in")
     assert origin.asked["/a"] > 23
     assert user.open_page(f"http://{_HOSTS[0]}:{origin.port}/gone").miss == "not_found"
+
+
+def test_behind_haproxy_rules_hold_for_the_address_of_each_client_and_nobody_takes_another(
+    behind_haproxy, origin, secure_origin
+):
+    origin.pages["/a"] = reply(b"<title>Kept</title>")
+    secure_origin.pages["/b"] = reply(b"<title>Safe</title>")
+    direct, ca = f"http://127.0.0.1:{behind_haproxy.both[0].port}", behind_haproxy.both[0].ca
+    site, safe = f"http://{_HOSTS[0]}:{origin.port}/a", f"{secure_origin.url}/b"
+    # In turns: a connection of HAProxy's that has served one client must not serve another.
+    for _ in range(5):
+        for source, status in (("127.0.7.1", 403), ("127.0.8.1", 200)):
+            assert Client(behind_haproxy.url, source=source).open_page(site).status == status
+    for source, status in (("127.0.7.1", 403), ("127.0.8.1", 200)):
+        assert Client(behind_haproxy.url, ca, source=source).open_page(safe).status == status
+
+    header = b"PROXY TCP4 127.0.8.1 127.0.0.1 41000 8080\r\n"
+    request = f"GET {site} HTTP/1.1\r\nHost: {_HOSTS[0]}:{origin.port}\r\n"
+    named = "X-Forwarded-For: 127.0.8.1\r\nForwarded: for=127.0.8.1\r\n"
+    for proxy in (behind_haproxy.url, direct):
+        assert answer_to(proxy, f"{request}{named}\r\n".encode()).startswith(b"HTTP/1.1 403")
+        assert answer_to(proxy, header + f"{request}\r\n".encode()).startswith(b"HTTP/1.1 400")
+    # What HAProxy itself would send; and HAProxy that does not say for whom.
+    assert answer_to(direct, header + f"{request}\r\n".encode(), source="127.0.0.1").startswith(
+        b"HTTP/1.1 200"
+    )
+    assert answer_to(direct, f"{request}\r\n".encode(), source="127.0.0.1") == b""
+
+
+def answer_to(proxy, sent, *, source="127.0.7.1"):
+    """The first bytes that a proxy sends to a client that sends these."""
+    place = urlsplit(proxy)
+    with socket.create_connection((place.hostname, place.port), 30, (source, 0)) as client:
+        client.sendall(sent)
+        try:
+            return client.recv(65_536)
+        except ConnectionResetError:
+            return b""
 
 
 def test_a_backup_brings_both_engines_back(start_cluster, start_postgres, tmp_path, monkeypatch):

@@ -43,7 +43,7 @@ DESK = (
     *(f"/misses?by={by}" for by in ("address", "source", "site", "choice", "record", "media")),
     f"/misses/address?{urlencode({'url': CITING})}",
     "/misses/decisions",
-    *("/fetch", "/collection", "/collection?q=volcanoes"),
+    *("/fetch", "/collection", "/collection?q=volcanoes", "/collection/import"),
     f"/collection/page?{urlencode({'url': SAVED})}",
     f"/collection/remove?{urlencode({'url': SAVED})}",
     *("/topics", "/topics/topic?name=Geology", "/growth", "/rules"),
@@ -97,6 +97,8 @@ def school(tmp_path_factory):
     with closing(TopicDatabase(data / "topics")) as topics:
         AdminTopics(topics).put(Topic(name="Geology", words=("volcanoes", "basalt")), by="admin")
     note_done(data)
+    (data / "import" / "wetland birds").mkdir(parents=True)
+    (data / "import" / "wetlands-2026.wacz").write_bytes(bytes(20_000))
     with serving(data, "--offline") as running:
         for reader in range(1, 4):
             client = Client(running.url, source=f"127.0.0.{reader}")

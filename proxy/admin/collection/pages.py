@@ -63,6 +63,7 @@ class CollectionPages:
             "desk/collection.html.jinja",
             title=tr("Collection"),
             held=held,
+            can_import=self._admin.imports is not None,
             query=query,
             found=await self._admin.repairer.search(query.q, _FOUND) if query.q.strip() else None,
             listed=listed[:_LIMIT],

@@ -5,18 +5,17 @@ settings are changed in the file, or with `linkmend setup` on the machine.
 """
 
 import asyncio
-import logging
 import os
 import signal
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from aiohttp import web
 
 from proxy.admin.auth.passwordcheck import check_password
+from proxy.admin.collection.importpages import PATH as IMPORT_PATH
+from proxy.admin.collection.imports import ImportRefused
 from proxy.admin.home.warnings import CHECK_NAMES
 from proxy.admin.routing import AdminContext, AdminPage, Route, form, page_request_of, render, see_other
 from proxy.doctor.examine import examine
@@ -32,14 +31,13 @@ from proxy.setup.choices import (
     parent_problem,
     shown_networks,
 )
-from proxy.setup.shipped import DEMO, shipped_file
-
-log = logging.getLogger(__name__)
+from proxy.setup.shipped import DEMO
 
 PATH = "/admin/setup"
+OWN = "own"
+"""Pages of one's own to begin with: the set-up leads on to their import."""
 _MAX_TEXT = 300
 _EXAMINES_S = 20.0
-_IMPORTS_S = 1_800.0
 
 
 def routes(admin: AdminContext) -> list[Route]:
@@ -83,7 +81,7 @@ class SetupForm:
             parent=texts.get("parent", ""),
             parent_https="connect" if texts.get("parent_https") == "connect" else "absolute",
             contact=texts.get("contact", ""),
-            content=DEMO if texts.get("content") == DEMO else NONE,
+            content=content if (content := texts.get("content", "")) in (DEMO, OWN) else NONE,
             use_parent=texts.get("use_parent") == "yes",
         )
 
@@ -100,7 +98,6 @@ class SetupPages:
 
     def __init__(self, admin: AdminContext) -> None:
         self._admin = admin
-        self._importing: set[asyncio.Task[None]] = set()
 
     async def show(self, request: web.Request) -> web.StreamResponse:
         if await asyncio.to_thread(self._admin.is_set_up):
@@ -128,9 +125,13 @@ class SetupPages:
             return await self._form(request, given, fault=str(error), file=str(path), text=text)
         await asyncio.to_thread(installation.note_done, self._admin.data)
         self._reload()
-        if given.content == DEMO:
-            self._import_soon(path)
-        return see_other(request, PATH, notice=tr("Settings written to {file}.", file=str(path)))
+        imports, next_page = self._admin.imports, PATH
+        if imports is not None and given.content == DEMO:
+            with suppress(ImportRefused):
+                imports.begin_demo()
+        elif imports is not None and given.content == OWN:
+            next_page = IMPORT_PATH
+        return see_other(request, next_page, notice=tr("Settings written to {file}.", file=str(path)))
 
     async def _form(
         self,
@@ -174,7 +175,7 @@ class SetupPages:
             checks=CHECK_NAMES,
             config=running.config if running is not None else "",
             listen=running.listen if running is not None else self._admin.settings().proxy.listen,
-            importing=bool(self._importing),
+            can_import=self._admin.imports is not None,
         )
 
     def _reload(self) -> None:
@@ -183,26 +184,3 @@ class SetupPages:
         if running is not None:
             with suppress(OSError):
                 os.kill(running.pid, signal.SIGHUP)
-
-    def _import_soon(self, config: Path) -> None:
-        task = asyncio.create_task(self._import(config))
-        self._importing.add(task)
-        task.add_done_callback(self._importing.discard)
-
-    async def _import(self, config: Path) -> None:
-        """Import the demo by the command, which may run beside the proxy; it ends with the proxy at the latest."""
-        places = ("--config", str(config), "--data", str(self._admin.data))
-        command = (sys.executable, "-m", "proxy.main", "import", str(shipped_file(DEMO)), *places)
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
-        )
-        try:
-            async with asyncio.timeout(_IMPORTS_S):
-                if await process.wait():
-                    log.warning("desk: the demo was not imported; try `linkmend import` on the machine")
-        finally:
-            with suppress(ProcessLookupError):
-                process.kill()

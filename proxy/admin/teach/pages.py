@@ -24,7 +24,7 @@ from proxy.lessons.service import LessonService
 from proxy.pages.desktexts import tr
 from proxy.pages.display import address, clean, link_target
 from proxy.pages.language import Catalogue
-from proxy.portal.routes import PORTAL, copy_path
+from proxy.portal.addresses import PORTAL, copy_path
 from proxy.sizes import size
 from repair.parse.formats.worksheets.model import FIXABLE, WorksheetFormat
 
@@ -296,7 +296,7 @@ class TeachPages:
 
     async def _held_days(self, links: Iterable[LessonLink], texts: Catalogue) -> dict[int, Markup]:
         """The days on which what the links lead to was saved, in words; only for those that were."""
-        days = {link.number: await self._lessons.held_on(link.target) for link in links}
+        days = {link.number: await self._lessons.checks.held_on(link.target) for link in links}
         return {number: texts.date(datetime.fromisoformat(day)) for number, day in days.items() if day}
 
     async def _mine(self, request: web.Request) -> Lesson:

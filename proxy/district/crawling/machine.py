@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import psycopg
 
-from proxy.district.connection import DistrictConnection, connect, unavailable
+from proxy.district.connection import OVER_QUOTA, DistrictConnection, connect, unavailable
 from proxy.errors import DistrictUnavailable
 from proxy.settings import DistrictSettings
 
@@ -37,9 +37,7 @@ UPDATE crawl_hosts SET turn_of = '', turn_until = '-infinity' WHERE turn_of = %(
 _LEAVE_HOSTS = """
 UPDATE crawl_hosts SET machine = '', leased_until = '-infinity' WHERE machine = %(machine)s
 """
-_FORGET = (
-    "DELETE FROM crawl_hosts WHERE greatest(leased_until, turn_until, free_at) < now() - interval '1 day'"
-)
+_FORGET = "SELECT forget_expired()"
 
 T = TypeVar("T")
 
@@ -102,6 +100,8 @@ class CrawlMachine:
                 raise unavailable(error) from error
             except (psycopg.Error, DistrictUnavailable) as error:
                 self._disconnect()
+                if isinstance(error, psycopg.Error) and error.sqlstate == OVER_QUOTA:
+                    raise unavailable(error) from error
                 if time.monotonic() > end or self._stopping.is_set():
                     raise unavailable(error) if isinstance(error, psycopg.Error) else error from error
                 log.debug("the district's database: %s; trying again", error)

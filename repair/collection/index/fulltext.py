@@ -23,8 +23,15 @@ from repair.model import Document
 from repair.text import urls, words
 from repair.text.urlstructure import normalise_name
 
-FORMAT = "4"
+FORMAT = "5"
 """Changes whenever the fields, or the terms of `repair.text.words`, change: an older index is rebuilt."""
+
+NOTHING = "//"
+"""A term of each field of a page that would be empty, and of no text: so every field has a length in every page, and
+its mean is the same in any index of the same pages. Lucene counts only the pages that have a field."""
+
+DEEPER = 20
+"""So many more hits are fetched than are wanted: which of equal ones are the last is not left to the engine."""
 
 LINK = "//"
 """A term that the field `links` has once for each link."""
@@ -50,9 +57,13 @@ class IndexDamaged(CollectionError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexEntry:
-    """A page's index entry: its terms by field; without any the page is deleted from the index."""
+    """A page's index entry: its terms by field; without any the page is deleted from the index.
+
+    `number` is the same in every collection: by it pages with equal scores are ordered.
+    """
 
     page: int
+    number: int = 0
     fields: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -71,6 +82,7 @@ def entry_of(page: int, document: Document, anchors: Iterable[str], linked: Iter
     headings = " \n".join((*document.headings, *document.keywords, document.description))
     return IndexEntry(
         page=page,
+        number=urls.url_hash(document.url),
         fields={
             "title": words.terms(document.title, language),
             "headings": words.terms(headings[:_MAX_CHARACTERS], language),
@@ -152,13 +164,18 @@ class FullTextIndex:
             return ()
         with self._translate_errors():
             searcher = self._index.searcher()
-            hits = searcher.search(tantivy.Query.boolean_query(clauses), limit, count=False).hits
-            pages = searcher.fast_field_values("page", [address for _, address in hits])
+            hits = searcher.search(tantivy.Query.boolean_query(clauses), limit + DEEPER, count=False).hits
+            addresses = [address for _, address in hits]
+            pages = searcher.fast_field_values("page", addresses)
+            numbers = searcher.fast_field_values("number", addresses)
         if None in pages:  # a damaged column
             raise IndexDamaged(f"{self.directory}: entries without a page number")
-        return tuple(
-            (int(page), score) for page, (score, _) in zip(pages, hits, strict=True) if page is not None
+        ordered = sorted(
+            (rank_key(score, int(number or 0)), int(page), score)
+            for page, number, (score, _) in zip(pages, numbers, hits, strict=True)
+            if page is not None
         )
+        return tuple((page, score) for _, page, score in ordered[:limit])
 
     def similar(self, term: str, *, limit: int) -> tuple[int, ...]:
         """Numbers of pages that have a term like this one: one letter changed, two in long terms."""
@@ -255,10 +272,22 @@ class FullTextIndex:
             raise IndexDamaged(f"{self.directory}: {_first_line(error)}") from error
 
 
+def rank_key(score: float, number: int) -> tuple[float, int]:
+    """Sorts best first, and equal scores by page number; those that differ by rounding alone are equal.
+
+    >>> rank_key(20.000001, 5) < rank_key(20.000002, 4)
+    False
+    >>> rank_key(20.1, 5) < rank_key(20.0, 4)
+    True
+    """
+    return (-round(math.log(score), 5) if score > 0 else math.inf, number)
+
+
 def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     # Signed: tantivy-py deletes by an unsigned term without finding it (0.27).
     builder.add_integer_field("page", indexed=True, fast=True, stored=False)
+    builder.add_integer_field("number", indexed=False, fast=True, stored=False)
     for name in FIELDS:
         builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
     return builder.build()
@@ -267,9 +296,10 @@ def _schema() -> tantivy.Schema:
 def _document(entry: IndexEntry) -> tantivy.Document:
     document = tantivy.Document()
     document.add_integer("page", entry.page)
+    document.add_integer("number", entry.number)
     for name in FIELDS:
         terms = entry.fields.get(name, ())
-        document.add_text(name, " ".join(terms).encode("utf-8", "replace").decode())
+        document.add_text(name, " ".join(terms).encode("utf-8", "replace").decode() or NOTHING)
     return document
 
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from proxy.admin.collection.imports import DeskImports
 from proxy.admin.roles import Role
 from proxy.fetching.queue import FetchQueue
 from proxy.misses.feed import MissFeed
@@ -81,6 +82,7 @@ async def a_whole_desk(folder):
             yield app_of(
                 dataclasses.replace(
                     desk,
+                    imports=DeskImports(folder, desk.settings),
                     review=MissReview.over(desk.misses, sites),
                     pins=Pins(desk.collection.database),
                     topics=database,

@@ -32,6 +32,7 @@ def test_temporary_files_are_excluded(tmp_path):
         *(
             "client-salt",
             "training/pages",
+            "import/wetlands.wacz",
             "cache/spool/1/half",
             "cache/lock",
             "collection/index/1-a/meta.json",

@@ -52,6 +52,12 @@ def test_without_a_day_it_is_the_last_week_that_is_over(data):
     assert "http://www.school.test/gone" not in run(data=data).stdout
 
 
+def test_the_report_is_in_the_language_asked_for(data):
+    assert "Páginas no encontradas" in run("--language", "es", data=data).stdout
+    with pytest.raises(LinkmendError, match=r"--language xx: not one of en, es, fr, pt, ar, sw, hi"):
+        run("--language", "xx", data=data)
+
+
 def test_mail_needs_its_settings(data):
     with pytest.raises(LinkmendError, match="mail.server, mail.sender and report.to"):
         run("--mail", data=data)

@@ -46,7 +46,7 @@ def test_folders_of_one_name_are_told_apart_in_the_model(tmp_path):
     assert about["folders"] == ["one/site", "two/site"]
     assert about["links"]["one/site moved"] == about["links"]["two/site moved"] == 20
     assert about["links"]["two/site kept"] == 10
-    assert set(about) == {"folders", "links", "date", "linkmend", "R@1 left out"}
+    assert set(about) == {"folders", "links", "linkmend", "R@1 left out"}
     assert "reading two/site readdressed copied" in result.stdout
 
 

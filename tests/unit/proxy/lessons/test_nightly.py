@@ -58,8 +58,7 @@ class World:
     async def look(self, *, later=timedelta(0)):
         self.now += later
         await self.nights.look()
-        for task in list(self.lessons._running.values()):
-            await task
+        await self.lessons.checks.wait()
         await self.nights.look()
 
 

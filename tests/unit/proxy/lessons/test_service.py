@@ -1,6 +1,5 @@
 """Lessons from a worksheet to its corrected copy, without any network."""
 
-import asyncio
 from datetime import UTC, datetime
 
 import pytest
@@ -16,14 +15,9 @@ BLOCK = '[[rule]]\nname = "games"\nurl = "*/games/*"\naction = "block"\nclient =
 SHEET = b"# Rocks\n\n[basalt columns](http://a.test/games/1#top) are old. http://a.test/games/2 http://a.test/games/1#top\n"
 
 
-async def finished(lessons):
-    while lessons._running:
-        await asyncio.gather(*lessons._running.values())
-
-
 async def a_lesson(lessons, data=SHEET, format_=WorksheetFormat.MARKDOWN):
     lesson = await lessons.check_worksheet("A", "", format_, data, file_name="a.md")
-    await finished(lessons)
+    await lessons.checks.wait()
     return lesson
 
 
@@ -102,7 +96,7 @@ async def test_restart_goes_on_with_what_waits(tmp_path):
         await lessons.check_again(lesson.id)
     async with some_lessons(tmp_path, rules=BLOCK) as lessons:
         await lessons.start()
-        await finished(lessons)
+        await lessons.checks.wait()
         assert {link.found.state for link in lessons.store.links(lesson.id)} == {CheckState.BLOCKED}
 
 

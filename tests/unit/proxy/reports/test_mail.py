@@ -50,8 +50,9 @@ def settings_of(server, **known):
     return MailSettings(**{"server": address, "security": "none", "sender": "proxy@school.test", **known})
 
 
-def a_mail(*to):
-    return message_of(a_report(), sender="proxy@school.test", to=to or ("head@school.test", "it@school.test"))
+def a_mail(language="en"):
+    recipients = ("head@school.test", "it@school.test")
+    return message_of(a_report(), sender="proxy@school.test", to=recipients, language=language)
 
 
 def test_the_mail_has_words_a_page_and_a_table():
@@ -60,6 +61,13 @@ def test_the_mail_has_words_a_page_and_a_table():
     kinds = [part.get_content_type() for part in mail.walk() if not part.is_multipart()]
     assert kinds == ["text/plain", "text/html", "text/csv"]
     assert mail.get_body(("plain",)).get_content().startswith("Missed pages: 1200\n")
+
+
+def test_the_mail_is_in_the_language_of_the_school():
+    mail = a_mail("fr")
+    assert mail["Subject"] == "Rapport de linkmend 2026-W19"
+    assert mail.get_body(("plain",)).get_content().startswith("Pages introuvables: 1200\n")
+    assert '<html lang="fr"' in mail.get_body(("html",)).get_content()
 
 
 def test_all_recipients_get_it(server):

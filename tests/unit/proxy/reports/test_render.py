@@ -4,9 +4,11 @@ import csv
 import io
 from datetime import date
 
+import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from proxy.misses.lists import MissTally
+from proxy.pages.language import LANGUAGES
 from proxy.reports.figures import FetchFigures, ReportRow, SavedFigures, SchoolReport
 from proxy.reports.period import ReportStep, period_with
 from proxy.reports.render import COLUMNS, as_csv, as_html
@@ -48,10 +50,26 @@ def test_the_page_has_all_parts_and_nothing_from_elsewhere():
         "Sites",
         "Networks",
     ]
-    for words in ("1,200", "170", "volcano, eruption", "4.1 KB; 1 failed, 2 waiting", "10", "of 45"):
+    for words in ("1\u202f200", "170", "volcano, eruption", "4.1 KB; failed: 1, waiting: 2", "10", "of 45"):
         assert words in page.body.text()
     assert page.css("script, img, link, iframe, a") == []
     assert "&lt;script&gt;" in text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_page_is_in_the_language_of_the_school(language):
+    page = LexborHTMLParser(as_html(a_report(), language))
+    assert page.css_first("html").attributes["lang"] == language
+    assert page.css_first("html").attributes["dir"] == ("rtl" if language == "ar" else "ltr")
+    is_english = page.css_first("h2").text() == "Topics that the collection lacks"
+    assert is_english == (language == "en")
+    for text in ("http://school.test/links", "Room 12", "volcano, eruption"):
+        assert text in page.body.text()
+
+
+def test_one_user_is_not_one_users():
+    text = LexborHTMLParser(as_html(a_report(users=1, missed_addresses=1))).body.text()
+    assert "addresses: 1, users: 1" in text
 
 
 def test_a_report_on_nothing_says_so():

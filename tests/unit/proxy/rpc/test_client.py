@@ -18,6 +18,7 @@ from proxy.rpc.protocol import (
     CollectionService,
     HarvestService,
     MissLogService,
+    ReadershipService,
     RepairService,
 )
 from proxy.rpc.server import RpcServer
@@ -52,6 +53,7 @@ class FakeBackend:
             ArchiveService,
             MissLogService,
             HarvestService,
+            ReadershipService,
         )
         return dict.fromkeys(kinds, self)
 
@@ -82,6 +84,11 @@ class FakeBackend:
         if old == "bad":
             raise ValueError("no such page")
         self.told.append((old, new))
+
+    def page_opened(self, client, url):
+        if url == "bad":
+            raise ValueError("no such page")
+        self.told.append((client, url))
 
     def note(self, miss_id, client, link, *, ask):
         self.told.append((miss_id, client, link, ask))
@@ -190,6 +197,22 @@ async def test_notifications_are_taken_in_their_order(tmp_path):
         client.stub(ArchiveService).note("m", "c", LINK)
         await until(lambda: len(made.backend.told) == 4)
         assert made.backend.told == [page, ("a", "b"), ("m", 2, "c", "n"), ("m", "c", LINK, True)]
+
+
+async def test_what_may_wait_is_gathered_and_each_costs_only_itself(tmp_path, monkeypatch):
+    monkeypatch.setattr(client_module, "_GATHER_MOST", 4)
+    sent = []
+    async with machine(tmp_path) as made:
+        client = await made.client()
+        put = client._outbox.put
+        monkeypatch.setattr(
+            client._outbox, "put", lambda data, limit: sent.append(data) or put(data, limit=limit)
+        )
+        for url in ("a", "bad", "b", "c"):
+            client.stub(ReadershipService).page_opened("x", url)
+        await until(lambda: len(made.backend.told) == 3)
+        assert made.backend.told == [("x", "a"), ("x", "b"), ("x", "c")]
+        assert len(sent) == 1
 
 
 async def test_the_backend_works_on_a_request_no_longer_than_its_caller_waits(tmp_path, monkeypatch):

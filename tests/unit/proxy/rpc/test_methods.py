@@ -15,7 +15,7 @@ class Library(Protocol):
     @request(within_s=1.0)
     async def wait(self, *, within_s: float) -> int: ...
 
-    @notify
+    @notify()
     def lend(self, title: str, to: str) -> None: ...
 
     def not_remote(self) -> None: ...
@@ -64,7 +64,7 @@ def test_the_time_limit_is_declared_or_part_of_the_call():
 
 def test_the_version_changes_with_a_declaration():
     class Other(Protocol):
-        @notify
+        @notify()
         def lend(self, title: str) -> None: ...
 
     assert version_of([Library]) == version_of([Library])

@@ -256,3 +256,11 @@ async def test_a_host_whose_first_lines_do_not_tell_is_left_to_threads_for_a_whi
     assert tried.index(True) == 48
     assert all(tried[48:])
     assert detector.find_at_once(a_page(url="http://other.test/", body=ESSAY)) is not None
+
+
+async def test_a_site_whose_first_lines_told_may_say_less_at_first_on_another_page(made):
+    detector, late = made(), b"<ul>" + b"<li><a href=/x>One of the many chapters</a>" * 25 + b"</ul>" + ESSAY
+    assert detector.find_at_once(a_page(url=f"{SITE}/essay", body=ESSAY)) is not None
+    assert detector.find_at_once(a_page(url=f"{SITE}/late", body=late)) is not None
+    assert detector.find_at_once(a_page(url=f"{SITE}/vague", body=VAGUE)) is None
+    assert detector.find_at_once(a_page(url=f"{SITE}/again", body=ESSAY)) is not None

@@ -10,7 +10,7 @@ from repair.model import MissKind
 from repair.soft404.judge import ORDINARY, PageJudgement, PageKind, is_plainly_there, judge, judge_parts
 from repair.soft404.model import shipped_weights
 from repair.soft404.pageparts import PageReading, parts_of, reading_of
-from repair.soft404.signals import is_talkative
+from repair.soft404.signals import is_talkative, signals
 from tests.examples import examples
 from tests.make import a_page
 
@@ -286,3 +286,32 @@ def test_what_is_not_easily_read_is_not_plainly_there(body, about):
 def test_a_page_that_is_plainly_there_is_ordinary(body):
     page = a_page(body=body.encode())
     assert not is_plainly_there(page) or judge(page) == ORDINARY
+
+
+SENTENCES = (
+    *(
+        "Page not found.",
+        "We looked for it; 404!",
+        "4 0 4 and so on it went, for all of us here.",
+        "Page 404",
+    ),
+    *(
+        "The rivers of this country rise in its hills and end in its lakes. ",
+        "“Rivers” rise — in the hills …",
+    ),
+    *(
+        "A Peugeot 404 stood for a long time in front of the house of my uncle and of his wife. ",
+        "x" * 70 + " ",
+    ),
+    *(
+        "This article is about the HTTP status code 404 which means that nothing was found there. ",
+        "Los ríos. ",
+    ),
+)
+
+
+@given(st.lists(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=12).map("".join), max_size=20))
+def test_a_beginning_says_as_much_as_a_closer_look_at_all_its_lines(texts):
+    html = "".join(f"<p>{text}</p>" for text in texts)
+    parts = parts_of(a_page(body=html.encode(), content_type="text/html; charset=utf-8"))
+    assert is_talkative(parts.blocks) == signals(parts).discusses

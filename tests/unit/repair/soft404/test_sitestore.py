@@ -40,6 +40,15 @@ def test_a_vouched_page_is_fine_and_its_sketch_deleted(sites):
     assert not sites.is_error_page(PAGE, a_sketch())
 
 
+def test_a_school_that_reports_without_end_displaces_only_itself(sites, monkeypatch):
+    monkeypatch.setattr(sites_module, "_DROP_REPORTED", (sites_module._DROP_REPORTED[0], (20,)))
+    for school in (1, 2):
+        sites.note_reported(school, b"honest", "school.test", a_sketch())
+    for number in range(60):
+        sites.note_reported(3, b"%d" % number, f"{number}.test", a_sketch(f"{number}"))
+    assert sites.is_error_page(PAGE, a_sketch())
+
+
 def test_a_directory_may_be_probed_once_in_a_while(tmp_path):
     clock = FakeClock(1_000.0)
     first = SiteStore(tmp_path / "sites.sqlite", clock=clock)

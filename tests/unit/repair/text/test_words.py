@@ -52,6 +52,12 @@ def test_a_language_may_drop_words_but_never_changes_one(text, language):
     assert set(terms(text, language)) <= {term for _, _, term in located_terms(text)}
 
 
+@given(st.text(alphabet="abIL4s\u2019'\u2014 .d\u00b7\u00e9\u672c\u0640", max_size=30))
+def test_quotes_and_dashes_of_typographers_change_no_word(text):
+    # A letter beyond ASCII has the text read by the general expression, whatever else is in it.
+    assert segments(text) == segments(f"{text} \u00e9")[:-1]
+
+
 def test_stop_words_are_dropped():
     assert terms("the history of the volcano") == ["histori", "volcano"]
     assert terms("l'histoire du volcan", "fr") == ["histoir", "volcan"]

@@ -4,9 +4,11 @@ import contextlib
 import dataclasses
 import os
 import signal
+import sys
 
 import pytest
 
+from proxy.admin.collection.imports import DeskImports
 from proxy.runningmark import RunningSettings
 from proxy.settings import Settings, load
 from proxy.setup.installation import is_done, note_done
@@ -84,6 +86,20 @@ async def test_choices_are_written_once_and_taken_over(browser, config, reloads,
     await browser.post(PATH, {**GIVEN, "parent": "http://203.0.113.5:3128", "use_parent": "yes"})
     assert config.read_text() == text
     assert "Finish the set-up" not in await browser.text("/admin")
+
+
+@pytest.mark.parametrize(("content", "leads_to"), [("own", "/admin/collection/import"), ("demo", PATH)])
+async def test_pages_to_begin_with_are_imported(tmp_path, config, content, leads_to):
+    async with a_new_desk(tmp_path / "data", config=config) as plain:
+        imports = DeskImports(
+            tmp_path / "data", Settings, command=(sys.executable, "-c", "print('imported')")
+        )
+        async with an_admin(dataclasses.replace(plain, imports=imports)) as browser:
+            assert 'value="own"' in await browser.text(PATH)
+            response = await browser.post(PATH, {**GIVEN, "content": content})
+            assert response.headers["Location"] == leads_to
+            assert (imports.latest is not None) == (content == "demo")
+        await imports.close()
 
 
 async def test_result_shows_what_the_doctor_finds(browser, tmp_path):

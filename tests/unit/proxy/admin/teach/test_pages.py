@@ -46,8 +46,7 @@ async def check(browser, lessons, **fields):
     assert response.status == 303, await response.text()
     while lessons.store.unfinished():
         await lessons.start()
-        for task in list(lessons._running.values()):
-            await task
+        await lessons.checks.wait()
     return response.headers["Location"]
 
 
