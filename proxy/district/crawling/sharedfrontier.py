@@ -42,7 +42,8 @@ _MAX_TRIES = 20  # until `recover` is told
 _LINK = "url, depth, anchor, context, parents, good_parents, best, total, nav, worth"
 _URL_FROM_END = -(_LINK.count(",") + 1)
 _FINGERPRINT = re.compile("[0-9a-f]{1,16}")
-_DUE = "greatest(0, extract(epoch FROM least(greatest(next_try, 'epoch'), now() + interval '1 year') - now()))::float8"
+_NEXT_TRY = "least(greatest(next_try, 'epoch'), now() + interval '1 year')"  # others may write infinity
+_DUE = f"greatest(0, extract(epoch FROM {_NEXT_TRY} - now()))::float8"
 _XACT = "pg_current_xact_id()::text::bigint"
 
 _PUT = f"""
