@@ -138,7 +138,7 @@ class _Run:
         self._count_from(self.begun_at + (_CONNECTED_S if self._is_to_connect else 0.0))
         self.told = Measured()
         self.errors: Counter[str] = Counter()
-        self._says, self.shows = load.says.encode(), load.shows.encode()
+        self._says, self.shows = load.says.lower().encode(), load.shows.encode()
         self._head = head_of(load)
 
     def has_connected(self) -> None:
@@ -178,7 +178,7 @@ class _Run:
         status = head[9:12].decode("latin-1")
         if status != str(self.load.status):
             return f"status {status}"
-        return "" if self._says in head else f"without {self.load.says!r}"
+        return "" if self._says in head.lower() else f"without {self.load.says!r}"
 
 
 class _Connection(asyncio.Protocol):

@@ -75,7 +75,8 @@ def install() -> None:
             try:
                 writer = await introduced(reader, writer)
             except (NoProxyHeader, OSError) as error:
-                _refused.warning("connection of a load balancer closed: %s", error)
+                if not reader.at_eof():  # else it only looked whether the port is open
+                    _refused.warning("connection of a load balancer closed: %s", error)
                 writer.close()
                 return
         await own(self, reader, writer)

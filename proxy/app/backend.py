@@ -17,6 +17,7 @@ from proxy.app.districtsharing import DistrictSharing
 from proxy.app.sharedstate import SharedState
 from proxy.archives.client import RememberedCopies, client_from
 from proxy.archives.repairpagearchives import ArchiveDisplay, RepairPageArchives
+from proxy.district.leftmark import has_left
 from proxy.fetching.connectivity import Connectivity
 from proxy.lessons.store import LESSON_FOLDER
 from proxy.lessons.suggestions import Suggestions
@@ -143,6 +144,7 @@ class Backend:
             settings.district,
             settings.repair,
             is_hurried=lambda: self._admission.in_progress > 0,
+            has_left=has_left(self._shared.data),
         )
         self.sharing = DistrictSharing(
             self._shared.data,

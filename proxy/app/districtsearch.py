@@ -30,13 +30,17 @@ class DistrictSearch:
         repair: RepairSettings,
         *,
         is_hurried: Callable[[], bool],
+        has_left: bool = False,
     ) -> None:
-        """Open the outbox; raises SettingsError when the password cannot be read. Asks nobody yet."""
+        """Open the outbox, unless the school `has_left`; raises SettingsError when the password cannot be read.
+
+        Asks nobody yet.
+        """
         self.find: Find
         self.text_of: Callable[[str], HeldPage | None]
         self._asked: OpenSearchClient | None = None
         self._sender: Sender | None = None
-        if not settings.search:
+        if has_left or not settings.search:
             self.find, self.text_of = finder(collection, repair, hints), collection.get
             return
         collection.outbox.open()

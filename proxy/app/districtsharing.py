@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proxy.district.leftmark import has_left
 from proxy.errors import DistrictUnavailable, SettingsError
 from proxy.settings import Settings
 from proxy.version import version
@@ -54,7 +55,6 @@ class DistrictSharing:
             return
         try:
             from proxy.district.connection import connection_text
-            from proxy.district.membership import has_left
             from proxy.district.reading import DistrictReader
             from proxy.district.spool import spools
         except ImportError as error:

@@ -2,7 +2,7 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,8 +17,12 @@ from proxy.cli.options import (
     print_line,
     settings_from,
 )
+from proxy.district.leftmark import unmark_left
 from proxy.errors import LinkmendError, SettingsError
 from proxy.settings import DistrictSettings
+
+if TYPE_CHECKING:
+    from repair.collection.collection import Collection
 
 district = typer.Typer(
     help="Share what users missed and chose with the other schools of a district.", no_args_is_help=True
@@ -72,10 +76,14 @@ def invite(
 @district.command()
 def join(config: Config = None, data: Data = None, as_json: Json = False) -> None:
     """Take part in the district: check the login, and begin to note what is to be shared. The proxy sends it."""
+    folder, district = _data_folder(data), settings_from(config).district
+    if district.search and not district.database:  # only pages are shared, and all it takes are the settings
+        unmark_left(folder)
+        print_line("a linkmend that starts from now on sends its pages")
+        return
     settings = _settings(config)
     from proxy.district import membership
 
-    folder = _data_folder(data)
     joined = membership.join(settings, folder)
     if as_json:
         print_json(joined)
@@ -97,11 +105,16 @@ def leave(
     logs.set_up(settings.log)
     from proxy.district import membership
 
-    folder = _data_folder(data)
+    folder, withdrawn = _data_folder(data), None
     with open_collection(settings, data) as collection:
+        if erase and settings.district.search:
+            withdrawn = _withdraw(settings.district, collection)
         erased = membership.leave(settings.district, folder, collection.database, erase=erase)
+        collection.outbox.close()
     if erased is not None:
         print_line(f"{erased} entries deleted at the district")
+    if withdrawn is not None:
+        print_line(f"{withdrawn} pages deleted at the district")
     print_line("left the district; stop a running linkmend, or it goes on until its next start")
 
 
@@ -181,6 +194,20 @@ def _data_folder(data: Path | None) -> Path:
     if not folder.is_dir():
         raise LinkmendError(f"{folder}: no data folder; set the proxy's with --data")
     return folder
+
+
+def _withdraw(settings: DistrictSettings, collection: "Collection") -> int:
+    from proxy.app.districtsearch import search_client
+    from repair.opensearch.client import SearchUnavailable
+    from repair.opensearch.withdrawal import withdraw_all
+
+    client = search_client(settings)
+    try:
+        return withdraw_all(collection, client)
+    except SearchUnavailable as error:
+        raise LinkmendError(f"not left: pages at the district cannot be deleted: {error}") from error
+    finally:
+        client.close()
 
 
 def _settings(config: Path | None) -> DistrictSettings:

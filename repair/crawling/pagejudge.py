@@ -4,8 +4,13 @@ learn from.
 Examples for the topic are pages that people named, the best held pages for its words, and fetched pages that were
 judged clearly; examples against it are held pages drawn at random that are far from its words, fetched pages that
 were clearly something else, and what a person said is not this topic. A person's word always counts.
+
+A seed is an example when the crawl begins and again when its page comes. Calibration then sees it in training and in
+testing, and takes other pages for less likely than they are. That is strict enough for what is saved, and too strict
+for where to look next: see `PageJudge.scout`.
 """
 
+import copy
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -131,22 +136,34 @@ class PageJudge:
         self._fetched: dict[str, tuple[CountedTerms, float]] = {}
         self._verdicts: dict[str, tuple[Terms, bool]] = {}
         self._table: ModelTable | None = None
+        self._repeats = True
         self._learnt_from = 0
         self._look_at = 0  # from so many pages on it is worth looking whether there is enough to learn from
 
-    def judge(self, terms: Terms) -> float:
+    def scout(self) -> "PageJudge":
+        """A judge that goes on from what this one knows, and believes more readily: no page is an example twice. It
+        is wrong about more pages, but the links of those that it alone takes for pages of the topic are worth
+        following. Both have one vocabulary and `odds`."""
+        twin = copy.copy(self)
+        twin._repeats = False
+        twin._fetched, twin._verdicts = dict(self._fetched), dict(self._verdicts)
+        return twin
+
+    def judge(self, page: Terms | CountedTerms) -> float:
         """The probability that a page belongs to the topic."""
-        return self._table.model.probability(terms) if self._table else self.words.score(terms)
+        if self._table is None:
+            return self.words.score(self._terms_of(page))
+        if isinstance(page, bytes):
+            return float(self._table.probabilities(TextBatch([page]))[0])
+        return self._table.model.probability(page)
 
     def read_links(self, texts: TextBatch) -> Numbers:
         """What the model makes of a few words each, above 0 for the topic; 0 before it has learnt."""
         return self._table.decide(texts) if self._table else np.zeros(texts.size)
 
-    def note_page(self, url: str, terms: Terms, probability: float) -> None:
-        """Remember a fetched page as a possible example."""
-        counted = self.vocabulary.count(terms)
-        self._fetched[url] = (counted, probability)
-        self.odds.add(counted, belongs=probability >= BELONGS)
+    def note_page(self, url: str, page: CountedTerms, probability: float) -> None:
+        """Remember a fetched page, counted by the judge's vocabulary, as a possible example."""
+        self._fetched[url] = (page, probability)
 
     def note_verdict(self, url: str, terms: Terms, belongs: bool) -> None:
         """Remember what a person said of a page."""
@@ -188,7 +205,13 @@ class PageJudge:
             for kind in (True, False)
         }
         fetched = [[self._fetched[url][0] for url in found[:_MOST_EXAMPLES]] for found in (sure, other)]
-        return [*said[True], *self._positives, *fetched[0]], [*said[False], *self._far, *fetched[1]]
+        positives: list[Terms | CountedTerms] = [*said[True], *self._positives, *fetched[0]]
+        negatives: list[Terms | CountedTerms] = [*said[False], *self._far, *fetched[1]]
+        return positives if self._repeats else self._each_once(positives), negatives
+
+    def _each_once(self, pages: Sequence[Terms | CountedTerms]) -> list[Terms | CountedTerms]:
+        counted = (page if isinstance(page, bytes) else self.vocabulary.count(page) for page in pages)
+        return list(dict.fromkeys(counted))
 
     def _terms_of(self, page: Terms | CountedTerms) -> Terms:
         return self.vocabulary.terms(page) if isinstance(page, bytes) else page

@@ -7,5 +7,6 @@ census        how common terms are among all pages, counted by one machine, kept
 sharedpages   the collection over the index: read this first
 sitesheets    the known URLs of each site
 publishing    pages, tombstones and the anchors of other schools' links into the index
+withdrawal    a school's pages out of the index again
 outbox        what a school has still to send, in its own database
 """

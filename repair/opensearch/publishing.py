@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from http import HTTPStatus
 from importlib import resources
 from typing import Any
 
@@ -78,6 +79,28 @@ def bury(client: OpenSearchClient, urls: Iterable[str], removed_at: datetime) ->
     return _send(
         client, {document_id(number): (version(removed_at), tombstone(number)) for number in numbers}
     )
+
+
+def withdraw(client: OpenSearchClient, pages: Sequence[tuple[str, datetime]]) -> list[str]:
+    """Delete those of some pages whose newest version is of this fetch; returns their URLs.
+
+    They leave no tombstones: another school that saves one may send it.
+    """
+    fetched = {document_id(page_number(url)): (url, at) for url, at in pages}
+    if not fetched:
+        return []
+    found = client.ask("POST", f"/{INDEX}/_mget?_source=false", {"ids": list(fetched)}, within_s=_WITHIN_S)
+    lines = []
+    for each in found["docs"]:
+        _, at = fetched[each["_id"]]
+        if each.get("found") and same_fetch(each["_version"], version(at)):
+            action = {"_id": each["_id"], "version": each["_version"] + 1, "version_type": "external"}
+            lines.append(json.dumps({"delete": action}))
+    if not lines:
+        return []
+    answer = client.ask("POST", f"/{INDEX}/_bulk", "\n".join((*lines, "")), within_s=_WITHIN_S)
+    results = [each["delete"] for each in answer["items"]]
+    return [fetched[each["_id"]][0] for each in results if each["status"] == HTTPStatus.OK]
 
 
 def note_addresses(

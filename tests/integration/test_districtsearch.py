@@ -19,6 +19,7 @@ from repair.opensearch.outgoing import send_batch, shared_page
 from repair.opensearch.pagedocument import INDEX
 from repair.opensearch.patience import Patience
 from repair.opensearch.sharedpages import SharedPages
+from repair.opensearch.withdrawal import withdraw_all
 from repair.ranking import rankmodel
 from repair.ranking.features import FEATURES
 from repair.ranking.learned import LearnedRanker
@@ -222,6 +223,42 @@ def test_a_removed_page_is_removed_in_the_district_and_no_older_version_brings_i
     shared = shared_from(client)
     assert shared.get(gone) is None
     assert gone not in {found.page.url for found in shared.search([("reef", 1.0)], limit=50)}
+
+
+def test_a_school_that_leaves_takes_the_pages_with_it_that_it_sent_and_no_others(client, tmp_path):
+    (both, only, *_) = pages()
+    telling = Document(
+        url="https://elsewhere.example.org/list.html",
+        title="List",
+        text="a list",
+        language="en",
+        links=(Link(target_url=both.url, anchor="stratocone genesis"),),
+    )
+    later = _DAY + timedelta(days=1)
+    with opened(tmp_path / "one", [both, only, telling]) as one, opened(tmp_path / "two") as two:
+        two.add(both, fetched_at=later)
+        two.commit()
+        for school in (one, two, one):
+            send_all(school, client)
+        publishing.add_anchors(client, [both.url])
+        settle(client)
+        assert find(client, "stratocon") == {both.url}
+        assert withdraw_all(one, client) == 2
+        settle(client)
+        assert counting.count_pages(client) == 1
+        assert find(client, "volcano") == {both.url}
+        assert find(client, "stratocon") == set()
+        assert withdraw_all(one, client) == 0
+        send_all(two, client)
+        two.add(only, fetched_at=later)  # which another school may share again
+        two.commit()
+        send_all(two, client)
+        assert counting.count_pages(client) == 2
+
+
+def find(client, term):
+    settle(client)
+    return {found.page.url for found in shared_from(client).search([(term, 1.0)], limit=50)}
 
 
 def test_names_that_another_school_gives_a_page_find_it(client, tmp_path):
