@@ -21,7 +21,7 @@ from addons.flowstate import AnsweredBy
 from proxy.admin.app import MAX_BODY_BYTES
 from proxy.admin.gateway import HEADERS, UPLOAD_BYTES, UPLOAD_PATH, gateway_headers
 from proxy.pages.render import RenderedPage, text_page
-from proxy.portal.routes import PORTAL_HOST
+from proxy.portal.addresses import PORTAL_HOST
 
 log = logging.getLogger(__name__)
 

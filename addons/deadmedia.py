@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from mitmproxy import http
 
-from addons.flows import header_list, url_of
+from addons.flows import header_list, is_contradicted, url_of
 from addons.flowstate import AnsweredBy, state_of
 from proxy.failures import PARENT_DOWN
 from proxy.headers.navigation import wanted_medium
@@ -15,6 +15,7 @@ from proxy.privacy.clients import ClientHasher
 from proxy.privacy.recentpages import RecentPages
 from proxy.rpc.protocol import MissLogService
 from repair.secrets.addresses import has_secret, without_secret
+from repair.text import urls
 
 _GONE = frozenset((404, 410))
 _NO_SUCH_SITE = frozenset(("dns_error", "connection_refused", "tls_certificate_error"))
@@ -34,7 +35,7 @@ class DeadMedia:
             return  # nearly always
         url = url_of(flow)
         medium = wanted_medium(url, header_list(flow.request.headers))
-        if not medium or has_secret(url) or flow.is_replay is not None:
+        if not medium or has_secret(url) or flow.is_replay is not None or is_contradicted(flow):
             return
         client = self._hasher.hash(flow.client_conn.peername[0])
         page = self._page(client, flow.request.headers.get("referer", ""))
@@ -43,9 +44,11 @@ class DeadMedia:
     def _page(self, client: str, referrer: str) -> str:
         """The page that shows it. Of another site's page browsers name only the site: then it is the page there that
         the client opened last."""
-        parts = urlsplit(referrer)
-        if parts.scheme not in ("http", "https") or parts.path not in ("", "/") or parts.query:
-            return referrer if parts.scheme in ("http", "https") else ""
+        if not urls.is_web_url(referrer):
+            return ""
+        parts = urlsplit(urls.normal(referrer))
+        if parts.path != "/" or parts.query:
+            return referrer
         site = f"{parts.scheme}://{parts.netloc}/"
         opened = (url for url in self._recent_pages.recent(client) if url.startswith(site))
         return next(opened, referrer)

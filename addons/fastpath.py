@@ -25,7 +25,7 @@ from proxy.cache.hits import HitAnswer, PlainHit, answer_hit, goes_as_bytes
 from proxy.cache.vary import select
 from proxy.headers.fastrequest import PlainFields, PlainRequest, plain_request
 from proxy.messages import CacheRequest, values
-from proxy.portal.routes import PORTAL_HOST, PREFIX
+from proxy.portal.addresses import PORTAL_HOST, PREFIX
 from proxy.settings import CacheSettings
 from proxy.store.memory import CachedEntry
 from proxy.store.responses import ResponseStore

@@ -21,14 +21,12 @@ from proxy.pages.copies import copy_page
 from proxy.pages.language import Catalogue, choose
 from proxy.pages.render import RenderedPage
 from proxy.pages.startpage import PortalInfo
+from proxy.portal.addresses import PAC_PATHS, PORTAL_HOST, PREFIX
 from proxy.portal.browsing import StartPageLists
 from proxy.portal.certificate import certificate, fingerprint
 from proxy.portal.devices import CertificateForm
 from proxy.portal.linkmarking import LinkMarker
-from proxy.portal.routes import (
-    PAC_PATHS,
-    PORTAL_HOST,
-    PREFIX,
+from proxy.portal.routemodel import (
     ArchivedRoute,
     BackRoute,
     BrowseRoute,
@@ -48,9 +46,8 @@ from proxy.portal.routes import (
     TopicRoute,
     ToPortalRoute,
     TrustedRoute,
-    route,
-    suggestion_of,
 )
+from proxy.portal.routes import route, suggestion_of
 from proxy.privacy.clients import ClientHasher, network_of
 from proxy.privacy.portalredirect import PortalRedirects, RedirectedMiss, split_mark
 from proxy.rpc.protocol import (

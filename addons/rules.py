@@ -15,7 +15,7 @@ from proxy.headers.navigation import asks_for_repair
 from proxy.pages.language import choose
 from proxy.pages.render import RenderedPage
 from proxy.pages.rulepages import blocked_page, plain_block, rule_redirect
-from proxy.portal.routes import PORTAL_HOST, PREFIX
+from proxy.portal.addresses import PORTAL_HOST, PREFIX
 from proxy.rules.model import NO_RULE, RuleAction, RuleVerdict
 from proxy.rules.verdictcache import VerdictCache
 from repair.model import MissKind

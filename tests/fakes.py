@@ -26,6 +26,10 @@ class FakeSpool:
         self.abandoned = False
         self._file_over_bytes = file_over_bytes
 
+    @property
+    def size(self):
+        return sum(map(len, self.chunks))
+
     def write(self, chunk):
         self.chunks.append(chunk)
 

@@ -34,7 +34,7 @@ def background_request(
     copy: http.HTTPFlow = flow.copy()  # type: ignore[no-untyped-call]
     copy.response = None
     state = state_of(copy)
-    state.answered_by = None
+    state.answered_by = state.kept_body = None
     state.forget_request()
     copy.request.method = "GET"
     if headers is not None:

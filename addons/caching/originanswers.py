@@ -137,6 +137,10 @@ class OriginAnswers:
             digest = hashlib.blake2b(whole or b"", digest_size=16) if _needs_digest(exchange) else None
         if digest is not None and not self._seen_without_cookie(exchange, digest.digest()):
             exchange.discard()
+            self._revalidation.ask_without_cookie(flow, exchange, digest.digest())
+            return
+        if exchange.proves and (digest is None or digest.digest() != exchange.proves):
+            exchange.discard()
             return
         if exchange.spool is not None:
             body = await exchange.spool.finish()

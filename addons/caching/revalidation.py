@@ -1,8 +1,10 @@
-"""Questions of our own about what is stored: ahead of a client's request, behind its answer, or once more.
+"""Questions of our own: ahead of a client's request, behind its answer, once more, or without anybody's Cookie.
 
 A large body in doubt is asked about ahead: once a 304 has come to the client's own request, it would be too late to
 stream the stored body. A stale response that may be served meanwhile is asked about behind its answer. And where
-a 304 turns out to be no answer for the client, the origin is asked again without conditions.
+a 304 turns out to be no answer for the client, the origin is asked again without conditions. And where two clients
+were sent the same picture, style, script or font, each with a Cookie, it is asked without one: if the same bytes
+come, they are everybody's, and stored.
 
 The questions pass through the hooks of addons/cache.py like any request.
 """
@@ -20,7 +22,14 @@ from proxy.cache.exchange import Exchange, ExchangeEvent, RevalidationKind, Verd
 from proxy.cache.sharing.harmlessfields import plain_part
 from proxy.cache.storage import is_impersonal_request
 from proxy.cache.vary import select, vary_names
-from proxy.messages import CacheRequest, FileBody, StoredResponse
+from proxy.headers.navigation import is_navigation
+from proxy.messages import CacheRequest, FileBody, StoredResponse, values
+from repair.bounded import BoundedDict
+from repair.secrets.addresses import has_secret
+
+_SENT_AT_MOST = 5_000
+_PROOFS_AT_ONCE = 8
+_PARTS = ("image/", "font/", "text/css", "text/javascript", "application/javascript", "application/font")
 
 
 class BackgroundRevalidation:
@@ -35,10 +44,12 @@ class BackgroundRevalidation:
 
 
 class Revalidation:
-    """Sends our own conditional requests and evaluates the responses."""
+    """Sends our own requests and evaluates the responses."""
 
     def __init__(self, context: CacheContext) -> None:
         self._context = context
+        self._sent = BoundedDict[str, tuple[str, bytes]](_SENT_AT_MOST)
+        """The last client that was sent something with a Cookie, and the digest of it."""
 
     async def revalidate_first(self, flow: http.HTTPFlow, exchange: Exchange, decision: Decision) -> Decision:
         """The decision after asking about a large body in doubt."""
@@ -79,6 +90,37 @@ class Revalidation:
         self._context.exchanges[revalidation.flow] = about
         if not try_replay(self._context.replay, revalidation.flow):
             self._context.release(about)
+
+    def ask_without_cookie(self, flow: http.HTTPFlow, exchange: Exchange, digest: bytes) -> None:
+        """A client was sent these bytes with a Cookie. If another was before, find out whether everybody is.
+
+        Nothing of a client goes with the question, and only its answer may be stored.
+        """
+        request, client = exchange.request, flow.client_conn.peername[0]
+        before = self._sent.get(request.url, (client, b""))
+        self._sent[request.url] = client, digest
+        named = vary_names(exchange.headers)
+        if before[0] == client or before[1] != digest or "cookie" in named:
+            return
+        if not _is_part_of_page(exchange, self._context.settings.stream_over_bytes):
+            return
+        own = sum(each.own_request is RevalidationKind.PROOF for each in self._context.exchanges.values())
+        if own >= _PROOFS_AT_ONCE or has_secret(request.url) or not self._context.collapser.lead(request.url):
+            return
+        headers = plain_part(request.headers, named=named)
+        question = background_request(flow, (), headers=headers)
+        proof = Exchange(
+            request=replace(request, headers=headers),
+            requested_at=self._context.clock(),
+            forward="uri-miss",
+            own_request=RevalidationKind.PROOF,
+            proves=digest,
+            leads=True,
+        )
+        proof.handle(ExchangeEvent.FORWARD)
+        self._context.exchanges[question] = proof
+        if not try_replay(self._context.replay, question):
+            self._context.release(proof)
 
     def _about(self, request: CacheRequest, stored: StoredResponse, kind: RevalidationKind) -> Exchange:
         exchange = Exchange(
@@ -121,3 +163,12 @@ class Revalidation:
             try_later(flow)
         else:
             flow.response = response
+
+
+def _is_part_of_page(exchange: Exchange, most_bytes: int) -> bool:
+    """Whether the answer is what pages are made of, rather than a page, data that a script asked for, or large."""
+    request, kind = exchange.request, values(exchange.headers, "content-type")
+    if exchange.forward_status != 200 or len(kind) != 1 or not kind[0].lower().startswith(_PARTS):
+        return False
+    is_small = exchange.spool is None or exchange.spool.size <= most_bytes
+    return is_small and request.method == "GET" and not is_navigation("GET", request.headers)

@@ -9,7 +9,6 @@ the latter has a socket.
 """
 
 import asyncio
-import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ from mitmproxy.proxy.layers.http._upstream_proxy import HttpUpstreamProxy
 from mitmproxy.proxy.server import ConnectionHandler, ConnectionIO
 
 from proxy.errors import StartError
+from proxy.http.arrivals import has_arrived
 
 Handle = Callable[[ConnectionHandler, Connection], Awaitable[None]]
 
@@ -38,16 +38,7 @@ def has_unread(connection: Connection) -> bool:
         or not isinstance(io.writer, asyncio.StreamWriter)
     ):
         return False
-    own: socket.socket | None = getattr(io.writer.transport, "_sock", None)
-    if getattr(io.reader, "_buffer", b"") or io.reader.at_eof() or own is None or own.fileno() < 0:
-        return True
-    try:
-        own.recv(1, socket.MSG_PEEK)
-    except BlockingIOError:
-        return False
-    except OSError:
-        pass  # it is broken
-    return True
+    return bool(getattr(io.reader, "_buffer", b"")) or io.reader.at_eof() or has_arrived(io.writer.transport)
 
 
 def _noting(handle: Handle) -> Handle:

@@ -7,7 +7,7 @@ can open, and names the client in headers. They count on that socket alone: on t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from proxy.portal.routes import PORTAL_HOST
+from proxy.portal.addresses import PORTAL_HOST
 
 CLIENT_HEADER = "Linkmend-Gateway-Client"
 SCHEME_HEADER = "Linkmend-Gateway-Scheme"

@@ -15,7 +15,7 @@ from proxy.admin.app import AdminApp
 from proxy.admin.routing import AdminContext
 from proxy.eventloops import stop_accepting
 from proxy.monitoring.recentproblems import LOG_ONLY
-from proxy.portal.routes import PORTAL, PORTAL_HOST
+from proxy.portal.addresses import PORTAL, PORTAL_HOST
 from proxy.settings import split_address
 
 log = logging.getLogger(__name__)

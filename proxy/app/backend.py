@@ -22,7 +22,8 @@ from proxy.fetching.connectivity import Connectivity
 from proxy.lessons.store import LESSON_FOLDER
 from proxy.lessons.suggestions import Suggestions
 from proxy.lessons.teacherstore import TEACHER_FILE, TeacherStore
-from proxy.misses.store import MissStore, OfferClick
+from proxy.misses.clicks import OfferClick
+from proxy.misses.store import MissStore
 from proxy.monitoring.metrics import Metrics
 from proxy.monitoring.overview import MonitoringOverview
 from proxy.portal.browsing import PortalBrowser

@@ -6,7 +6,7 @@ proxy. It does not probe sites for soft 404s: a probe would be a second request 
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -42,7 +42,7 @@ from repair.crawling.classifier import learn_topic
 from repair.crawling.crawlstore import CrawlStore
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.frontierstore import CrawlCounts, FrontierStore
-from repair.crawling.heldpages import find_held_examples, held_terms
+from repair.crawling.heldpages import find_held_examples, held_terms, note_members
 from repair.crawling.pagejudge import PageJudge
 from repair.crawling.revisits import RevisitStore
 from repair.crawling.topiccrawl import CrawlPolicy, TopicCrawl
@@ -57,6 +57,11 @@ if TYPE_CHECKING:
     from proxy.district.crawling.machine import CrawlMachine
 
 _SHOWN_LINKS = 10
+_NOTHING_TO_BEGIN = (
+    "nothing to begin with: give the topic seeds, save pages that match its words, or set crawl.search"
+)
+_MEMBERS = 10_000  # saved pages of a topic that are never taken for others
+_KNOWN_MEMBERS = 200  # those that a judge learns from, the likeliest first
 _QUERIES = 6  # to the search engine, for a topic of a run
 
 
@@ -111,12 +116,9 @@ class CrawlProcess:
         start: Sequence[str] = (),
     ) -> tuple[CrawlReport, ...]:
         """Crawl topics one after the other; each page is judged for all of them. `start` are further addresses to
-        begin with."""
-        prepared = []
-        for topic in topics:
-            found = (*start, *(await self._ask_engine(topic)))
-            prepared.append(await asyncio.to_thread(self._prepare, topic, budget, found))
-        reports = []
+        begin with. Raises LinkmendError when there is nothing to begin with for any topic."""
+        found = {topic.name: (*start, *(await self._ask_engine(topic))) for topic in topics}
+        prepared, reports = await asyncio.to_thread(self._prepare_all, topics, budget, found)
         for each in prepared:
             name = each.crawl.topic.name
             crawler = TopicCrawler(
@@ -153,14 +155,13 @@ class CrawlProcess:
         return tuple(reports)
 
     def preview(self, topics: Sequence[Topic], budget: CrawlBudget) -> tuple[CrawlReport, ...]:
-        """What `run` would begin with; changes nothing."""
-        reports = []
-        for topic in topics:
-            each = self._prepare(topic, budget)
+        """What `run` would begin with; changes nothing. Raises as `run` does."""
+        prepared, reports = self._prepare_all(topics, budget, {})
+        for each in prepared:
             recall_crawl(each.crawl, each.store)
             each.crawl.add_seeds(each.start)
             links = sorted(each.crawl.frontier, key=lambda link: link.worth, reverse=True)[:_SHOWN_LINKS]
-            reason = _closed(topic) or each.crawl.reason_to_stop() or ""
+            reason = _closed(each.crawl.topic) or each.crawl.reason_to_stop() or ""
             reports.append(replace(self._report(each, reason), next_links=tuple(links)))
         return tuple(reports)
 
@@ -173,11 +174,26 @@ class CrawlProcess:
             found |= dict.fromkeys(await self._engine.find(query))
         return tuple(found)
 
+    def _prepare_all(
+        self, topics: Sequence[Topic], budget: CrawlBudget, found: Mapping[str, Sequence[str]]
+    ) -> tuple[list[_PreparedCrawl], list[CrawlReport]]:
+        """The crawls that have something to begin with, and what to report of the others. Raises LinkmendError when
+        there is none."""
+        every = [self._prepare(topic, budget, found.get(topic.name, ())) for topic in topics]
+        prepared = [each for each in every if each.start or sum(each.store.counts().states.values())]
+        reports = [self._report(each, _NOTHING_TO_BEGIN) for each in every if each not in prepared]
+        if reports and not prepared:
+            raise LinkmendError(f"{', '.join(report.topic for report in reports)}: {_NOTHING_TO_BEGIN}")
+        return prepared, reports
+
     def _prepare(self, topic: Topic, budget: CrawlBudget, further: Sequence[str] = ()) -> _PreparedCrawl:
-        """A crawl with its examples. Raises LinkmendError when there is nothing to begin with."""
-        held = find_held_examples(self.tools.collection, topic)
-        judge = PageJudge(topic, learn_topic, positives=held.best.values(), background=held.background)
+        """A crawl with its examples."""
         verdicts = self.tools.topics.verdicts(topic.name)
+        members = {page.url: page.probability for page in self.tools.topics.pages(topic.name, limit=_MEMBERS)}
+        held = find_held_examples(self.tools.collection, topic, members=members)
+        judge = PageJudge(topic, learn_topic, positives=held.best.values(), background=held.background)
+        known = [url for url in members if url not in verdicts and url not in held.best][:_KNOWN_MEMBERS]
+        note_members(judge, self.tools.collection, {url: members[url] for url in known})
         for url, belongs in verdicts.items():
             if (page := self.tools.collection.get(url)) is not None:
                 judge.note_verdict(url, held_terms(page), belongs)
@@ -191,11 +207,6 @@ class CrawlProcess:
             explore=self._settings.crawl.explore,
         )
         start = tuple(filter(_is_queueable, (*topic.seeds, *further, *held.best)))
-        if not start and not sum(counts.states.values()):
-            raise LinkmendError(
-                f"{topic.name}: nothing to begin with: give the topic seeds, save pages that match its words, or set"
-                " crawl.search"
-            )
         crawl = TopicCrawl(topic, judge, policy, verdicts=verdicts)
         return _PreparedCrawl(crawl=crawl, store=store, start=start)
 
@@ -212,12 +223,14 @@ async def open_crawls(
 ) -> AsyncIterator[CrawlProcess]:
     """The stores and the fetcher of a crawl; with `public_only`, nothing in a private network is reached.
 
-    With `alone` its links are this school's own, but it takes turns at hosts with all machines even so.
+    With `alone` its links are this school's own, but it takes turns at hosts with all machines even so. Links of a
+    crawl that is shared are those of other schools: then nothing private is reached either.
 
     Raises LinkmendError: also while another crawl runs, or when the district is to be asked and cannot be.
     """
     if settings.proxy.offline:
         raise LinkmendError("proxy.offline is set: nothing is fetched")
+    is_shared = settings.district.shared_crawl and not alone
     settings = replace(settings, soft404=replace(settings.soft404, probe="off"))
     folder = data / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -234,7 +247,7 @@ async def open_crawls(
             collection, settings.collection, hints, leaves_index=lambda: helpers.keeps_index
         )
         client = HttpClient(
-            ConnectGuard(lambda: shared.reach, public_only=public_only),
+            ConnectGuard(lambda: shared.reach, public_only=public_only or is_shared),
             purpose=PURPOSE,
             parent=lambda: parent_of(settings),
             tls=origin_context(settings.proxy),
@@ -280,7 +293,7 @@ async def open_crawls(
             )
             await shared.start()
             frontier: Callable[[str], FrontierStore] = partial(CrawlStore, database)
-            if together is not None and not alone:
+            if together is not None and is_shared:
                 frontier = partial(SharedFrontier, together, database, hosts=settings.fetch.at_once)
             yield CrawlProcess(database, tools, settings, frontier, engine)
         finally:

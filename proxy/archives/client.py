@@ -10,7 +10,7 @@ from aiohttp.abc import AbstractResolver
 
 from proxy.http.client import HttpClient
 from proxy.http.guard import ConnectGuard
-from proxy.portal.routes import PORTAL
+from proxy.portal.addresses import PORTAL
 from proxy.reach.policy import ReachPolicy, reach_of
 from proxy.settings import Settings
 from proxy.tls.certificates import trusted_file

@@ -17,7 +17,7 @@ from proxy.pages.archivefindings import ArchiveFindings, key_of, title_of
 from proxy.pages.archivepage import LATEST, ArchiveContext, archive_page, archive_part
 from proxy.pages.language import choose
 from proxy.pages.render import RenderedPage
-from proxy.portal.routes import MementosRoute
+from proxy.portal.routemodel import MementosRoute
 from proxy.portal.timeparameters import TimeView
 from proxy.privacy.perclient import PerClientStore
 from repair.bounded import BoundedDict

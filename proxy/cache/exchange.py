@@ -153,6 +153,8 @@ def next_state(state: ExchangeState, event: ExchangeEvent) -> ExchangeState:
 class BodySpool(Protocol):
     """What takes a copy of a streamed body (proxy/store/spool.py)."""
 
+    @property
+    def size(self) -> int: ...
     def write(self, chunk: bytes) -> None: ...
     def abandon(self) -> None: ...
     async def finish(self) -> bytes | FileBody | None: ...
@@ -167,6 +169,8 @@ class RevalidationKind(Enum):
     """A stale response was served meanwhile; nobody waits."""
     AGAIN = auto()
     """A client waits for the whole answer."""
+    PROOF = auto()
+    """Several clients were sent the same bytes, each with a Cookie: are they sent without one, too? Nobody waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,6 +230,8 @@ class Exchange:
 
     # A question of our own
     own_request: RevalidationKind | None = None
+    proves: bytes = b""
+    """The digest of the body that PROOF is about: another is not stored."""
     waiter: asyncio.Future[Any] | None = None
     """Gets a `Verdict` from AHEAD; from AGAIN the response, or None when there is none, or one too large to hold."""
 

@@ -34,8 +34,15 @@ def grow(
     logs.set_up(settings.log)
     lower_priority()
     if dry_run:
-        for planned in asyncio.run(_plan(settings, data_from(data))):
+        plan = asyncio.run(_plan(settings, data_from(data)))
+        for planned in plan:
             print_json(_plan_as_json(planned)) if as_json else _print_plan(planned)
+        if not plan and not as_json:
+            readers, weeks = settings.grow.readers, settings.grow.weeks
+            print_line(
+                f"nothing to fetch: no page and no search is left that {readers} readers (grow.readers) or more"
+                f" missed in the last {weeks} weeks (grow.weeks)"
+            )
         return
     night = _grow(settings, data_from(data))
     report = asyncio.run(while_parent_lives(night) if with_parent else night)

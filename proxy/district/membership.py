@@ -6,6 +6,7 @@ from pathlib import Path
 
 from proxy.district.connection import DistrictConnection, connected
 from proxy.district.leftmark import has_left, mark_left, unmark_left
+from proxy.district.presence import PRESENCE
 from proxy.district.reading import forget_elsewhere
 from proxy.district.schema import check_version, version
 from proxy.district.sending import erase_school
@@ -13,6 +14,12 @@ from proxy.district.spool import spools
 from proxy.errors import DistrictUnavailable
 from proxy.settings import DistrictSettings
 from repair.collection.database import Database
+
+_STANDINGS = f"""
+SELECT name, may_write, coalesce(held, 0), coalesce(waiting, 0), coalesce(version, ''), seen_at FROM schools
+LEFT JOIN usage ON usage.school = id LEFT JOIN ({PRESENCE}) AS presence ON presence.school = id
+WHERE NOT is_district ORDER BY name
+"""  # noqa: S608  (constants)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +100,7 @@ def status(settings: DistrictSettings, data: Path) -> DistrictStatus:
             confirmed=int(confirmed),
             taking_part=int(taking_part),
             has_left=has_left(data),
-            schools=_standings(connection),
+            schools=standings(connection),
         )
 
 
@@ -106,15 +113,12 @@ def _school(connection: DistrictConnection) -> str:
     return str(row[0])
 
 
-def _standings(connection: DistrictConnection) -> tuple[SchoolStanding, ...]:
+def standings(connection: DistrictConnection) -> tuple[SchoolStanding, ...]:
+    """How all schools stand; nothing for a login that is no admin's."""
     (is_admin,) = connection.execute("SELECT pg_has_role('linkmend_admin', 'member')").fetchone() or (False,)
     if not is_admin:
         return ()
-    rows = connection.execute(
-        "SELECT name, may_write, coalesce(held, 0), coalesce(waiting, 0), coalesce(version, ''), seen_at FROM schools"
-        " LEFT JOIN usage ON usage.school = id LEFT JOIN presence ON presence.school = id"
-        " WHERE NOT is_district ORDER BY name"
-    )
+    rows = connection.execute(_STANDINGS)
     return tuple(
         SchoolStanding(
             name=name, may_write=may_write, held=held, waiting=waiting, linkmend=linkmend, seen_at=seen_at

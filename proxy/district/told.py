@@ -102,11 +102,16 @@ def want_state(connection: sqlite3.Connection, key: str, few: int) -> Body | Non
 
 
 def miss_state(connection: sqlite3.Connection, key: str, few: int) -> Body | None:
-    """How often an address was missed, by day and kind; nothing while fewer than `few` readers did."""
+    """How often an address was missed, by day and kind; nothing while fewer than `few` readers did on some day.
+
+    The code of a reader is another one each day: over several days, one reader would count as many.
+    """
     if not is_shareable(key):
         return None
     (readers,) = connection.execute(
-        "SELECT count(DISTINCT client) FROM misses WHERE url = ? AND client <> ''", (key,)
+        "SELECT coalesce(max(readers), 0) FROM (SELECT count(DISTINCT client) AS readers FROM misses"
+        " WHERE url = ? AND client <> '' GROUP BY date(at, 'unixepoch'))",
+        (key,),
     ).fetchone()
     rows = connection.execute(
         "SELECT date(at, 'unixepoch') AS day, kind, count(*) FROM misses WHERE url = ? GROUP BY day, kind"

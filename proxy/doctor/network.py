@@ -9,7 +9,7 @@ import aiohttp
 from proxy.doctor.model import Finding, Installation, fail, ok, warn
 from proxy.errors import LinkmendError, SettingsError
 from proxy.http.parentprobe import ParentState, probe_parent
-from proxy.portal.routes import PORTAL_HOST
+from proxy.portal.addresses import PORTAL_HOST
 from proxy.settings import Settings, split_address
 from repair.memento.archive import parse_archives
 

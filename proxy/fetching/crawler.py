@@ -45,6 +45,7 @@ from repair.fetch import FetchLimits
 from repair.model import Link, Page
 from repair.settings import CollectionSettings
 from repair.text import urls
+from repair.text.publichosts import is_public_host
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +53,7 @@ _POLL_S = 0.2
 _SOON_S = 30.0  # a link due within this time is waited for
 _LONGEST_WAIT_S = 6 * 3600.0
 _NEWS_S = 1.0
+_RECORD_KNOWN_EVERY = 50  # pages; what further pages said of a known link is all that `kill -9` may lose
 _INTERRUPTIONS = 20  # a page during which the process died so often is given up
 
 
@@ -113,6 +115,7 @@ class TopicCrawler:
         tells of reasons beside the crawl's own."""
         self._crawl, self._store, self._tools = crawl, store, tools
         self._start_at, self._others = start, others
+        self._inside = {urls.parse(url).host for url in (*crawl.topic.seeds, *start)}
         self._outer_reason = reason_to_stop
         self._on_page = on_page
         self._lock = asyncio.Lock()
@@ -122,6 +125,8 @@ class TopicCrawler:
         self._heard_at = -_NEWS_S
         self._judging = Batches(self._judge, most=tools.fetch.at_once)
         self._recording = Batches(self._record, most=tools.fetch.at_once)
+        self._better_known: dict[str, FrontierLink] = {}
+        self._unrecorded_pages = 0
 
     async def run(self) -> str:
         """Crawl until there is a reason to stop, and return it."""
@@ -148,6 +153,7 @@ class TopicCrawler:
             await asyncio.gather(*tasks, return_exceptions=True)
             await self._judging.finish()
             await self._recording.finish()
+            await asyncio.to_thread(self._record_known)
 
     def _recall(self) -> None:
         """Take up what earlier runs left, then the addresses to begin with that are new."""
@@ -265,6 +271,9 @@ class TopicCrawler:
             queueable_url(link.url)
         except NotQueuedError as error:
             raise FetchRefused(str(error)) from error
+        host = urls.parse(link.url).host
+        if not is_public_host(host) and host not in self._inside:
+            raise FetchRefused("in a private network, and the crawl did not begin there")
         limits = FetchLimits(max_bytes=settings.max_bytes, timeout_s=settings.timeout_s)
         fetched = await tools.fetcher.fetch(link.url, limits=limits)
         tools.connectivity.note_answer(time.monotonic())
@@ -348,14 +357,18 @@ class TopicCrawler:
         if kept:
             self._tools.saver.add_pages(kept)
         with self._store.together():
-            changed = [self._take_in(arrival) for arrival in arrivals]
+            new = [self._take_in(arrival) for arrival in arrivals]
             self._crawl.weigh_links()
-            for arrival, links in zip(arrivals, changed, strict=True):
+            for arrival, links in zip(arrivals, new, strict=True):
                 self._commit(arrival, links)
+            self._unrecorded_pages += len(arrivals)
+            if self._unrecorded_pages >= _RECORD_KNOWN_EVERY:
+                self._record_known()
             self._store.drop(self._crawl.frontier.drop_least())
 
     def _take_in(self, arrival: "_Arrival") -> Sequence[FrontierLink]:
-        return self._crawl.note_page(
+        """The links that are new; those that are only better known now are recorded with others."""
+        changed = self._crawl.note_page(
             arrival.link,
             arrival.judged,
             arrival.links,
@@ -363,6 +376,16 @@ class TopicCrawler:
             received=arrival.received,
             held=arrival.held,
         )
+        self._better_known |= {link.url: link for link in changed if link.parents > 1}
+        return [link for link in changed if link.parents == 1]
+
+    def _record_known(self) -> None:
+        """Record what is newly known of links that wait. Most links of a page lead where others did before, and to
+        write all of them with each page is most of what a crawl would write."""
+        waiting = [link for url, link in self._better_known.items() if self._crawl.frontier.get(url) is link]
+        self._store.put(waiting)
+        self._better_known.clear()
+        self._unrecorded_pages = 0
 
     def _commit(self, arrival: "_Arrival", changed: Sequence[FrontierLink]) -> None:
         link, judged = arrival.link, arrival.judged

@@ -32,6 +32,7 @@ from repair.fetch import FetchError, FetchLimits, TooLarge
 from repair.model import Page
 from repair.secrets.addresses import has_secret
 from repair.text import urls
+from repair.text.publichosts import leads_inside
 
 MAX_REDIRECTS = 5
 _GOOD = frozenset((200, 203))
@@ -94,6 +95,7 @@ class Fetcher:
             if has_secret(address):
                 raise FetchRefused("redirects to a personal address (contains a name, a session or a token)")
             self._check(address)
+            _check_inside(url, address)
             pause_s = max(await self._robots.check(address), self._pause_s())
             asked = validators if address == url else _NO_FIELDS
             return await self._once(
@@ -111,10 +113,11 @@ class Fetcher:
         with _troubles():
             return await self._robots.sitemaps(site)
 
-    async def fetch_part(self, url: str, *, limits: FetchLimits) -> Page:
+    async def fetch_part(self, url: str, *, of_page: str, limits: FetchLimits) -> Page:
         """A picture or the like that belongs to a page; no redirects, and no pause: a browser would make none."""
         self._check(url)
         with _troubles():
+            _check_inside(of_page, url)
             await self._robots.check(url)
             page = await self._once(url, limits, accept=_ANYTHING)
         self._judge(page)
@@ -124,6 +127,7 @@ class Fetcher:
         limits = FetchLimits(max_bytes=max_bytes, timeout_s=_ROBOTS_S)
 
         async def get(address: str) -> Page:
+            _check_inside(url, address)
             return await self._once(address, limits, accept="text/plain,*/*;q=0.8")
 
         return (await follow_redirects(get, url, limit=MAX_REDIRECTS))[0]
@@ -156,6 +160,12 @@ class Fetcher:
         if page.status in _LATER or page.status >= 500:
             raise TemporaryFetchError(reason, after_s=_asked_to_wait_s(page))
         raise (PageGone if page.status in _GONE else PermanentFetchError)(reason)
+
+
+def _check_inside(url: str, further: str) -> None:
+    """Raises ForbiddenTarget where a public page leads into a private network: nobody here has asked for it."""
+    if leads_inside(urls.parse(url).host, urls.parse(further).host):
+        raise ForbiddenTarget("leads from a public page into a private network")
 
 
 @contextmanager

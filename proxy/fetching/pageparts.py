@@ -37,7 +37,7 @@ async def fetch_parts(
             for url in wanted:
                 with suppress(FetchFailure):
                     if not await saver.holds(url):
-                        part = await fetcher.fetch_part(url, limits=limits)
+                        part = await fetcher.fetch_part(url, of_page=fetched.page.url, limits=limits)
                         received += len(part.body)
                         await saver.keep_part(part)
                     had += 1

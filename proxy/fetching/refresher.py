@@ -215,11 +215,11 @@ class TopicRefresher:
             judged = await asyncio.to_thread(
                 lambda: self._crawl.read(document_terms(document), language=document.language, url=url)
             )
-            await asyncio.to_thread(self._add_links, document.links, judged.probability)
+            await asyncio.to_thread(self._add_links, document.links, judged.promise)
 
-    def _add_links(self, links: Sequence[Link], probability: float) -> None:
+    def _add_links(self, links: Sequence[Link], promise: float) -> None:
         known = {link.url for link in self._crawl.frontier}
-        changed = self._crawl.add_links(links, probability=probability, belongs=probability >= BELONGS)
+        changed = self._crawl.add_links(links, promise=promise)
         self._store.put(changed)
         self._store.drop(self._crawl.frontier.drop_least())
         self._report.new_links += sum(link.url not in known for link in changed)

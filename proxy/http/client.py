@@ -17,6 +17,7 @@ from aiohttp.abc import AbstractResolver
 from aiohttp.resolver import ThreadedResolver
 from yarl import URL
 
+from proxy.http.connector import CleanConnector
 from proxy.http.errors import (
     ForbiddenTarget,
     InvalidTarget,
@@ -125,7 +126,7 @@ class HttpClient:
     def _opened_session(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(
+                connector=CleanConnector(
                     ssl=self._tls,
                     resolver=self._resolver or ThreadedResolver(),
                     socket_factory=self._guard.make_socket,

@@ -11,8 +11,10 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from proxy.lessons.teacherstore import TeacherStore
+from proxy.misses.record import MissRecord
 from proxy.misses.searches import unanswered_words
 from proxy.misses.store import MissStore
+from proxy.privacy.fairness import DailyShare
 from repair.bounded import BoundedDict
 from repair.secrets.addresses import has_secret
 
@@ -20,6 +22,8 @@ MAX_WORDS = 300
 EACH_DAY = 5
 """Suggestions taken from one client in a day."""
 ALL_DAY = 500
+NETWORK_DAY = 200
+"""Of one network, in which somebody may have any number of addresses."""
 _MAX_CLIENTS = 10_000
 
 
@@ -40,6 +44,7 @@ class Suggestions:
         self._misses = misses
         self._retention_days = retention_days
         self._clock = clock
+        self._shares = DailyShare(NETWORK_DAY, clock=clock)
         self._today = ""
         self._sent = BoundedDict[str, int](_MAX_CLIENTS)
         self._answered = BoundedDict[str, bool](_MAX_CLIENTS)
@@ -48,27 +53,25 @@ class Suggestions:
     async def suggest(self, miss_id: str, words: str, *, client: str) -> bool:
         """Pass on what somebody looked for; False when it was not kept. `client` is a hash."""
         plain = _shown(words)
-        if not plain or not self._has_room(miss_id, client):
+        if not plain or self._is_full(miss_id, client):
             return False
-        return await asyncio.to_thread(self._keep, miss_id, plain, client)
+        miss = await asyncio.to_thread(self._misses.find, miss_id, client=client)
+        # Only what is really theirs counts: other sites can have a browser send forms, with any id.
+        if miss is None or self._is_full(miss_id, client) or not self._shares.take(client):
+            return False
+        self._sent[client], self._answered[miss_id] = self._sent.get(client, 0) + 1, True
+        self._total += 1
+        return await asyncio.to_thread(self._keep, miss, plain, client)
 
-    def _has_room(self, miss_id: str, client: str) -> bool:
+    def _is_full(self, miss_id: str, client: str) -> bool:
         today = self._clock().strftime("%Y-%m-%d")
         if today != self._today:
             self._today, self._total = today, 0
             self._sent.clear()
             self._answered.clear()
-        sent = self._sent.get(client, 0)
-        if sent >= EACH_DAY or self._total >= ALL_DAY or miss_id in self._answered:
-            return False
-        self._sent[client], self._answered[miss_id] = sent + 1, True
-        self._total += 1
-        return True
+        return self._sent.get(client, 0) >= EACH_DAY or self._total >= ALL_DAY or miss_id in self._answered
 
-    def _keep(self, miss_id: str, words: str, client: str) -> bool:
-        miss = self._misses.find(miss_id, client=client)
-        if miss is None:
-            return False
+    def _keep(self, miss: MissRecord, words: str, client: str) -> bool:
         self.store.expire(self._retention_days())
         owner = self.owner_of_link(miss.url, miss.source_url or "")
         if not self.store.suggest(owner, miss.url, words):

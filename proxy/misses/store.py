@@ -16,19 +16,27 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Collection as Container
 from concurrent.futures import Future
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
 from proxy.errors import StoreError
+from proxy.misses.clicks import OfferClick, OnChoice, RecentClicks, write_choice
 from proxy.misses.erasure import Erasure, erase
 from proxy.misses.jsonlog import Line, MissJsonLog
+from proxy.misses.limits import (
+    DAILY_SHARES,
+    DATABASE_BYTES,
+    LEAST_BYTES,
+    drop_older,
+    drop_oldest,
+    size_of,
+    sizes_since,
+)
 from proxy.misses.record import COLUMNS, MissRecord, event_of, iso, new_miss_id, record_of, without_secrets
 from proxy.misses.tallies import catch_up, prepare
 from proxy.privacy.fairness import DailyShare
 from proxy.settings import MissesSettings
-from repair.bounded import BoundedDict
 from repair.files import is_damage
 from repair.logs import RateLimitedLogger
 from repair.model import MissKind
@@ -64,45 +72,14 @@ _LOOK_AT_CLOCK_S = 900.0
 _BETWEEN_STEPS_S = 0.02  # lets readers in
 _TELL_EVERY = 50_000
 _PURGE_EVERY = timedelta(days=1)
-_MAX_CHOICES = 20_000
 _MAX_SEARCH = 200
 _TRIES, _BETWEEN_TRIES_S = 50, 0.1
 _LOOK_EVERY = 10_000  # steps of SQLite's machine, about a millisecond
-
-_DAILY_SHARES = (
-    6  # the part of `misses.log_bytes` that a network may write in a day: some six thousand misses
-)
-_LEAST_BYTES = 500  # what even a short line costs in the database
-_DATABASE_BYTES = 20  # times `misses.log_bytes`; records take up to ten times what their lines take
-_DROPPED_AT_ONCE = 50  # the part of all records that goes when they are too many
 
 _DEAD = (MissKind.NOT_FOUND, MissKind.GONE, MissKind.SOFT_404, MissKind.PARKED)
 _DEAD_FOR = timedelta(days=30)
 _MAX_ASKED = 900  # bound variables in one statement
 
-_READING_TIME = timedelta(seconds=10)  # a user who chooses again sooner opens several at once
-_COMES_BACK = timedelta(minutes=30)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OfferClick:
-    """A click on a page that was offered for a missing `url`; `network` is the code of the client's network.
-
-    `unfit` is the page that the user opened before and came back from; None if there is none.
-    """
-
-    url: str
-    chosen: str
-    network: str
-    at: datetime
-    unfit: str | None = None
-
-
-OnChoice = Callable[[OfferClick], None]
-"""Called with each click as it is written. It must neither wait nor raise.
-
-The same choice of the same client is reported once, so that repeated clicks do not count as many users.
-"""
 _Write = Callable[[sqlite3.Connection], Line | None]
 _Job = tuple[_Write, Future[None]]
 
@@ -128,22 +105,21 @@ class MissStore:
         self._clock = clock or (lambda: datetime.now(UTC))
         self._on_choice = on_choice
         self._on_record = on_record
-        # The key holds the client's code, which changes every day: the next day it is another choice.
-        self._choices = BoundedDict[tuple[str, str, str], datetime](_MAX_CHOICES)
+        self._clicks = RecentClicks()
         self._queue: queue.Queue[_Job | None] = queue.Queue(queue_length)
         self._next_purge = self._clock()
         self._closed = False
         self._counted = 0
-        daily_bytes = settings.log_bytes // _DAILY_SHARES
+        daily_bytes = settings.log_bytes // DAILY_SHARES
         self._shares = DailyShare(daily_bytes, clock=self._clock)
-        self._most_bytes = settings.log_bytes * _DATABASE_BYTES
+        self._most_bytes = settings.log_bytes * DATABASE_BYTES
         self._limit_log = RateLimitedLogger(log)
         self.lost = 0
         try:
             self._begin()
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"{self._path}: cannot open the dead link log: {error}") from error
-        for client, size in _sizes_since(self._database, self._clock()):
+        for client, size in sizes_since(self._database, self._clock()):
             self._shares.take(client, min(size, daily_bytes))
         self._writer = threading.Thread(target=self._write_all, name="misses", daemon=True)
         self._writer.start()
@@ -179,15 +155,15 @@ class MissStore:
         at = self._clock()
 
         def choose(database: sqlite3.Connection) -> Line | None:
-            choice = _choose(database, miss_id, number, client)
+            choice = write_choice(database, miss_id, number, client)
             if choice is None:
                 return None
             line = {"event": "chosen", "id": miss_id, "at": iso(at), "url": choice[1]}
             if not self._has_share(client, line):
                 return None
             missed, url, before = choice
-            unfit = before if self._came_back((client, missed, before or ""), at) else None
-            if self._is_new_choice((client, missed, url), at) and self._on_choice is not None:
+            unfit = before if self._clicks.came_back((client, missed, before or ""), at) else None
+            if self._clicks.add((client, missed, url), at) and self._on_choice is not None:
                 self._on_choice(OfferClick(url=missed, chosen=url, network=network, at=at, unfit=unfit))
             return line
 
@@ -243,7 +219,7 @@ class MissStore:
 
     def _has_share(self, client: str, line: Line) -> bool:
         """Whether the client's network may write another line today."""
-        if self._shares.take(client, max(len(json.dumps(line)), _LEAST_BYTES)):
+        if self._shares.take(client, max(len(json.dumps(line)), LEAST_BYTES)):
             return True
         self.lost += 1
         self._limit_log.warning("a network has missed so many pages today that no more of them are noted")
@@ -355,16 +331,6 @@ class MissStore:
         if wait:
             done.result()
 
-    def _came_back(self, choice: tuple[str, str, str], at: datetime) -> bool:
-        """Whether the user read the earlier choice before choosing again, so that it was not what they wanted."""
-        earlier = self._choices.get(choice)
-        return earlier is not None and _READING_TIME <= at - earlier <= _COMES_BACK
-
-    def _is_new_choice(self, choice: tuple[str, str, str], at: datetime) -> bool:
-        known = choice in self._choices
-        self._choices[choice] = at
-        return not known
-
     def _write_all(self) -> None:
         while True:
             batch, stop = self._next_batch()
@@ -412,8 +378,9 @@ class MissStore:
                 self._lines.append(events)
             if self._clock() >= self._next_purge:
                 self._purge()
-            if _size(self._database) > self._most_bytes:
-                self._drop_oldest()
+            if size_of(self._database) > self._most_bytes:
+                drop_oldest(self._database)
+                self._limit_log.warning("the miss log is full: its oldest records go")
         except (OSError, sqlite3.Error, ValueError, OverflowError) as error:
             self.lost += len(batch)
             failed = StoreError(f"{self._path}: {len(batch)} log entries lost: {error}")
@@ -429,37 +396,8 @@ class MissStore:
         now = self._clock()
         self._next_purge = now + _PURGE_EVERY
         oldest = now - self._retention
-        with self._database:
-            dropped = self._database.execute(
-                "DELETE FROM misses WHERE at < ?", (oldest.timestamp(),)
-            ).rowcount
-            self._database.execute("DELETE FROM searches WHERE at < ?", (oldest.timestamp(),))
-            self._database.execute("DELETE FROM dead_media WHERE last_at < ?", (oldest.timestamp(),))
-            self._database.execute(
-                "DELETE FROM marks WHERE at < ? AND url NOT IN (SELECT url FROM addresses)",
-                (oldest.timestamp(),),
-            )
-        if dropped:
+        if drop_older(self._database, oldest):
             self._lines.keep(lambda event: str(event.get("at", "")) >= iso(oldest))
-
-    def _drop_oldest(self) -> None:
-        with self._database:
-            self._database.execute(
-                "DELETE FROM misses WHERE id IN (SELECT id FROM misses ORDER BY at"
-                " LIMIT 1 + (SELECT count(*) FROM misses) / ?)",
-                (_DROPPED_AT_ONCE,),
-            )
-            self._database.execute(
-                "DELETE FROM searches WHERE rowid IN (SELECT rowid FROM searches ORDER BY at"
-                " LIMIT 1 + (SELECT count(*) FROM searches) / ?)",
-                (_DROPPED_AT_ONCE,),
-            )
-            self._database.execute(
-                "DELETE FROM dead_media WHERE last_at <= (SELECT last_at FROM dead_media ORDER BY last_at"
-                " LIMIT 1 OFFSET (SELECT count(*) FROM dead_media) / ?)",
-                (_DROPPED_AT_ONCE,),
-            )
-        self._limit_log.warning("the miss log is full: its oldest records go")
 
     def read(self, query: str, values: Sequence[object], *, within_s: float = 0.0) -> list[sqlite3.Row]:
         """The rows of a query; StoreError when it takes longer than `within_s` (0: no limit)."""
@@ -481,42 +419,3 @@ class MissStore:
             end = time.monotonic() + within_s
             database.set_progress_handler(lambda: time.monotonic() > end, _LOOK_EVERY)
         return database
-
-
-def _size(database: sqlite3.Connection) -> int:
-    """The bytes of a database that are in use."""
-    pages, free, size = (
-        int(database.execute(f"PRAGMA {name}").fetchone()[0])
-        for name in ("page_count", "freelist_count", "page_size")
-    )
-    return (pages - free) * size
-
-
-def _sizes_since(database: sqlite3.Connection, now: datetime) -> list[tuple[str, int]]:
-    """Roughly how many bytes each client has written since midnight (UTC)."""
-    midnight = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return database.execute(
-        "SELECT client, sum(max(?, 300 + length(url) + coalesce(length(source_url), 0) + length(offered)"
-        " + length(query))) FROM misses WHERE at >= ? GROUP BY client",
-        (_LEAST_BYTES, midnight.timestamp()),
-    ).fetchall()
-
-
-def _choose(
-    database: sqlite3.Connection, miss_id: str, number: int, client: str
-) -> tuple[str, str, str | None] | None:
-    """Write a choice; returns the missing URL, the chosen one and the earlier choice.
-
-    None when nothing changes or the miss is another client's.
-    """
-    row = database.execute(
-        "SELECT url, offered, chosen, client FROM misses WHERE id = ?", (miss_id,)
-    ).fetchone()
-    if row is None or not client or row[3] != client:
-        return None
-    offered = [row[0], *json.loads(row[1])]
-    url = offered[number] if 0 <= number < len(offered) else None
-    if not url or url == row[2]:
-        return None
-    database.execute("UPDATE misses SET chosen = ? WHERE id = ?", (url, miss_id))
-    return str(row[0]), str(url), row[2]

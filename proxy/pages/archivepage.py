@@ -16,7 +16,7 @@ from proxy.pages.language import Catalogue
 from proxy.pages.render import RenderedPage, html_page, html_part
 from proxy.pages.timegraph import within
 from proxy.pages.timelinks import linked_graph
-from proxy.portal.routes import MEMENTOS_PATH, mementos_part_path, mementos_path
+from proxy.portal.addresses import MEMENTOS_PATH, mementos_part_path, mementos_path
 from proxy.portal.timeparameters import BACKLINKS, LEVELS, RADII, TERMS, TimeView, parameters
 from repair.memento.model import ArchiveOutcome, Memento, MementoCopy
 from repair.model import Alternative

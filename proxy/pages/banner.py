@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from proxy.pages.display import address, link_target
 from proxy.pages.language import Catalogue
-from proxy.portal.routes import PREFIX
+from proxy.portal.addresses import PREFIX
 
 STYLE = f"{PREFIX}static/banner.css"
 _MAX_SCANNED = 256 * 1024

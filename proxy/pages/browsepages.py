@@ -8,18 +8,10 @@ from proxy.pages.language import Catalogue
 from proxy.pages.languagenames import language_name
 from proxy.pages.render import RenderedPage, html_page
 from proxy.pages.repairpage import OfferedPage, offer
+from proxy.portal.addresses import BrowseList, browse_path, copy_path, search_path, topic_path
 from proxy.portal.browsing import ON_START_PAGE, PER_PAGE, SITES_ON_START_PAGE, BrowseResults, StartPageLists
-from proxy.portal.routes import (
-    MAX_PAGE,
-    BrowseList,
-    BrowseRoute,
-    SearchRoute,
-    TopicRoute,
-    browse_path,
-    copy_path,
-    search_path,
-    topic_path,
-)
+from proxy.portal.routemodel import BrowseRoute, SearchRoute, TopicRoute
+from proxy.portal.routes import MAX_PAGE
 from repair.collection.listing import HTML, KINDS, TEXT, BrowsedPage, BrowsedSite
 from repair.collection.pagesearch import SearchResults
 from repair.crawling.topicguide import TopicSection, TopicSummary

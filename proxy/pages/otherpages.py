@@ -54,7 +54,7 @@ def missing_copy_page(url: str, texts: Catalogue, *, portal: bool = True) -> Ren
 
 
 def refused_page(status: int, texts: Catalogue, *, portal: bool = True) -> RenderedPage:
-    """The response to `proxy.portal.routes.RefusedRoute`."""
+    """The response to `proxy.portal.routemodel.RefusedRoute`."""
     if status == 404:
         return _note("helper.unknown", "helper.unknown_note", texts, status=status, portal=portal)
     return _note("helper.refused", "helper.refused_note", texts, status=status, portal=portal)

@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from proxy.pages.language import Catalogue
-from proxy.portal.routes import PORTAL, PORTAL_HOST, SEARCH_PATH
+from proxy.portal.addresses import PORTAL, PORTAL_HOST, SEARCH_PATH
 
 Headers = tuple[tuple[str, str], ...]
 

@@ -18,7 +18,7 @@ from proxy.pages.archivepage import ArchiveContext
 from proxy.pages.display import DisplayAddress, address, clean, clean_spans, link_target
 from proxy.pages.language import Catalogue, catalogue
 from proxy.pages.render import NOTHING_POLICY, Headers, RenderedPage, html_page, page_headers
-from proxy.portal.routes import SUGGEST_PATH, anyway_path, chose_path, copy_path
+from proxy.portal.addresses import SUGGEST_PATH, anyway_path, chose_path, copy_path
 from repair.collection.elsewhere import REASON as ELSEWHERE
 from repair.collection.pins import DISTRICT_REASON, REASON
 from repair.knowntargets import TargetKind

@@ -7,10 +7,10 @@ from proxy.pages.browsepages import start_page_values
 from proxy.pages.display import clean
 from proxy.pages.language import Catalogue
 from proxy.pages.render import NOTHING_POLICY, RenderedPage, html_page, page_headers
+from proxy.portal.addresses import PORTAL_HOST, PREFIX
 from proxy.portal.browsing import StartPageLists
 from proxy.portal.devices import CertificateForm, platforms_for
 from proxy.portal.pac import pac_file
-from proxy.portal.routes import PORTAL_HOST, PREFIX
 from proxy.settings import Settings
 
 NO_LISTS = StartPageLists()

@@ -7,7 +7,7 @@ from typing import Any
 from proxy.pages.display import clean
 from proxy.pages.language import Catalogue
 from proxy.pages.timegraph import HEIGHT, WIDTH, graph
-from proxy.portal.routes import mementos_path
+from proxy.portal.addresses import mementos_path
 from proxy.portal.timeparameters import TimeView
 from repair.memento.model import Memento
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from proxy.portal.routes import BrowseList, BrowseRoute, TopicRoute
+from proxy.portal.addresses import BrowseList
+from proxy.portal.routemodel import BrowseRoute, TopicRoute
 from repair.collapsing import MadeResult, ResultCollapser
 from repair.collection.listing import BrowsedPage, BrowsedSite, PageListing
 from repair.collection.pagesearch import FilteredSearch, SearchRequest, SearchResults

@@ -17,226 +17,63 @@ the repair page requests them from inside the sandbox, that is with `Origin: nul
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, Generic, TypeVar
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from proxy.headers.navigation import may_reach_service_worker
+from proxy.portal.addresses import (
+    MAX_DETOUR,
+    PAC_PATHS,
+    PORTAL,
+    PORTAL_HOST,
+    PREFIX,
+    PRIVACY_PATH,
+    BrowseList,
+    browse_path,
+    copy_path,
+    mementos_path,
+    search_path,
+    topic_path,
+)
 from proxy.portal.devices import CertificateForm
-from proxy.portal.timeparameters import TimeView, parameters, view_of
+from proxy.portal.routemodel import (
+    ArchivedRoute,
+    BackRoute,
+    BrowseRoute,
+    CertificateRoute,
+    ChoiceRoute,
+    CopyRoute,
+    DeviceCall,
+    HelperCall,
+    MementosRoute,
+    PacRoute,
+    PortalRoute,
+    PrivacyRoute,
+    RefusedRoute,
+    SearchRoute,
+    ShowAnywayRoute,
+    StaticRoute,
+    SuggestRoute,
+    TopicRoute,
+    ToPortalRoute,
+    TrustedRoute,
+)
+from proxy.portal.timeparameters import view_of
 from repair.collection.listing import KINDS
-
-PORTAL_HOST = "linkmend.internal"
-PORTAL = f"http://{PORTAL_HOST}"
-PREFIX = "/.well-known/linkmend/"
-SEARCH_PATH = PREFIX + "search"
-COPY_PATH = PREFIX + "copy"
-CHOSE_PATH = PREFIX + "chose"
-ANYWAY_PATH = PREFIX + "anyway"
-SUGGEST_PATH = PREFIX + "suggest"
-MEMENTOS_PATH = PREFIX + "mementos"
-PRIVACY_PATH = PREFIX + "privacy"
-TOPIC_PATH = PREFIX + "topic"
-BROWSE_PATH = PREFIX + "browse"
-DETOUR_PATH = PREFIX + "detour"
-PAC_PATHS = ("/proxy.pac", "/wpad.dat")
 
 _READ = ("GET", "HEAD")
 _MAX_QUERY = 200
 _MAX_NAME = 200
 MAX_PAGE = 50
 _MAX_URL = 4_000
-NO_FILTERS: Mapping[str, str] = MappingProxyType({})
 _MAX_CHOICE = 99
 _MAX_SUGGESTION = 8_000
-MAX_DETOUR = 10_000
 _LOCAL_WPAD = re.compile(r"wpad\.(?:.+\.)?(?:lan|local|internal|intranet|private|corp|home|test|home\.arpa)")
 _ARCHIVE_PATH = re.compile(r"/(?:timemap|timegate|memento)/")
 _LANGUAGE = re.compile(r"[a-z]{2,3}")
 _HOST = re.compile(r"[^\s/?#@\\]{1,255}")
 _MISS_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _STATIC_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
-
-
-class BrowseList(StrEnum):
-    """The lists of saved pages."""
-
-    NEWEST = "newest"
-    READ = "read"
-    SITES = "sites"
-    SITE = "site"
-    LANGUAGE = "language"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PortalRoute:
-    """The start page."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CertificateRoute:
-    """The CA certificate, in the format that a device wants."""
-
-    form: CertificateForm
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrustedRoute:
-    """A client that gets this over https trusts the certificate: a page, or a `picture` for the test on the start
-    page.
-    """
-
-    picture: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PrivacyRoute:
-    """What the proxy sees and stores."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PacRoute:
-    """The proxy auto-configuration file."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchRoute:
-    """A search in the collection; the query may be empty. Filters are "" for none; pages count from 1."""
-
-    query: str
-    topic: str = ""
-    language: str = ""
-    kind: str = ""
-    page: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopicRoute:
-    """A topic with its sub-topics; or all pages of one `subtopic`, "" for those of the topic itself."""
-
-    topic: str
-    subtopic: str | None = None
-    page: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrowseRoute:
-    """A list of saved pages or sites; `of` is the site or the language."""
-
-    list: BrowseList
-    of: str = ""
-    page: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CopyRoute:
-    """The saved copy of a page."""
-
-    url: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChoiceRoute:
-    """A user opened a page that was offered for a miss: 0 the copy, n the nth alternative."""
-
-    miss_id: str
-    number: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuggestRoute:
-    """A user says what they looked for, in the body of a form (`suggestion_of`). The id of the miss is in there: only
-    the repair page shown to this user contains it.
-    """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShowAnywayRoute:
-    """A user wants to see the page that was taken for missing. The id is the proof: only the repair page shown to
-    this user contains it.
-    """
-
-    miss_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MementosRoute:
-    """A user wants to see the archived versions of the missing page.
-
-    With `part`, the script of our page requests only the section about archives, once there is something newer than
-    version `seen`.
-    """
-
-    miss_id: str
-    view: TimeView
-    part: bool = False
-    seen: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchivedRoute:
-    """A request to linkmend as a web archive (`proxy.archives`): path and query as sent; `base` is our address in
-    the request.
-    """
-
-    target: str
-    base: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StaticRoute:
-    """A file of proxy/pages/static."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToPortalRoute:
-    """The same page at the portal, to be sent as a 303."""
-
-    url: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BackRoute:
-    """The return from a portal redirect (`proxy.privacy.portalredirect`): redirect to `url`, if we sent the user
-    here.
-    """
-
-    url: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRoute:
-    """Our address, but not allowed: 400 malformed, 403 not a person's navigation, 404 no such page, 405 wrong
-    method.
-    """
-
-    status: int
-
-
-DeviceCall = PortalRoute | PacRoute
-"""Calls whose response depends on the address at which the visitor reached us, or on the device."""
-HelperCall = (
-    CertificateRoute
-    | TrustedRoute
-    | PrivacyRoute
-    | SearchRoute
-    | TopicRoute
-    | BrowseRoute
-    | CopyRoute
-    | ChoiceRoute
-    | ShowAnywayRoute
-    | SuggestRoute
-    | MementosRoute
-    | StaticRoute
-    | ToPortalRoute
-    | BackRoute
-    | RefusedRoute
-)
-
-
 _Headers = Iterable[tuple[str, str]]
 _Guarded = SearchRoute | TopicRoute | BrowseRoute | CopyRoute | MementosRoute | PortalRoute | PrivacyRoute
 """Pages about the collection or the school, which scripts of sites must not read."""
@@ -313,6 +150,9 @@ def _archive_call(
     )
 
 
+# Whether a call may be answered where it was sent.
+
+
 def navigation(headers: _Headers) -> bool | None:
     """Whether a person navigates a whole window there; None when the browser does not say (Fetch Metadata)."""
     metadata = {
@@ -323,9 +163,6 @@ def navigation(headers: _Headers) -> bool | None:
     if not metadata:
         return None
     return metadata.get("sec-fetch-mode") == "navigate" and metadata.get("sec-fetch-dest") == "document"
-
-
-# Whether a call may be answered where it was sent.
 
 
 def _admit_person(call: _Guarded, request: _Request) -> HelperCall | DeviceCall:
@@ -530,44 +367,3 @@ def _path(call: _Guarded) -> str:
             return copy_path(url)
         case MementosRoute(miss_id=miss_id, view=view):
             return mementos_path(miss_id, view)
-
-
-def search_path(query: str, filters: Mapping[str, str] = NO_FILTERS, *, page: int = 1) -> str:
-    """`filters` are topic, lang and type; empty ones are left out."""
-    fields = {"q": query, **{name: value for name, value in filters.items() if value}}
-    return f"{SEARCH_PATH}?{urlencode(_with_page(fields, page), errors='replace')}"
-
-
-def topic_path(topic: str, subtopic: str | None = None, *, page: int = 1) -> str:
-    fields = {"name": topic} if subtopic is None else {"name": topic, "sub": subtopic}
-    return f"{TOPIC_PATH}?{urlencode(_with_page(fields, page), errors='replace')}"
-
-
-def browse_path(chosen: BrowseList, of: str = "", *, page: int = 1) -> str:
-    fields = {"list": chosen.value, "of": of} if of else {"list": chosen.value}
-    return f"{BROWSE_PATH}?{urlencode(_with_page(fields, page), errors='replace')}"
-
-
-def _with_page(fields: dict[str, str], page: int) -> dict[str, str]:
-    return fields if page == 1 else {**fields, "page": str(page)}
-
-
-def copy_path(url: str) -> str:
-    return f"{COPY_PATH}?{urlencode({'url': url}, errors='replace')}"
-
-
-def anyway_path(miss_id: str) -> str:
-    return f"{ANYWAY_PATH}?{urlencode({'miss': miss_id})}"
-
-
-def mementos_path(miss_id: str, view: TimeView, **changes: object) -> str:
-    return f"{MEMENTOS_PATH}?{urlencode({'miss': miss_id, **parameters(view, **changes)})}"
-
-
-def mementos_part_path(miss_id: str, view: TimeView, seen: int) -> str:
-    """Where the script requests what is newer than version `seen`."""
-    return f"{mementos_path(miss_id, view)}&{urlencode({'part': 1, 'seen': seen})}"
-
-
-def chose_path(miss_id: str, number: int) -> str:
-    return f"{CHOSE_PATH}?{urlencode({'miss': miss_id, 'n': number})}"

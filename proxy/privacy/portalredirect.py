@@ -34,7 +34,7 @@ from urllib.parse import urlencode, urlsplit
 
 from proxy.failures import Failure
 from proxy.messages import Headers
-from proxy.portal.routes import DETOUR_PATH, MAX_DETOUR, PORTAL_HOST
+from proxy.portal.addresses import DETOUR_PATH, MAX_DETOUR, PORTAL_HOST
 from repair.model import MissKind
 
 MARK = "linkmend-way="

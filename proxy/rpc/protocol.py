@@ -14,7 +14,7 @@ from proxy.monitoring.recentproblems import LoggedProblem
 from proxy.pages.render import RenderedPage
 from proxy.portal.browsing import BrowseResults, StartPageLists
 from proxy.portal.linkjudging import LinkMark
-from proxy.portal.routes import BrowseRoute, MementosRoute, TopicRoute
+from proxy.portal.routemodel import BrowseRoute, MementosRoute, TopicRoute
 from proxy.privacy.suppressed import SuppressedPage
 from proxy.repairservice import REMEMBER_S, RepairRequest, RepairResponse
 from proxy.rpc.methods import broadcast, notify, request, version_of

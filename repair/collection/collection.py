@@ -400,7 +400,7 @@ class Collection:
         self._mark_linked_pending(linked - {page}, now)
 
     def _mark_linked_pending(self, targets: frozenset[int], now: float) -> None:
-        saved = self._pages.page_summaries(tuple(targets))
+        saved = self._pages.saved_among(tuple(targets))
         self._indexing.pending.add(saved, due_at=now + NEW_WORDS_WAIT_S)
 
     def _trim(self) -> None:

@@ -28,6 +28,7 @@ _LISTED = "(pinned = 1 OR EXISTS (SELECT 1 FROM readers WHERE readers.page = pag
 _INLINKS = "(SELECT count(*) FROM (SELECT 1 FROM links WHERE target = pages.id AND nav = 0 LIMIT 200))"
 _SITE = "substr(url, instr(url, '//') + 2, instr(substr(url, instr(url, '//') + 2), '/') - 1)"
 _CHUNK = 500
+_NO_LANGUAGE = "'', 'zxx', 'und', 'mul', 'mis'"  # unknown, none, or several
 _MOST = 2_000  # pages of a site or a language that are put in order
 
 
@@ -143,7 +144,8 @@ class PageListing:
             return tuple(
                 connection.execute(
                     f"SELECT language, count(*) AS pages FROM pages INDEXED BY pages_census"  # noqa: S608
-                    f" WHERE language != '' AND {_LISTED} GROUP BY language ORDER BY pages DESC, language LIMIT ?",
+                    f" WHERE language NOT IN ({_NO_LANGUAGE}) AND {_LISTED}"
+                    " GROUP BY language ORDER BY pages DESC, language LIMIT ?",
                     (limit,),
                 )
             )

@@ -189,6 +189,17 @@ class PageStore:
         with self._database.read() as connection:
             return tuple(page for (page,) in connection.execute("SELECT id FROM pages ORDER BY id"))
 
+    def saved_among(self, pages: Sequence[int]) -> list[int]:
+        """Which of some numbers are those of saved pages."""
+        found: list[int] = []
+        with self._database.read() as connection:
+            for start in range(0, len(pages), _CHUNK):
+                chunk = pages[start : start + _CHUNK]
+                marks = ",".join("?" * len(chunk))
+                query = f"SELECT id FROM pages WHERE id IN ({marks})"  # noqa: S608
+                found += (page for (page,) in connection.execute(query, chunk))
+        return found
+
     def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
         """What ranking needs of pages, by number; pages no longer saved are left out."""
         found: dict[int, PageSummary] = {}

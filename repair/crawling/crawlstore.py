@@ -147,11 +147,11 @@ class CrawlStore:
             ).fetchall()
         return tuple(map(link_of_row, rows))
 
-    def claimed_at(self) -> float:
-        """When a link that is being fetched was claimed last; 0 when none is."""
+    def went_on_at(self) -> float:
+        """When a link was claimed or came to an end last; 0 when none was. Between two requests none is claimed."""
         with self._database.read() as connection:
             row = connection.execute(
-                "SELECT max(changed_at) FROM frontier WHERE topic = ? AND state = 'fetching'", (self._topic,)
+                "SELECT max(changed_at) FROM frontier WHERE topic = ? AND state != 'waiting'", (self._topic,)
             ).fetchone()
         return float(row[0] or 0.0)
 

@@ -1,11 +1,11 @@
 """What the collection already has for a topic: examples to learn from, and pages to start at."""
 
 import random
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
 from repair.collection.collection import Collection
-from repair.crawling.pagejudge import TopicWords, page_terms
+from repair.crawling.pagejudge import PageJudge, TopicWords, page_terms
 from repair.crawling.topicmodel import Terms
 from repair.crawling.topics import Topic
 from repair.model import HeldPage
@@ -25,14 +25,17 @@ class HeldExamples:
     background: tuple[Terms, ...]
 
 
-def find_held_examples(collection: Collection, topic: Topic, *, seed: int = 0) -> HeldExamples:
-    """Examples for a topic from the saved pages."""
+def find_held_examples(
+    collection: Collection, topic: Topic, *, members: Container[str] = (), seed: int = 0
+) -> HeldExamples:
+    """Examples for a topic from the saved pages. `members` are those that are known to belong to it: drawn at random
+    from a collection that has little else, they would speak against it."""
     chance = random.Random(seed)  # noqa: S311  (an even sample, no secret)
     numbers = collection.numbers()
     drawn = chance.sample(numbers, min(_BACKGROUND, len(numbers)))
     summaries = collection.page_summaries(drawn).values()
-    pages = {page.url: held_terms(page) for page in _read(collection, [summary.url for summary in summaries])}
-    background = tuple(pages.values())
+    others = [summary.url for summary in summaries if summary.url not in members]
+    background = tuple(held_terms(page) for page in _read(collection, others))
     match = TopicWords(topic, background)
     best: dict[str, Terms] = {}
     for query in topic.queries:
@@ -42,6 +45,14 @@ def find_held_examples(collection: Collection, topic: Topic, *, seed: int = 0) -
             if topic.language in ("", page.language) and match.score(read := held_terms(page)) >= _MATCH:
                 best.setdefault(page.url, read)
     return HeldExamples(best=dict(list(best.items())[:_BEST]), background=background)
+
+
+def note_members(judge: PageJudge, collection: Collection, members: Mapping[str, float]) -> None:
+    """Let a judge know the saved pages of its topic, by address and probability, as if it had seen them fetched."""
+    for page in _read(collection, members):
+        counted = judge.vocabulary.count(held_terms(page))
+        judge.note_page(page.url, counted, members[page.url])
+        judge.odds.add(counted, belongs=True)
 
 
 def held_terms(page: HeldPage) -> list[str]:

@@ -106,7 +106,12 @@ class LinkWorth:
 
     def _features(self, links: Sequence[FrontierLink]) -> Numbers:
         """A row of numbers for each link."""
-        readings = [self._read(link) for link in links]
+        readings = [
+            reading
+            if (reading := link.reading) and reading.anchor is link.anchor and reading.context is link.context
+            else self._read(link)
+            for link in links
+        ]
         texts = TextBatch(tuple(chain.from_iterable(reading.texts for reading in readings)))
         judge = self._judge
         decided, odds = judge.read_links(texts), judge.odds.scores(texts).reshape(-1, _TEXTS)

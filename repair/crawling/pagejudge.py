@@ -4,8 +4,12 @@ learn from.
 Examples for the topic are pages that people named, the best held pages for its words, and fetched pages that were
 judged clearly; examples against it are held pages drawn at random that are far from its words, fetched pages that
 were clearly something else, and what a person said is not this topic. A person's word always counts.
+
+Pages that a judge takes for something else teach it to refuse others like them, so it grows stricter. That is right
+for what is saved, and wrong for where to look next: see `PageJudge.scout`.
 """
 
+import copy
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -27,6 +31,7 @@ _MOST_EXAMPLES = 200
 _GROWTH = 1.25  # learn again when there are so many times as many examples
 _LOOK_SHARE = 20  # look for more examples when there are a twentieth more pages
 _FAR_SHARE = 0.8
+_SCOUT_SHARE = 0.5
 _MAX_PAGE_TERMS = 1_000
 _TITLE_WEIGHT = 3
 
@@ -131,22 +136,35 @@ class PageJudge:
         self._fetched: dict[str, tuple[CountedTerms, float]] = {}
         self._verdicts: dict[str, tuple[Terms, bool]] = {}
         self._table: ModelTable | None = None
+        self._against_share = 1.0
         self._learnt_from = 0
         self._look_at = 0  # from so many pages on it is worth looking whether there is enough to learn from
 
-    def judge(self, terms: Terms) -> float:
+    def scout(self) -> "PageJudge":
+        """A judge that goes on from what this one knows, and believes more readily: of the pages that are fetched,
+        only the half judged least likely may be examples against the topic. It is wrong about more pages, but the
+        links of those that it alone takes for pages of the topic are worth following. Both have one vocabulary and
+        `odds`."""
+        twin = copy.copy(self)
+        twin._against_share = _SCOUT_SHARE
+        twin._fetched, twin._verdicts = dict(self._fetched), dict(self._verdicts)
+        return twin
+
+    def judge(self, page: Terms | CountedTerms) -> float:
         """The probability that a page belongs to the topic."""
-        return self._table.model.probability(terms) if self._table else self.words.score(terms)
+        if self._table is None:
+            return self.words.score(self._terms_of(page))
+        if isinstance(page, bytes):
+            return float(self._table.probabilities(TextBatch([page]))[0])
+        return self._table.model.probability(page)
 
     def read_links(self, texts: TextBatch) -> Numbers:
         """What the model makes of a few words each, above 0 for the topic; 0 before it has learnt."""
         return self._table.decide(texts) if self._table else np.zeros(texts.size)
 
-    def note_page(self, url: str, terms: Terms, probability: float) -> None:
-        """Remember a fetched page as a possible example."""
-        counted = self.vocabulary.count(terms)
-        self._fetched[url] = (counted, probability)
-        self.odds.add(counted, belongs=probability >= BELONGS)
+    def note_page(self, url: str, page: CountedTerms, probability: float) -> None:
+        """Remember a fetched page, counted by the judge's vocabulary, as a possible example."""
+        self._fetched[url] = (page, probability)
 
     def note_verdict(self, url: str, terms: Terms, belongs: bool) -> None:
         """Remember what a person said of a page."""
@@ -182,7 +200,8 @@ class PageJudge:
             reverse=True,
         )
         sure = [url for probability, url in judged if probability >= _CLEARLY_IN]
-        other = [url for probability, url in reversed(judged) if probability <= _CLEARLY_OUT]
+        least = judged[::-1][: int(len(judged) * self._against_share)]
+        other = [url for probability, url in least if probability <= _CLEARLY_OUT]
         said = {
             kind: [terms for terms, belongs in self._verdicts.values() if belongs is kind]
             for kind in (True, False)

@@ -12,7 +12,7 @@ known of it as `key: value` lines among them:
 
 A CSV file has the columns topic, subtopic, words, seeds, language, pages, bytes, hours and groups, of which only
 topic is needed; lines with the same topic are joined. Words and groups are separated by commas or semicolons,
-seeds by spaces. `#` begins a comment.
+seeds by spaces, with or without commas. `#` begins a comment.
 """
 
 import csv
@@ -25,7 +25,7 @@ from repair.crawling.topics import InvalidTopic, Topic
 
 _MAX_BYTES = 2_000_000
 _MAX_TOPICS = 2_000
-_LISTS = {"words": re.compile(r"[,;]"), "groups": re.compile(r"[,;]"), "seeds": re.compile(r"\s+")}
+_LISTS = {"words": re.compile(r"[,;]"), "groups": re.compile(r"[,;]"), "seeds": re.compile(r"[,;]?\s+|[,;]$")}
 _NUMBERS = {"pages": "max_pages", "bytes": "max_bytes"}
 _KEYS = (*_LISTS, *_NUMBERS, "language", "hours")
 _KEY_LINE = re.compile(rf"({'|'.join(_KEYS)})\s*:\s*(.*)", re.IGNORECASE)

@@ -17,6 +17,7 @@ from repair.crawling.classifier import learn_link_weights, learn_topic
 from repair.crawling.frontier import Frontier, FrontierLink
 from repair.crawling.linkworth import HostRecord, LinkWorth
 from repair.crawling.pagejudge import BELONGS, PageJudge
+from repair.crawling.termcodes import CountedTerms
 from repair.crawling.topicmodel import Terms
 from repair.crawling.topics import Topic
 from repair.crawling.traps import ShapeLimits, trap_in
@@ -49,10 +50,14 @@ class CrawlPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedPage:
-    """What was made of a page; `duplicate` when the crawl has had the same text under another address."""
+    """What was made of a page. `counted` are its terms by the judges' vocabulary; `promise` is its probability as the
+    scout sees it, which decides how its links count; `duplicate` when the crawl has had the same text under another
+    address."""
 
     terms: Terms
+    counted: CountedTerms
     probability: float
+    promise: float
     fingerprint: int | None
     duplicate: bool
 
@@ -60,6 +65,11 @@ class JudgedPage:
     def belongs(self) -> bool:
         """Whether it is a page of the topic, and a new one."""
         return self.probability >= BELONGS and not self.duplicate
+
+    @property
+    def promising(self) -> bool:
+        """Whether the scout takes it for a new page of the topic."""
+        return self.promise >= BELONGS and not self.duplicate
 
 
 class TopicCrawl:
@@ -77,7 +87,7 @@ class TopicCrawl:
         """`verdicts` is what people said of pages; the topic's seeds belong to it unless somebody said no."""
         self.topic = topic
         self._verdicts = {**dict.fromkeys(topic.seeds, True), **(verdicts or {})}
-        self.judge = judge
+        self.judge, self._scout = judge, judge.scout()
         self.frontier = Frontier()
         self._since_weighing = 0
         self._unweighed: dict[str, FrontierLink] = {}
@@ -86,7 +96,7 @@ class TopicCrawl:
         """Pages and bytes fetched so far, and how many of the pages belong to the topic."""
         self._policy = policy
         self._hosts = HostRecord()
-        self._worth = LinkWorth(judge, self._hosts, learn_link_weights, learn_topic)
+        self._worth = LinkWorth(self._scout, self._hosts, learn_link_weights, learn_topic)
         self._shapes = ShapeLimits()
         self._known: set[str] = set()
         self._fingerprints = SamePages()
@@ -132,14 +142,17 @@ class TopicCrawl:
     ) -> JudgedPage:
         """Judge a page by its terms; a person's word on it counts more, and so does a language of the topic."""
         found = fingerprint(terms) if known_fingerprint is None else known_fingerprint
-        probability = self.judge.judge(terms)
+        counted = self.judge.vocabulary.count(terms)
+        probability, promise = self.judge.judge(counted), self._scout.judge(counted)
         if self.topic.language and language and language != self.topic.language:
-            probability *= _OTHER_LANGUAGE
+            probability, promise = probability * _OTHER_LANGUAGE, promise * _OTHER_LANGUAGE
         if (told := self._verdicts.get(url)) is not None:
-            probability = max(probability, BELONGS) if told else 0.0
+            probability, promise = (max(each, BELONGS) if told else 0.0 for each in (probability, promise))
         return JudgedPage(
             terms=terms,
+            counted=counted,
             probability=probability,
+            promise=promise,
             fingerprint=found,
             duplicate=found is not None and self._fingerprints.has_near(found),
         )
@@ -156,7 +169,7 @@ class TopicCrawl:
     ) -> tuple[FrontierLink, ...]:
         """Take in a page and its links; returns the links that are new or better known, which `weigh_links` weighs. A
         page that was `held` costs nothing."""
-        self._note_outcome(link, page.belongs, held=held)
+        self._note_outcome(link, page.belongs, page.promising, held=held)
         self.received += received
         self._known.add(final_url)
         self.frontier.take(final_url)
@@ -165,22 +178,21 @@ class TopicCrawl:
             if page.fingerprint is not None:
                 self._fingerprints.add(page.fingerprint)
             if (told := self._verdicts.get(link.url)) is None:
-                self.judge.note_page(final_url, page.terms, page.probability)
+                self.judge.note_page(final_url, page.counted, page.probability)
+                self._scout.note_page(final_url, page.counted, page.promise)
+                self._scout.odds.add(page.counted, belongs=page.promise >= BELONGS)
             else:
                 self.judge.note_verdict(final_url, page.terms, told)
-            changed = self._add_links(
-                links, depth=link.depth, probability=page.probability, belongs=page.belongs
-            )
+                self._scout.note_verdict(final_url, page.terms, told)
+            changed = self._add_links(links, depth=link.depth, promise=page.promise)
         self._unweighed |= {each.url: each for each in changed}
         self._since_weighing += 1
         self._has_news = True
         return changed
 
-    def add_links(
-        self, links: Sequence[Link], *, probability: float, belongs: bool, depth: int = 0
-    ) -> tuple[FrontierLink, ...]:
+    def add_links(self, links: Sequence[Link], *, promise: float, depth: int = 0) -> tuple[FrontierLink, ...]:
         """Take in links of a page that this crawl did not choose; returns the links that are new or better known."""
-        changed = self._add_links(links, depth=depth, probability=probability, belongs=belongs)
+        changed = self._add_links(links, depth=depth, promise=promise)
         self._weigh(changed)
         return changed
 
@@ -190,7 +202,8 @@ class TopicCrawl:
         self._unweighed.clear()
         self._has_news = False
         due = max(_WEIGH_ALL_EVERY, self.fetched // _WEIGH_ALL_SHARE)
-        if self.judge.learn() or self._since_weighing >= due:
+        self.judge.learn()
+        if self._scout.learn() or self._since_weighing >= due:
             self._weigh_all()
         else:
             self._weigh(changed)
@@ -219,7 +232,8 @@ class TopicCrawl:
             self.note_failure(link, received=received)
             return
         self.received += received
-        self._note_outcome(link, probability >= BELONGS, held=held)
+        belongs = probability >= BELONGS
+        self._note_outcome(link, belongs, belongs, held=held)
         if print_ is not None:
             self._fingerprints.add(print_)
 
@@ -228,6 +242,7 @@ class TopicCrawl:
         for link in links:
             self.frontier.put(link)
         self.judge.learn()
+        self._scout.learn()
         self._weigh_all()
 
     def take_up(self, links: Iterable[FrontierLink]) -> None:
@@ -282,9 +297,9 @@ class TopicCrawl:
         most = max(1.0, self._policy.host_share * self._policy.max_pages)
         return frozenset(host for host, count in self._hosts.fetched.items() if count >= most)
 
-    def _note_outcome(self, link: FrontierLink, belongs: bool, *, held: bool) -> None:
+    def _note_outcome(self, link: FrontierLink, belongs: bool, promising: bool, *, held: bool) -> None:
         if link.parents:
-            self._worth.note_outcome(link, belongs=belongs)
+            self._worth.note_outcome(link, belongs=promising)
         self.belonging += belongs
         if held:
             return
@@ -293,19 +308,19 @@ class TopicCrawl:
         self._hosts.note(link.host, belongs=belongs)
         self._shapes.note(link.url, good=belongs)
 
-    def _add_links(
-        self, links: Sequence[Link], *, depth: int, probability: float, belongs: bool
-    ) -> tuple[FrontierLink, ...]:
+    def _add_links(self, links: Sequence[Link], *, depth: int, promise: float) -> tuple[FrontierLink, ...]:
         changed: dict[str, FrontierLink] = {}
         for found in links[:_LINKS_OF_A_PAGE] if depth < _MAX_DEPTH else ():
             url = found.target_url
-            if url in self._known or url in changed or trap_in(url):
+            if url in self._known or url in changed:
                 continue
             entry = self.frontier.get(url)
             if entry is None:
+                if trap_in(url):
+                    continue
                 entry = FrontierLink(url=url, host=urls.parse(url).authority, depth=depth + 1)
                 self.frontier.put(entry)
-            entry.note_parent(found, probability, belongs=belongs)
+            entry.note_parent(found, promise, belongs=promise >= BELONGS)
             if entry.worth < SEED_WORTH:
                 changed[url] = entry
         return tuple(changed.values())

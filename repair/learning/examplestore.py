@@ -4,10 +4,11 @@ A file's name changes with all that its examples come from: folder, plan, and th
 candidates. Nothing is deleted; a kept folder may be deleted at any time.
 """
 
+import ast
 import hashlib
 import os
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,19 +18,10 @@ import numpy as np
 from repair.learning.examples import KINDS, Examples, ExampleSets, gather_examples
 from repair.simulation.pseudobroken import BreakagePlan, collection_key
 
-_CODE = Path(__file__).resolve().parents[1]
-# What learns from examples, and what judges by what was learnt: no feature depends on these.
-_LATER = frozenset(
-    _CODE / name
-    for name in (
-        "learning/train.py",
-        "learning/boosting.py",
-        "learning/ontop.py",
-        "learning/owncalibration.py",
-        "ranking/rankmodel.py",
-        "ranking/trees.py",
-    )
-)
+_ROOT = Path(__file__).resolve().parents[2]
+_FIRST = "repair.learning.examples"
+# They judge by what was learnt: no feature depends on these.
+_LATER = frozenset(_ROOT / "repair" / "ranking" / name for name in ("rankmodel.py", "trees.py"))
 _COLUMNS = ("rows", "answer", "similarity", "link")
 
 
@@ -59,9 +51,30 @@ def _place(plan: BreakagePlan, cache: Path, *, copied: bool, kinds: Sequence[str
 @lru_cache(maxsize=1)
 def _code_digest() -> str:
     digest = hashlib.blake2b(digest_size=16)
-    for path in sorted({*_CODE.rglob("*.py")} - _LATER):
-        digest.update(f"{path.relative_to(_CODE)}\n".encode() + hashlib.blake2b(path.read_bytes()).digest())
+    for path in sorted(_used_modules() - _LATER):
+        digest.update(f"{path.relative_to(_ROOT)}\n".encode() + hashlib.blake2b(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _used_modules() -> set[Path]:
+    """The files of our own code that examples come from: a change elsewhere is no reason to compute them again."""
+    found: set[Path] = set()
+    waiting = [_FIRST]
+    while waiting:
+        stem = _ROOT.joinpath(*waiting.pop().split("."))
+        for path in (stem.with_suffix(".py"), stem / "__init__.py"):
+            if path not in found and path.is_file():
+                found.add(path)
+                waiting += _imports(path)
+    return found
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """What a module imports of our own; names that are no modules are among them."""
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("repair"):
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
 def _read(path: Path) -> ExampleSets | None:

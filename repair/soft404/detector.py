@@ -102,8 +102,11 @@ class Soft404Detector:
     ) -> Soft404Finding:
         """What the page is; `redirected_from` is the address that redirected to it. Never raises RepairError."""
         loop = asyncio.get_running_loop()
-        if redirected_from is None and (settled := self.recent_finding(page)) is not None:
-            return settled
+        if redirected_from is None:
+            if (settled := self.recent_finding(page)) is not None:
+                return settled
+            if self._judged.get(_key(page)) == ORDINARY:  # nothing that is known of its site changes that
+                return Soft404Finding(judgement=ORDINARY)
         stamp = self._sites.stamp()
         try:
             found = await loop.run_in_executor(self._executor, self._find_locally, page, redirected_from)

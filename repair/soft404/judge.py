@@ -84,7 +84,7 @@ def judge(page: Page, weights: Soft404Weights | None = None) -> PageJudgement:
     Never raises; a page that cannot be parsed is ordinary.
     """
     reading = reading_of(page)
-    if reading is None or is_talkative(reading.beginning()):
+    if reading is None or is_talkative(reading.beginning()) or is_talkative(reading.further()):
         return ORDINARY
     parts, weights = reading.parts(), weights or shipped_weights()
     found = signals(parts)

@@ -23,6 +23,7 @@ _MAX_UNWALKED = 2_000
 _BEGINNING = 16_000
 """Characters from the first heading on that are parsed first, and the words that are taken of them:"""
 _BEGINNING_WORDS = 250
+_DISCUSSED_WORDS = 600
 _GLANCE, _BRIEF = 8_000, 2_000
 """Characters from the first heading on, among the first bytes:"""
 _GLANCE_BYTES = 16_000
@@ -63,7 +64,7 @@ class PageReading:
         self._url = url
         self.html = html
         self._begun: tuple[LexborHTMLParser, HtmlTraversal] | None = None
-        """Tree and traversal of the whole page, when `beginning` already covers it."""
+        """Tree and traversal of the whole page, as far as it went."""
 
     def beginning(self) -> list[TextBlock]:
         """The first blocks outside menus, each complete. Call it once, before `parts`."""
@@ -76,6 +77,16 @@ class PageReading:
             self._begun = tree, walk
         blocks = walk.blocks[:-1] if is_cut else walk.blocks
         return [block for block in blocks if not block.boilerplate]
+
+    def further(self) -> list[TextBlock]:
+        """The blocks outside menus of the whole page, as far as `signals` looks for what it discusses, each complete.
+
+        None when `beginning` had them all.
+        """
+        known = len(self._begun[1].blocks) if self._begun else 0
+        self._begun = tree, walk = self._begun or (htmlpage.tree(self.html), HtmlTraversal(_MAX_LINKS))
+        _traverse(tree, walk, words=_DISCUSSED_WORDS)
+        return [block for block in walk.blocks if not block.boilerplate] if len(walk.blocks) > known else []
 
     def parts(self) -> PageParts:
         """The parts of the whole page."""

@@ -45,6 +45,11 @@ def is_public_host(host: str) -> bool:
     return is_public_address(bare)
 
 
+def leads_inside(host: str, further: str) -> bool:
+    """Whether something at a public host leads to one that is not: by a redirect, a link, a picture."""
+    return further != host and is_public_host(host) and not is_public_host(further)
+
+
 def embedded_ipv4(address: IPv4Address | IPv6Address) -> tuple[IPv4Address, ...]:
     """The IPv4 addresses that packets to an IPv6 address may end up at."""
     if isinstance(address, IPv4Address):

@@ -18,7 +18,6 @@ from functools import lru_cache
 from itertools import chain
 
 import Stemmer
-import stopwordsiso
 
 from repair.bounded import MemoDict
 from repair.text.stopwords import ENGLISH, STOP_ANCHORS
@@ -365,7 +364,11 @@ def _stemmer(name: str) -> "Stemmer.Stemmer":
 @lru_cache(maxsize=64)
 def _stop_words(language: str) -> frozenset[str]:
     code = language.partition("-")[0].lower()
-    if code in ("", "en") or not stopwordsiso.has_lang(code):
+    if code in ("", "en"):
+        return ENGLISH
+    import stopwordsiso  # 2 MB for all languages: only where there are others
+
+    if not stopwordsiso.has_lang(code):
         return ENGLISH
     listed = (tokens(word) for word in stopwordsiso.stopwords(code))
     return frozenset(found[0] for found in listed if len(found) == 1)

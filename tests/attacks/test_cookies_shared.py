@@ -3,6 +3,7 @@
 import pytest
 
 from tests.integration.origin import reply
+from tests.integration.processes import eventually
 
 MODIFIED = "Mon, 04 May 2020 12:00:00 GMT"
 LARGE = 2 * 1024 * 1024
@@ -77,3 +78,40 @@ def test_response_varying_by_credentials_is_not_stored_and_no_secret_is_on_disk(
     assert not [
         file for file in running.data.rglob("*") if file.is_file() and secret.encode() in file.read_bytes()
     ]
+
+
+def test_picture_that_all_are_sent_alike_with_cookies_is_asked_for_without_one_and_then_shared(
+    site, alice, bob, path
+):
+    asked = []
+
+    async def answer(exchange):
+        asked.append(exchange.headers.get("cookie"))
+        await exchange.send(reply("a picture", kind="image/png", Last_Modified=MODIFIED))
+
+    site.pages[path] = answer
+    alice.get(site.url + path, Cookie="alice")
+    bob.get(site.url + path, Cookie="bob")
+    eventually(lambda: is_hit(alice.get(site.url + path, Cookie="alice")), "the picture is not shared")
+    assert asked.count(None) == 1
+    assert bob.get(site.url + path, Cookie="bob").text == "a picture"
+
+
+def test_picture_that_only_members_are_sent_is_not_shared_though_they_are_sent_it_alike(
+    site, alice, bob, path
+):
+    asked = []
+
+    async def answer(exchange):
+        asked.append(exchange.headers.get("cookie"))
+        body = "for members" if asked[-1] else "sign in"
+        await exchange.send(reply(body, kind="image/png", Last_Modified=MODIFIED))
+
+    site.pages[path] = answer
+    alice.get(site.url + path, Cookie="alice")
+    bob.get(site.url + path, Cookie="bob")
+    eventually(lambda: None in asked, "nobody asked without a Cookie")
+    for user, cookie in (alice, "alice"), (bob, "bob"):
+        answered = user.get(site.url + path, Cookie=cookie)
+        assert (answered.text, is_hit(answered)) == ("for members", False)
+    assert bob.get(site.url + path).text == "sign in"

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from cryptography import x509
 
-from proxy.portal.routes import PREFIX
+from proxy.portal.addresses import PREFIX
 from tests.attacks.namespaces import ADDRESSES, ROUTER, OriginInside, command_in, inside, networks
 from tests.attacks.test_identity import ask, is_hit
 from tests.integration.origin import certificate, reply

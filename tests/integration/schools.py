@@ -54,9 +54,11 @@ class SchoolStores:
     def pin(self, url: str, target: str) -> None:
         self.pins.pin(url, target, "an admin", DAY)
 
-    def miss(self, url: str, *, readers: int = 1, kind: MissKind = MissKind.GONE) -> None:
+    def miss(self, url: str, *, readers: int = 1, kind: MissKind = MissKind.GONE, at: datetime = DAY) -> None:
         for reader in range(readers):
-            self.misses.record(a_miss(url=url, kind=kind, client=f"reader{reader}", at=DAY, id=new_miss_id()))
+            self.misses.record(
+                a_miss(url=url, kind=kind, client=f"reader{reader} of {at}", at=at, id=new_miss_id())
+            )
         self.misses.flush()
 
     def connect(self) -> DistrictConnection:

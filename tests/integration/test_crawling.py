@@ -66,6 +66,34 @@ class CountedOrigin(Origin):
         return min(later - sooner for sooner, later in zip(self.times, self.times[1:], strict=False))
 
 
+class NamedOrigin(CountedOrigin):
+    """An origin at a public name, to which `PublicWeb` leads."""
+
+    def __init__(self, name, **known):
+        super().__init__(**known)
+        self.name = name
+
+    @property
+    def url(self):
+        return f"http://{self.name}"
+
+
+class PublicWeb(Origin):
+    """A parent proxy, which answers for these origins."""
+
+    def __init__(self, *origins):
+        super().__init__()
+        self._origins = {origin.name: origin for origin in origins}
+        self.pages = self
+
+    def get(self, address, missing):
+        name, _, path = address.removeprefix("http://").partition("/")
+        if name not in self._origins:
+            return missing
+        self._origins[name].asked[f"/{path}"] += 1
+        return self._origins[name].pages.get(f"/{path}", missing)
+
+
 async def stall(exchange):
     """Send a byte now and then, as long as somebody listens."""
     await exchange.send(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n")
@@ -261,3 +289,27 @@ def test_refresh_asks_conditionally_keeps_what_is_gone_and_learns_moves(school):
         assert collection.get(f"{origin.url}/farm/changed").title == "Farm changed since"
         moved = MoveStore(collection.database).moved_to(f"{origin.url}/farm/moved")
         assert moved == f"{origin.url}/farm/here"
+
+
+@pytest.mark.slow
+def test_public_pages_lead_no_crawl_into_a_private_network(school):
+    farm, inside = NamedOrigin("farm.example"), NamedOrigin("10.1.2.3")
+    marks, reboot = f"{inside.url}/marks", f"{inside.url}/reboot"
+    farm.serve(
+        "/farm/0", a_page(FARM, 0, [(marks, "soil crop"), ("/farm/1", "soil crop"), ("/farm/2", "soil crop")])
+    )
+    farm.serve("/farm/1", reply(status="302 Found", Location=reboot))
+    farm.serve("/farm/2", a_page(FARM, 2, []))
+    for path in ("/marks", "/reboot"):
+        inside.serve(path, a_page(FARM, 3, []))
+    with PublicWeb(farm, inside) as web:
+        school.config.write_text(f'{SETTINGS}\n[proxy]\nparent = "{web.url}"\n')
+        school.run("topics", "add", "Farm", "--word", "soil", "--seed", f"{farm.url}/farm/0")
+        ended = school.run("crawl", "Farm", "--json")
+        assert ended.returncode == 0, ended.stderr
+        assert farm.asked["/farm/2"] == farm.asked["/farm/1"] == 1
+        assert not inside.asked
+        # Where its own seeds are, a crawl reads on.
+        school.run("topics", "add", "Inside", "--word", "soil", "--seed", marks)
+        assert school.run("crawl", "Inside", "--json").returncode == 0
+        assert inside.asked["/marks"] == 1

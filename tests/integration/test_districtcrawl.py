@@ -1,5 +1,6 @@
 """Three machines crawl one topic together, as processes that are killed: what the sites see of it."""
 
+import contextlib
 import json
 import os
 import random
@@ -15,7 +16,15 @@ from repair.collection.collection import Collection
 from repair.settings import CollectionSettings
 from tests.integration.origin import reply
 from tests.integration.processes import START_S, Running, eventually, surroundings
-from tests.integration.test_crawling import PAUSE_S, SETTINGS, CountedOrigin, School, a_page
+from tests.integration.test_crawling import (
+    PAUSE_S,
+    SETTINGS,
+    CountedOrigin,
+    NamedOrigin,
+    PublicWeb,
+    School,
+    a_page,
+)
 from tests.unit.repair.crawling.pages import FARM
 
 KILLS = int(os.environ.get("CRAWL_KILLS", "3"))
@@ -30,10 +39,16 @@ def postgres(start_postgres):
     return start_postgres()
 
 
+@pytest.fixture
+def stack():
+    with contextlib.ExitStack() as opened:
+        yield opened
+
+
 class DistrictSchool(School):
     """A school of a district that crawls with the others."""
 
-    def __init__(self, folder, district):
+    def __init__(self, folder, district, web):
         folder.mkdir()
         super().__init__(folder)
         with connected(district) as owner:
@@ -41,7 +56,8 @@ class DistrictSchool(School):
         password = folder / "password"
         password.write_text(login.password)
         self.config.write_text(
-            f'{SETTINGS}\n[district]\ndatabase = "{district.database}"\ndatabase_user = "{login.user}"\n'
+            f'{SETTINGS}\n[proxy]\nparent = "{web.url}"\n'
+            f'[district]\ndatabase = "{district.database}"\ndatabase_user = "{login.user}"\n'
             f'database_password_file = "{password}"\nshared_crawl = true\ncrawl_lease_s = {LEASE_S}\n'
         )
         self.running = None
@@ -72,16 +88,13 @@ def change(district, query, *values):
 
 
 @pytest.mark.slow
-def test_killed_machines_that_crawl_together_fetch_nothing_twice_and_stay_polite(
-    postgres, tmp_path, record_property
-):
+def test_killed_machines_that_crawl_together_fetch_nothing_twice_and_stay_polite(postgres, tmp_path, stack):
     chance = random.Random(SEED)
     district = postgres.create_database()
     initialise(district)
-    schools = [DistrictSchool(tmp_path / name, district) for name in ("north", "south", "west")]
-    origins = [CountedOrigin(answer_s=0.02 + 0.03 * n) for n in range(HOSTS)]
-    for origin in origins:
-        origin.__enter__()
+    origins = [NamedOrigin(f"farm{n}.example", answer_s=0.02 + 0.03 * n) for n in range(HOSTS)]
+    web = stack.enter_context(PublicWeb(*origins))
+    schools = [DistrictSchool(tmp_path / name, district, web) for name in ("north", "south", "west")]
     try:
         good = [f"{origin.url}/farm/{n}" for n in range(PAGES) for origin in origins]
         links = [(url, "soil crop") for url in good]
@@ -139,8 +152,6 @@ def test_killed_machines_that_crawl_together_fetch_nothing_twice_and_stay_polite
         for school in schools:
             if school.running is not None and school.running.process.poll() is None:
                 school.running.kill()
-        for origin in origins:
-            origin.__exit__(None, None, None)
 
     told = [json.loads(school.running.output.splitlines()[-1]) for school in schools]
     assert {each["stopped"] for each in told} <= {"no more links", "the links that are left are due later"}, (
@@ -169,8 +180,9 @@ def test_killed_machines_that_crawl_together_fetch_nothing_twice_and_stay_polite
 def test_second_machine_takes_over_what_a_dead_one_left_and_keeps_its_distance(postgres, tmp_path):
     district = postgres.create_database()
     initialise(district)
-    first, second = (DistrictSchool(tmp_path / name, district) for name in ("first", "second"))
-    with CountedOrigin(answer_s=0.2) as origin:
+    origin = NamedOrigin("farm.example", answer_s=0.2)
+    with PublicWeb(origin) as web:
+        first, second = (DistrictSchool(tmp_path / name, district, web) for name in ("first", "second"))
         for n in range(6):
             origin.serve(f"/farm/{n}", a_page(FARM, n, [(f"/farm/{m}", "soil crop") for m in range(6)]))
         for school in (first, second):
@@ -191,8 +203,9 @@ def test_second_machine_takes_over_what_a_dead_one_left_and_keeps_its_distance(p
 def test_retry_after_holds_for_the_whole_host_on_all_machines(postgres, tmp_path):
     district = postgres.create_database()
     initialise(district)
-    first, second = (DistrictSchool(tmp_path / name, district) for name in ("first", "second"))
-    with CountedOrigin() as origin:
+    origin = NamedOrigin("farm.example")
+    with PublicWeb(origin) as web:
+        first, second = (DistrictSchool(tmp_path / name, district, web) for name in ("first", "second"))
         busy = reply("later", status="429 Too Many Requests", Retry_After="3600")
         origin.serve("/farm/0", busy)
         for school in (first, second):
@@ -204,3 +217,52 @@ def test_retry_after_holds_for_the_whole_host_on_all_machines(postgres, tmp_path
                 ended.stderr
             )
     assert sum(count for path, count in origin.asked.items() if path != "/robots.txt") == 1
+
+
+def put_by_a_hostile_school(district, address, state="waiting", host=""):
+    change(
+        district,
+        "INSERT INTO linkmend.crawl_links (topic, url, host, state, depth, anchor, context, parents, good_parents,"
+        " best, total, nav, worth, fingerprint) VALUES ('Farm', %s, %s, %s, 0, 'soil', '', 9, 9, 9, 9, false, 1e9,"
+        " 'no number')",
+        address,
+        host or address.split("/")[2],
+        state,
+    )
+
+
+@pytest.mark.slow
+def test_a_hostile_school_has_nobody_fetch_what_is_in_their_own_network(postgres, tmp_path):
+    district = postgres.create_database()
+    initialise(district)
+    with CountedOrigin() as inside, PublicWeb() as web:
+        school = DistrictSchool(tmp_path / "school", district, web)
+        text = school.config.read_text()
+        school.config.write_text(text.replace(web.url, ""))  # a parent would connect instead
+        inside.serve("/reboot", a_page(FARM, 0, []))
+        put_by_a_hostile_school(district, f"{inside.url}/reboot")
+        put_by_a_hostile_school(district, f"http://localhost:{inside.port}/reboot")
+        school.run("topics", "add", "Farm", "--word", "soil", "--seed", f"{inside.url}/marks?q=ida")
+        school.run("crawl", "Farm", "--json")
+    assert not inside.asked
+    told = rows(district, "SELECT url FROM linkmend.crawl_links WHERE url LIKE '%%marks%%'")
+    assert not told, "other schools read what is in this one's network"
+
+
+@pytest.mark.slow
+def test_rows_that_nobody_can_read_end_no_crawl(postgres, tmp_path):
+    district = postgres.create_database()
+    initialise(district)
+    farm = NamedOrigin("farm.example")
+    farm.serve("/farm/0", a_page(FARM, 0, [("/farm/1", "soil crop")]))
+    farm.serve("/farm/1", a_page(FARM, 1, []))
+    with PublicWeb(farm) as web:
+        school = DistrictSchool(tmp_path / "school", district, web)
+        put_by_a_hostile_school(district, "no address", host="a.example")
+        put_by_a_hostile_school(district, "javascript:alert(1)", "failed", host="a.example")
+        put_by_a_hostile_school(district, "http://a.example/", "fetched")
+        put_by_a_hostile_school(district, f"{farm.url}/farm/1", host="a.example")
+        school.run("topics", "add", "Farm", "--word", "soil", "--seed", f"{farm.url}/farm/0")
+        ended = school.run("crawl", "Farm", "--json")
+        assert ended.returncode == 0, ended.stderr
+    assert farm.asked["/farm/0"] == farm.asked["/farm/1"] == 1

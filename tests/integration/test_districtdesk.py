@@ -1,5 +1,6 @@
 """The district's desk over a real PostgreSQL: what schools tell, and what they are given."""
 
+import contextlib
 import json
 import os
 from dataclasses import replace
@@ -13,6 +14,7 @@ from proxy.district.connection import connected
 from proxy.district.desk.overview import read_overview
 from proxy.district.desk.pushing import PushKind, push, versions
 from proxy.district.desk.schoolside import SchoolDay, SchoolSide
+from proxy.district.membership import standings
 from proxy.district.roles import invite_admin, invite_school
 from proxy.district.schema import initialise
 from proxy.errors import DistrictUnavailable
@@ -331,3 +333,38 @@ def test_rules_given_at_the_desk_hold_at_a_running_school_within_a_minute(
         if shots := os.environ.get("SCREENSHOTS"):
             page.screenshot(path=f"{shots}/district-{name}.png", full_page=True)
     assert "rules taken from the district" in (tmp_path / "school" / AUDIT_FILE).read_text()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO presence VALUES (current_school(), '²', 0)",
+        f"INSERT INTO presence VALUES (current_school(), '{'9' * 40}', 0)",
+        "INSERT INTO presence VALUES (current_school(), '1', 0, 'infinity')",
+        "INSERT INTO presence VALUES (current_school(), '1', 0, '-infinity')",
+        "INSERT INTO school_days VALUES (current_school(), 'infinity', 1, 1, 1)",
+        "INSERT INTO school_days VALUES (current_school(), '20000-01-01', 1, 1, 1)",
+        "INSERT INTO school_days VALUES (current_school(), current_date, -2147483648, 2147483647, -2147483648)",
+        "INSERT INTO school_health VALUES (current_school(), '5')",
+        "INSERT INTO school_health VALUES (current_school(), 'null')",
+        "INSERT INTO school_health VALUES (current_school(), '{\"check\": 1}')",
+        "INSERT INTO school_health VALUES (current_school(), '[{\"check\": [1]}, 5, null]')",
+        f"INSERT INTO school_health VALUES (current_school(), '{'[' * 4000}{']' * 4000}')",
+        "INSERT INTO school_health VALUES (current_school(), '[1e15000]')",
+        f"INSERT INTO applied VALUES (current_school(), 'rules', 1, '', '{'[' * 4000}{']' * 4000}')",
+        "INSERT INTO applied VALUES (current_school(), 'none of these', 1, '', '[]')",
+        "INSERT INTO applied VALUES (current_school(), 'rules', 2147483647, '', '{\"a\": 1}')",
+    ],
+)
+def test_a_hostile_school_cannot_keep_the_desk_from_showing_the_others(enter, head, statement):
+    with contextlib.suppress(DistrictUnavailable), connected(enter("Hostile")) as connection:
+        connection.execute(statement)  # the database may refuse it
+    with connected(enter("North")) as connection:
+        connection.execute("INSERT INTO presence VALUES (current_school(), '1.2', 3)")
+        connection.execute("INSERT INTO school_days VALUES (current_school(), current_date, 7, 2, 40)")
+    with connected(head) as connection:
+        assert [each.name for each in standings(connection)] == ["Hostile", "North"]
+    found = overview(head)
+    north = next(school for school in found.schools if school.name == "North")
+    assert (north.version, north.waiting, north.misses, north.pages) == ("1.2", 3, 7, 40)
+    assert found.misses >= 7

@@ -5,6 +5,7 @@ import itertools
 import json
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import timedelta
 
 import psycopg
 import pytest
@@ -139,6 +140,8 @@ def test_misses_are_told_as_counts_and_days_and_only_of_pages_that_several_misse
     one.miss("http://intranet.local/marks", readers=5)
     one.miss("http://www.example.org/find?q=my+illness", readers=5)
     one.miss("http://www.example.org/gone", readers=3)
+    for days in range(5):  # one reader, whose code is another one each day
+        one.miss("http://www.example.org/again-and-again", at=DAY - timedelta(days=days))
     one.send()
     assert rows(district, "SELECT url, times FROM misses") == [("http://www.example.org/gone", 3)]
     with connected(district) as owner:
@@ -260,6 +263,20 @@ def test_what_a_hostile_school_writes_is_not_offered(school, body):
         )
     assert two.read() == 1
     assert two.offered(_LOST) == []
+
+
+@pytest.mark.parametrize("body", ["[" * 4000 + "]" * 4000, "1e8000", '{"url": 1e8000}'])
+def test_a_row_that_nobody_can_read_keeps_nobody_from_reading_the_others(school, body):
+    hostile, honest, third = school("School A"), school("School B"), school("School C")
+    with contextlib.closing(hostile.connect()) as connection:
+        connection.execute(
+            "INSERT INTO learnt (school, kind, key, body) VALUES (current_school(), 'pin', %s, %s)",
+            (digest("pin", "any"), body),
+        )
+    honest.pin(_LOST, _NEW)
+    honest.send()
+    third.read()
+    assert third.offered(_LOST) == [(_NEW, ("School B",))]
 
 
 def test_a_hostile_school_says_one_thing_of_a_page_and_leaves_room_for_others(school):

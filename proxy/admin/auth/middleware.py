@@ -29,7 +29,7 @@ from proxy.admin.routing import VISIT, ApiProblem, PageRequest, form, page_reque
 from proxy.admin.sessions import Sessions
 from proxy.errors import LinkmendError
 from proxy.pages.desktexts import tr
-from proxy.portal.routes import PORTAL_HOST
+from proxy.portal.addresses import PORTAL_HOST
 from proxy.settings import Settings
 from repair.errors import RepairError
 

@@ -16,7 +16,7 @@ from proxy.admin.routing import (
     see_other,
 )
 from proxy.pages.language import Catalogue, choose
-from proxy.portal.routes import PORTAL, PORTAL_HOST
+from proxy.portal.addresses import PORTAL, PORTAL_HOST
 
 SECURE_TEACH = f"https://{PORTAL_HOST}{TEACH}"
 

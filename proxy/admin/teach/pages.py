@@ -24,7 +24,7 @@ from proxy.lessons.service import LessonService
 from proxy.pages.desktexts import tr
 from proxy.pages.display import address, clean, link_target
 from proxy.pages.language import Catalogue
-from proxy.portal.routes import PORTAL, copy_path
+from proxy.portal.addresses import PORTAL, copy_path
 from proxy.sizes import size
 from repair.parse.formats.worksheets.model import FIXABLE, WorksheetFormat
 

@@ -18,7 +18,7 @@ from repair.text import urls
 
 log = logging.getLogger(__name__)
 
-_IN_PROGRESS_S = 120.0
+_IN_PROGRESS_S = 60.0
 _SHOWN_PAGES = 100
 _NEXT_LINKS = 10
 
@@ -109,7 +109,7 @@ class AdminTopics:
             topic=topic,
             pages=self.store.page_count(topic.name),
             counts=frontier.counts(),
-            in_progress=frontier.claimed_at() > time.time() - _IN_PROGRESS_S,
+            in_progress=frontier.went_on_at() > time.time() - _IN_PROGRESS_S,
         )
 
 

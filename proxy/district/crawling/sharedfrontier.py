@@ -4,8 +4,12 @@ Each machine keeps the best links in memory, chooses among them by what it has l
 link goes to one machine (`FOR UPDATE SKIP LOCKED`), and so do all links of its host while that machine is at it. What
 the others found and fetched comes in as news. Whatever is recorded may be recorded twice without harm, since a
 connection may break between a commit and its answer.
+
+Only links that may leave the school are recorded: the others read them all. And only such links are taken from there:
+no school has another fetch what is in that one's network, nor ends its crawl with a row that nobody can read.
 """
 
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -22,6 +26,8 @@ from repair.crawling.frontierstore import (
     link_of_row,
 )
 from repair.crawling.topicdatabase import TopicDatabase
+from repair.secrets.publicaddresses import is_shareable
+from repair.text import urls
 
 if TYPE_CHECKING:
     from proxy.district.connection import DistrictConnection
@@ -34,6 +40,8 @@ _HOSTS = 4
 _SOON_S = 1.0
 _MAX_TRIES = 20  # until `recover` is told
 _LINK = "url, depth, anchor, context, parents, good_parents, best, total, nav, worth"
+_URL_FROM_END = -(_LINK.count(",") + 1)
+_FINGERPRINT = re.compile("[0-9a-f]{1,16}")
 _DUE = "greatest(0, extract(epoch FROM greatest(next_try, 'epoch') - now()))::float8"
 _XACT = "pg_current_xact_id()::text::bigint"
 
@@ -72,7 +80,7 @@ UPDATE crawl_hosts SET machine = '', leased_until = '-infinity' WHERE host IN (
 """
 _CLAIM_LINKS = f"""
 WITH due AS (
-    SELECT url FROM crawl_links WHERE topic = %(topic)s AND url = ANY(%(urls)s) AND host = ANY(%(hosts)s)
+    SELECT url FROM crawl_links WHERE topic = %(topic)s AND url = ANY(%(urls)s)
         AND (state = 'waiting' AND next_try <= now() OR state = 'fetching' AND machine = %(machine)s)
     FOR UPDATE SKIP LOCKED
 )
@@ -183,7 +191,8 @@ class SharedFrontier:
     def put(self, links: Iterable[FrontierLink]) -> None:
         """Record new links, and what is newly known of waiting ones."""
         # In one order, so that two machines which record the same links do not wait for each other for ever.
-        rows = [{**self._names, **_values(link)} for link in sorted(links, key=lambda link: link.url)]
+        shared = sorted((link for link in links if is_shareable(link.url)), key=lambda link: link.url)
+        rows = [{**self._names, **_values(link)} for link in shared]
         if rows:
             self._write(lambda connection: connection.cursor().executemany(_PUT, rows))
 
@@ -195,8 +204,10 @@ class SharedFrontier:
         def claim(connection: "DistrictConnection") -> ClaimedLinks:
             connection.execute(_KNOW_HOSTS, {"hosts": wanted})
             leased = [host for (host,) in connection.execute(_LEASE_HOSTS, {**values, "hosts": wanted})]
+            # By the host that each address has: a row may say another, and would be due for ever.
+            free = [link.url for link in links if link.host in leased]
             tries: dict[str, int] = dict(
-                connection.execute(_CLAIM_LINKS, {**values, "hosts": leased}).fetchall()
+                connection.execute(_CLAIM_LINKS, {**values, "urls": free}).fetchall()
             )
             connection.execute(_LEAVE_HOSTS, {**values, "most": self._hosts})
             rests: dict[str, float] = dict(connection.execute(_REST_OF_HOSTS, {"hosts": wanted}).fetchall())
@@ -223,7 +234,7 @@ class SharedFrontier:
             "fingerprint": None if visited.fingerprint is None else f"{visited.fingerprint:x}",
             "received": visited.received,
             "note": _plain(visited.note)[:_MAX_NOTE],
-            "final_url": visited.final_url,
+            "final_url": visited.final_url if is_shareable(visited.final_url) else "",
         }
         with self.together():
             self._write(lambda connection: connection.execute(_FINISH, values))
@@ -249,12 +260,12 @@ class SharedFrontier:
     def waiting(self) -> tuple[tuple[FrontierLink, float], ...]:
         """The links that wait, and when each is due by this machine's clock."""
         now = time.time()
-        return tuple((link_of_row(row[1:]), _due_at(now, row[0])) for row in self._rows(_WAITING))
+        return tuple((_link(row[1:]), _due_at(now, row[0])) for row in _fit(self._rows(_WAITING)))
 
     def visited(self) -> tuple[VisitedLink, ...]:
         """The links that came to an end, in that order. News are what comes after."""
         self._since = self._rows(_OLDEST_OPEN)[0][0]
-        found = tuple(_visited(row) for row in self._rows(_VISITED))
+        found = tuple(_visited(row) for row in _fit(self._rows(_VISITED)))
         self._told = {visited.link.url for visited in found}
         return found
 
@@ -282,11 +293,9 @@ class SharedFrontier:
         self._since = since if len(rows) < _MAX_NEWS else rows[-1][0]
         now = time.time()
         by_state: dict[str, list[Any]] = {}
-        for row in rows:
+        for row in _fit(rows):
             by_state.setdefault(row[2], []).append(row[1:])
-        waiting = [
-            (link_of_row(row[7:]), _due_at(now, row[0])) for row in by_state.pop(LinkState.WAITING, ())
-        ]
+        waiting = [(_link(row[7:]), _due_at(now, row[0])) for row in by_state.pop(LinkState.WAITING, ())]
         taken = [row[7] for row in by_state.pop(LinkState.FETCHING, ())]
         visited = [
             _visited(row[1:]) for rows in by_state.values() for row in rows if row[7] not in self._told
@@ -330,14 +339,23 @@ def _values(link: FrontierLink) -> dict[str, object]:
     }
 
 
+def _fit(rows: Iterable[Any]) -> list[Any]:
+    """The rows whose links, the last columns, may be fetched because another school says so."""
+    return [row for row in rows if is_shareable(row[_URL_FROM_END])]
+
+
+def _link(row: Sequence[Any]) -> FrontierLink:
+    return link_of_row((urls.normal(row[0]), *row[1:]))
+
+
 def _visited(row: Sequence[Any]) -> VisitedLink:
     state, probability, fingerprint, received, note, final_url, *link = row
     return VisitedLink(
-        link=link_of_row(link),
+        link=_link(link),
         state=LinkState(state),
-        final_url=final_url,
+        final_url=final_url if is_shareable(final_url) else "",
         probability=probability,
-        fingerprint=None if fingerprint is None else int(fingerprint, 16),
+        fingerprint=int(fingerprint, 16) if fingerprint and _FINGERPRINT.fullmatch(fingerprint) else None,
         received=received,
         note=note,
     )

@@ -1,10 +1,16 @@
-"""All schools of a district and their figures, for its desk."""
+"""All schools of a district and their figures, for its desk.
+
+Each school writes its own: what cannot be so, or cannot be shown, is left out, so that one school hides no other.
+"""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from proxy.district.desk.pushing import PushKind
+from proxy.district.presence import PRESENCE
 
 if TYPE_CHECKING:
     from proxy.district.connection import DistrictConnection
@@ -13,32 +19,39 @@ SILENT_S = 900.0
 """A school that was not heard of for so long is behind."""
 WEEKS = 12
 
-_SCHOOLS = """
+_DAYS = """
+SELECT school, day, least(greatest(misses, 0), 1000000) AS misses, least(greatest(opened, 0), 1000000) AS opened,
+    CASE WHEN pages BETWEEN 0 AND 1000000000 THEN pages END AS pages
+FROM school_days WHERE day BETWEEN current_date - 400 AND current_date + 1
+"""
+_SCHOOLS = f"""
+WITH days AS ({_DAYS})
 SELECT schools.id, schools.name, schools.may_write, presence.version, presence.waiting, presence.seen_at,
     extract(epoch FROM now() - presence.seen_at)::float8,
-    coalesce(week.misses, 0), coalesce(week.opened, 0), held.pages, before.pages, coalesce(health.warnings, '[]')
+    coalesce(week.misses, 0), coalesce(week.opened, 0), held.pages, before.pages,
+    coalesce(health.warnings::text, '')
 FROM schools
-LEFT JOIN presence ON presence.school = schools.id
+LEFT JOIN ({PRESENCE}) AS presence ON presence.school = schools.id
 LEFT JOIN school_health AS health ON health.school = schools.id
 LEFT JOIN LATERAL (
-    SELECT sum(misses) AS misses, sum(opened) AS opened FROM school_days
+    SELECT sum(misses) AS misses, sum(opened) AS opened FROM days
     WHERE school = schools.id AND day > current_date - 7
 ) AS week ON true
 LEFT JOIN LATERAL (
-    SELECT pages FROM school_days WHERE school = schools.id AND pages IS NOT NULL ORDER BY day DESC LIMIT 1
+    SELECT pages FROM days WHERE school = schools.id AND pages IS NOT NULL ORDER BY day DESC LIMIT 1
 ) AS held ON true
 LEFT JOIN LATERAL (
-    SELECT pages FROM school_days WHERE school = schools.id AND pages IS NOT NULL AND day <= current_date - 7
+    SELECT pages FROM days WHERE school = schools.id AND pages IS NOT NULL AND day <= current_date - 7
     ORDER BY day DESC LIMIT 1
 ) AS before ON true
 WHERE NOT schools.is_district ORDER BY schools.name
-"""
-_APPLIED = "SELECT school, kind, version, fault, replaced FROM applied"
+"""  # noqa: S608  (constants)
+_APPLIED = "SELECT school, kind, version, fault, replaced::text FROM applied WHERE kind = ANY(%s)"
 _NEWEST = "SELECT kind, max(version) FROM pushed GROUP BY kind"
-_WEEKS = """
-SELECT date_trunc('week', day)::date, sum(misses), sum(opened) FROM school_days
-WHERE day >= %s GROUP BY 1
-"""
+_WEEKS = f"""
+WITH days AS ({_DAYS})
+SELECT date_trunc('week', day)::date, sum(misses), sum(opened) FROM days WHERE day >= %s GROUP BY 1
+"""  # noqa: S608  (constants)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,11 +132,11 @@ def read_overview(connection: "DistrictConnection", today: date) -> DistrictOver
     """What the schools have told."""
     given: dict[str, int] = dict(connection.execute(_NEWEST).fetchall())
     applied: dict[int, dict[PushKind, AppliedText]] = {}
-    for school, kind, version, fault, replaced in connection.execute(_APPLIED):
+    for school, kind, version, fault, replaced in connection.execute(_APPLIED, (list(PushKind),)):
         applied.setdefault(school, {})[PushKind(kind)] = AppliedText(
             version=version,
             fault=fault,
-            replaced=tuple(str(name) for name in replaced) if isinstance(replaced, list) else (),
+            replaced=tuple(map(str, _listed(replaced))),
             is_newest=version >= given.get(kind, 0),
         )
     schools = tuple(
@@ -160,13 +173,22 @@ def _school(row: Any, applied: dict[PushKind, AppliedText], given: dict[str, int
         growth=None if pages is None or before is None else pages - before,
         warnings=tuple(
             (str(each.get("check", "")), str(each.get("found", "")))
-            for each in warnings
+            for each in _listed(warnings)
             if isinstance(each, dict)
         ),
         applied={**never, **applied},
     )
 
 
+def _listed(text: str) -> list[Any]:
+    """A list that a school wrote; empty when it wrote something else."""
+    try:
+        found = msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) else []
+
+
 def _order(version: str) -> tuple[int, ...]:
     """Versions as numbers: 0.10 is newer than 0.9."""
-    return tuple(int(part) if part.isdigit() else 0 for part in version.split("."))
+    return tuple(int(part) if part.isascii() and part.isdigit() else 0 for part in version.split("."))

@@ -793,3 +793,68 @@ async def test_a_small_page_that_has_changed_is_stored_when_it_is_whole():
     flow = await proxy.exchange(200, cc("max-age=60"), ("Content-Length", "5"))
     assert not flow.response.stream
     assert [stored.body for stored in proxy.held] == [b"hello"]
+
+
+# Parts of pages that everybody is sent alike, and asks for with a Cookie
+
+PICTURE = ("Content-Type", "image/png")
+
+
+async def with_cookie(proxy, client, *headers, body=b"hello", asked=(), **known):
+    """A client's exchange with a Cookie of its own."""
+    flow = await proxy.ask(("Cookie", f"id={client}"), *asked, **known)
+    if flow.response is None:
+        flow.client_conn.peername = (client, 4000)
+        await proxy.say(flow, 200, *headers, body=body)
+    return flow
+
+
+async def test_what_two_clients_were_sent_alike_with_cookies_is_asked_for_without_one_and_then_shared():
+    proxy, fresh = Proxy(), cc("max-age=60")
+    for client in ("10.0.0.1", "10.0.0.2"):
+        await with_cookie(proxy, client, fresh, PICTURE, asked=[("Accept", "image/png,*/*"), ("DNT", "1")])
+    assert not proxy.held
+    (question,) = proxy.replayed
+    assert [name for name, _ in question.request.headers.items()] == ["Accept", "DNT"]
+    await proxy.say(question, 200, fresh, PICTURE)
+    assert told(await with_cookie(proxy, "10.0.0.3")) == "linkmend;hit;ttl=60"
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "body"),
+    [
+        (200, (cc("max-age=60"), PICTURE), b"sign in"),
+        (200, (cc("max-age=60"), PICTURE, ("Set-Cookie", "id=1")), b"hello"),
+        (403, (cc("max-age=60"), PICTURE), b"hello"),
+        (200, (cc("public, max-age=60"), PICTURE), b"sign in"),
+    ],
+)
+async def test_what_is_sent_otherwise_without_a_cookie_is_not_stored(status, headers, body):
+    proxy = Proxy()
+    for client in ("10.0.0.1", "10.0.0.2"):
+        await with_cookie(proxy, client, cc("max-age=60"), PICTURE)
+    await proxy.say(proxy.replayed[0], status, *headers, body=body)
+    assert not [stored for stored in proxy.held if stored.body == b"hello" and stored.status == 200]
+    assert not [stored for stored in proxy.held if stored.body == b"sign in"]
+    assert "hit" not in told(await with_cookie(proxy, "10.0.0.3", cc("max-age=60"), PICTURE))
+
+
+@pytest.mark.parametrize(
+    ("clients", "headers", "bodies", "known"),
+    [
+        (("10.0.0.1", "10.0.0.1"), (PICTURE,), (b"a", b"a"), {}),
+        (("10.0.0.1", "10.0.0.2"), (PICTURE,), (b"a", b"b"), {}),
+        (("10.0.0.1", "10.0.0.2"), (PICTURE, ("Vary", "Cookie")), (b"a", b"a"), {}),
+        (("10.0.0.1", "10.0.0.2"), (PICTURE, ("Cache-Control", "private")), (b"a", b"a"), {}),
+        (("10.0.0.1", "10.0.0.2"), (("Content-Type", "text/html"),), (b"a", b"a"), {}),
+        (("10.0.0.1", "10.0.0.2"), (("Content-Type", "application/json"),), (b"a", b"a"), {}),
+        (("10.0.0.1", "10.0.0.2"), (PICTURE,), (b"a", b"a"), {"url": f"{URL}?token=8Hq2xV9wLr4TzB7n"}),
+        (("10.0.0.1", "10.0.0.2"), (PICTURE,), (b"a" * 2000, b"a" * 2000), {}),
+    ],
+    ids=["one client", "other bytes", "vary", "private", "page", "data", "secret", "large"],
+)
+async def test_nothing_else_is_asked_for_without_a_cookie(clients, headers, bodies, known):
+    proxy = Proxy()
+    for client, body in zip(clients, bodies, strict=True):
+        await with_cookie(proxy, client, cc("max-age=60"), *headers, body=body, **known)
+    assert not proxy.replayed

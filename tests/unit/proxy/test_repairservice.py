@@ -10,7 +10,7 @@ import pytest
 
 from proxy.pages.archivefindings import ArchiveFindings
 from proxy.pages.repairpage import render
-from proxy.portal.routes import chose_path
+from proxy.portal.addresses import chose_path
 from proxy.repairservice import KEPT_S, RepairPageService, RepairRequest, bare_page
 from proxy.rpc.methods import methods_of
 from proxy.rpc.protocol import RepairService

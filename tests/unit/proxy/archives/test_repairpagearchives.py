@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from proxy.portal.routes import MementosRoute
+from proxy.portal.routemodel import MementosRoute
 from proxy.portal.timeparameters import TimeView
 from repair.memento.datetimes import as_timestamp
 from repair.model import HeldCopy

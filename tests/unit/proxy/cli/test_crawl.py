@@ -31,6 +31,23 @@ def test_topic_without_seeds_and_saved_pages_cannot_be_crawled(tmp_path):
     assert "nothing to begin with" in str(result.exception)
 
 
+def test_topic_with_nothing_to_begin_with_leaves_the_others_alone(tmp_path):
+    CliRunner().invoke(app, ["topics", "add", "Soil", "--data", str(tmp_path)])
+    CliRunner().invoke(
+        app, ["topics", "add", "Farms", "--seed", "https://farm.example/", "--data", str(tmp_path)]
+    )
+    result = crawl("Soil", "Farms", "--dry-run", data=tmp_path)
+    assert result.exit_code == 0
+    assert "Soil: 0 pages; links: none; nothing to begin with" in result.output
+    assert "https://farm.example/" in result.output
+
+
+def test_growing_says_so_when_nobody_missed_anything(tmp_path):
+    result = CliRunner().invoke(app, ["grow", "--dry-run", "--data", str(tmp_path)])
+    assert result.exit_code == 0
+    assert "nothing to fetch" in result.output
+
+
 def test_without_scikit_learn_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "repair.crawling.classifier", None)
     result = crawl("Soil", data=tmp_path)

@@ -130,6 +130,25 @@ def test_pages_of_the_topic_are_saved_and_others_only_read(crawling):
     assert set(crawling.states().values()) == {LinkState.FETCHED}
 
 
+def test_new_links_are_recorded_with_their_page_and_what_more_pages_say_of_them_in_the_end(
+    crawling, monkeypatch
+):
+    target = "http://c.test/later"
+    pages = {
+        SEED: html(FARM, "seed", "http://a.test/soil-harvest", target),
+        "http://a.test/soil-harvest": html(FARM, "one", target),
+    }
+    recorded, finish = [], crawling.store.finish
+    monkeypatch.setattr(
+        crawling.store,
+        "finish",
+        lambda visited, found=(): (recorded.append({link.url for link in found}), finish(visited, found)),
+    )
+    crawling.crawl(pages, max_pages=2)
+    assert recorded == [{"http://a.test/soil-harvest", target}, set()]
+    assert {link.url: link.parents for link, _ in crawling.store.waiting()} == {target: 2}
+
+
 def test_later_run_goes_on_and_asks_for_nothing_again(crawling):
     pages = {SEED: html(FARM, "seed", "http://a.test/1", "http://b.test/2")}
     pages |= {url: html(FARM, url) for url in ("http://a.test/1", "http://b.test/2")}

@@ -65,6 +65,25 @@ def test_a_redirect_to_a_personal_address_is_not_followed():
         fetched(site)
 
 
+@pytest.mark.parametrize("inside", ["http://10.0.0.1/reboot", "http://printer.local/", "http://router/"])
+def test_a_public_page_leads_nowhere_in_a_private_network(inside):
+    site = Site(page=location(inside))
+    with pytest.raises(FetchRefused, match="private network"):
+        fetched(site)
+    fetcher = Fetcher(site, HostSlots(), check=ALLOWED, pause_s=lambda: 0.0, behind_parent=lambda: False)
+    with pytest.raises(FetchRefused, match="private network"):
+        asyncio.run(fetcher.fetch_part(inside, of_page=f"{SITE}/page", limits=LIMITS))
+    assert inside not in site.asked
+
+
+@pytest.mark.parametrize("inside", ["http://10.0.0.1/robots.txt"])
+def test_robots_txt_of_a_public_site_is_not_read_in_a_private_network(inside):
+    site = Site(page=(200, ()), **{"robots.txt": location(inside)})
+    with pytest.raises((FetchRefused, TemporaryFetchError)):
+        fetched(site)
+    assert inside not in site.asked
+
+
 @pytest.mark.parametrize(
     ("status", "kind"),
     [

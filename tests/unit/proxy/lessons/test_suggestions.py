@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from proxy.lessons.model import LessonLink, Replacement
 from proxy.lessons.store import LessonStore
-from proxy.lessons.suggestions import EACH_DAY, MAX_WORDS, Suggestions
+from proxy.lessons.suggestions import EACH_DAY, MAX_WORDS, NETWORK_DAY, Suggestions
 from proxy.lessons.teacherstore import TeacherStore
 from proxy.misses.store import MissStore
 from proxy.settings import MissesSettings
@@ -150,3 +150,15 @@ def test_removed_page_leaves_lessons_and_the_pages_of_teachers(school):
     for file in school.folder.glob("lessons.sqlite*"):
         assert b"private title" not in file.read_bytes()
         assert b"gone.test" not in file.read_bytes()
+
+
+async def test_a_form_that_another_site_sends_takes_nothing_from_its_user(school):
+    for number in range(3 * EACH_DAY):
+        assert not await school.service.suggest(f"made-up-{number}", "nonsense", client="c1")
+    assert await school.say()
+
+
+async def test_many_addresses_of_one_network_leave_room_for_others(school):
+    kept = [await school.say(client=f"aaaaaa{number:010}") for number in range(NETWORK_DAY + 5)]
+    assert (kept.count(True), kept[-1]) == (NETWORK_DAY, False)
+    assert await school.say(client="bbbbbb0000000001")

@@ -11,7 +11,8 @@ from datetime import timedelta
 import pytest
 
 from proxy.errors import StoreError
-from proxy.misses.store import MissRecord, MissStore, OfferClick
+from proxy.misses.clicks import OfferClick
+from proxy.misses.store import MissRecord, MissStore
 from proxy.settings import MissesSettings
 from repair.model import MissKind
 from tests.make import A_MOMENT, spoil

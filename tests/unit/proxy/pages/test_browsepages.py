@@ -8,8 +8,9 @@ from selectolax.lexbor import LexborHTMLParser
 from proxy.pages import browsepages
 from proxy.pages.language import LANGUAGES, catalogue
 from proxy.pages.languagenames import language_name
+from proxy.portal.addresses import BrowseList
 from proxy.portal.browsing import BrowseResults, StartPageLists
-from proxy.portal.routes import BrowseList, BrowseRoute, SearchRoute, TopicRoute
+from proxy.portal.routemodel import BrowseRoute, SearchRoute, TopicRoute
 from repair.collection.listing import BrowsedPage, BrowsedSite
 from repair.collection.pagesearch import SearchResults
 from repair.crawling.topicguide import TopicSection, TopicSummary

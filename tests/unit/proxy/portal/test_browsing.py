@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from proxy.portal.addresses import BrowseList
 from proxy.portal.browsing import PER_PAGE, BrowsingBusy, PortalBrowser
-from proxy.portal.routes import BrowseList, BrowseRoute, TopicRoute
+from proxy.portal.routemodel import BrowseRoute, TopicRoute
 from repair.collection.listing import BrowsedSite, PageListing
 from repair.collection.pagesearch import FilteredSearch, SearchRequest, SearchResults
 from repair.crawling.topicguide import TopicGuide

@@ -2,10 +2,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from proxy.portal.addresses import BrowseList, anyway_path, chose_path, copy_path, search_path
 from proxy.portal.devices import CertificateForm
-from proxy.portal.routes import (
+from proxy.portal.routemodel import (
     ArchivedRoute,
-    BrowseList,
     BrowseRoute,
     CertificateRoute,
     ChoiceRoute,
@@ -21,13 +21,8 @@ from proxy.portal.routes import (
     TopicRoute,
     ToPortalRoute,
     TrustedRoute,
-    anyway_path,
-    chose_path,
-    copy_path,
-    navigation,
-    route,
-    search_path,
 )
+from proxy.portal.routes import navigation, route
 from proxy.portal.timeparameters import TimeView
 
 SITE = "http://school.test"

@@ -45,6 +45,13 @@ def test_what_a_user_opened_is_in_no_list_and_what_was_gathered_is(listing):
     assert [(site.site, site.pages) for site in listing.sites(10)] == [("school.test", 3)]
 
 
+def test_pages_without_a_language_make_none(collection, listing):
+    for number, code in enumerate(("zxx", "und", "mul", "")):
+        page = a_document(f"/pictures{number}", language=code)
+        collection.add(page, fetched_at=A_MOMENT, pinned=True)
+    assert listing.languages(10) == (("en", 3),)
+
+
 def test_what_several_users_opened_is_in_all_lists(listing):
     read_by(listing, 5)
     assert paths(listing.newest(1)) == paths(listing.most_read(10)) == paths(listing.of_language("sw", 10))

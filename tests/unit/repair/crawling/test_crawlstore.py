@@ -99,13 +99,15 @@ def test_dropped_links_are_gone_unless_they_were_claimed(store):
     assert (store.waiting(), store.counts().states[LinkState.FETCHING]) == ((), 1)
 
 
-def test_best_waiting_links_come_first_and_a_claim_is_dated(store):
+def test_best_waiting_links_come_first_and_the_crawl_goes_on_between_two_claims(store):
     low, high, middle = (a_link(f"http://a.test/{worth}", worth=worth) for worth in (0.2, 0.9, 0.5))
     store.put([low, high, middle])
-    assert store.claimed_at() == 0.0
+    assert store.went_on_at() == 0.0
     store.claim([high])
     assert store.best_waiting(2) == (middle, low)
-    assert store.claimed_at() > 0.0
+    assert store.went_on_at() > 0.0
+    store.finish(done(high))
+    assert store.went_on_at() > 0.0
 
 
 def test_address_that_is_set_aside_is_not_visited_and_a_visited_one_stays(store):

@@ -7,6 +7,10 @@ from tests.unit.repair.crawling.pages import farm_texts, other_texts
 TOPIC = Topic(name="Farm", words=("soil", "crop"), subtopics=("cattle",))
 
 
+def note(judge, url, terms, probability):
+    judge.note_page(url, judge.vocabulary.count(terms), probability)
+
+
 def test_before_anything_is_learnt_the_words_of_the_topic_decide():
     judge = PageJudge(TOPIC, learn_topic, background=other_texts(10))
     assert not judge.learn()
@@ -21,7 +25,7 @@ def test_page_about_one_subtopic_matches_the_topic():
 def test_classifier_takes_over_from_twenty_examples_of_each_kind():
     judge = PageJudge(TOPIC, learn_topic, positives=farm_texts(19), background=other_texts(40))
     assert not judge.learn()
-    judge.note_page("http://a.test/", farm_texts(1, start=30)[0], 0.9)
+    note(judge, "http://a.test/", farm_texts(1, start=30)[0], 0.9)
     assert judge.learn()
     assert judge.judge(["harvest", "plough", "manure", "weed"] * 5) > BELONGS
 
@@ -29,10 +33,10 @@ def test_classifier_takes_over_from_twenty_examples_of_each_kind():
 def test_it_learns_again_only_when_there_is_enough_new():
     judge = PageJudge(TOPIC, learn_topic, positives=farm_texts(20), background=other_texts(40))
     assert judge.learn()
-    judge.note_page("http://a.test/1", farm_texts(1, start=60)[0], 0.9)
+    note(judge, "http://a.test/1", farm_texts(1, start=60)[0], 0.9)
     assert not judge.learn()
     for number, terms in enumerate(farm_texts(20, start=61)):
-        judge.note_page(f"http://b.test/{number}", terms, 0.9)
+        note(judge, f"http://b.test/{number}", terms, 0.9)
     assert judge.learn()
 
 
@@ -59,3 +63,22 @@ def test_names_that_stand_in_pages_of_the_topic_speak_for_it():
     )
     assert wheat > 0 > king
     assert nothing == 0.0
+
+
+def test_scout_takes_for_the_topic_what_the_judge_has_learnt_to_refuse():
+    """Pages half about the topic, each of which the judge refused when it was fetched."""
+    judge = PageJudge(TOPIC, learn_topic, positives=farm_texts(20), background=other_texts(100))
+    judge.learn()
+    scout = judge.scout()
+    halves = [
+        [*farm, *other, "fair"]
+        for farm, other in zip(farm_texts(40, start=100), other_texts(40, start=200), strict=True)
+    ]
+    others = enumerate([*other_texts(40, start=300), *halves[:39]])
+    for number, terms in others:
+        for each in (judge, scout):
+            note(each, f"http://a.test/{number}", terms, 0.2 if "fair" in terms else 0.01)
+    assert judge.learn()
+    assert scout.learn()
+    assert judge.judge(halves[39]) < scout.judge(halves[39])
+    assert judge.judge(halves[39]) < BELONGS

@@ -16,7 +16,7 @@ def test_outline_has_topics_subtopics_and_what_else_is_known():
 # for the second year
 Agriculture
     words: farming, crops
-    seeds: https://farm.test/soil http://farm.test/water
+    seeds: https://farm.test/soil, http://farm.test/water,
     language: en
     pages: 300
     hours: 22:00-05:00

@@ -45,6 +45,12 @@ def test_other_code_computes_them_anew(plan, tmp_path, monkeypatch):
     assert len(list((tmp_path / "cache" / "examples").iterdir())) == 2
 
 
+def test_only_code_that_examples_come_from_counts():
+    used = {path.name: path for path in examplestore._used_modules()}
+    assert {"words.py", "candidates.py", "numbers.py", "pseudobroken.py", "fulltext.py"} <= set(used)
+    assert not {"detector.py", "train.py"} & set(used)
+
+
 def test_a_file_that_was_cut_off_is_computed_anew(plan, tmp_path):
     first = kept_examples(plan, tmp_path / "cache")
     (path,) = (tmp_path / "cache" / "examples").iterdir()
