@@ -50,7 +50,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from msgspec import Struct
 
-from proxy.admin.collection.imports import DeskImports
+from proxy.admin.imports import DeskImports
 from proxy.admin.roles import ADMIN, TEACH, Role, may
 from proxy.admin.sessions import AdminSession
 from proxy.fetching.queue import FetchQueue

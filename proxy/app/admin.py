@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from proxy.admin.collection.imports import DeskImports
 from proxy.admin.health import report_of
 from proxy.admin.home.warnings import setup_warnings
+from proxy.admin.imports import DeskImports
 from proxy.admin.routing import AdminContext
 from proxy.admin.server import AdminServer, HttpListener
 from proxy.app.districtdesk import DistrictDeskLink

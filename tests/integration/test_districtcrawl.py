@@ -262,6 +262,12 @@ def test_rows_that_nobody_can_read_end_no_crawl(postgres, tmp_path):
         put_by_a_hostile_school(district, "javascript:alert(1)", "failed", host="a.example")
         put_by_a_hostile_school(district, "http://a.example/", "fetched")
         put_by_a_hostile_school(district, f"{farm.url}/farm/1", host="a.example")
+        put_by_a_hostile_school(district, "http://b.example/")
+        change(
+            district, "UPDATE linkmend.crawl_links SET next_try = 'infinity' WHERE url = 'http://b.example/'"
+        )
+        put_by_a_hostile_school(district, "http://c.example/")
+        change(district, "INSERT INTO linkmend.crawl_hosts (host, free_at) VALUES ('c.example', 'infinity')")
         school.run("topics", "add", "Farm", "--word", "soil", "--seed", f"{farm.url}/farm/0")
         ended = school.run("crawl", "Farm", "--json")
         assert ended.returncode == 0, ended.stderr

@@ -279,6 +279,23 @@ def test_a_row_that_nobody_can_read_keeps_nobody_from_reading_the_others(school,
     assert third.offered(_LOST) == [(_NEW, ("School B",))]
 
 
+@pytest.mark.parametrize("days", [2**31 - 1, 0])
+def test_how_long_a_hostile_school_keeps_its_rows_keeps_others_from_nothing(school, district, days):
+    hostile, honest = school("School A"), school("School B")
+    with contextlib.closing(hostile.connect()) as connection:
+        connection.execute(
+            "INSERT INTO presence (school, version, waiting, retention_days) VALUES (current_school(), '1', 0, %s)",
+            (days,),
+        )
+        connection.execute(
+            "INSERT INTO misses VALUES (current_school(), %s, 'http://a.example/', 'gone', '2020-01-01', 1)",
+            (b"k" * 16,),
+        )
+    with contextlib.closing(honest.connect()) as connection:
+        assert connection.execute("SELECT forget_expired()").fetchone() == (True,)
+    assert rows(district, "SELECT count(*) FROM misses") == [(1 if days else 0,)]
+
+
 def test_a_hostile_school_says_one_thing_of_a_page_and_leaves_room_for_others(school):
     hostile, honest, third = school("School A"), school("School B"), school("School C")
     with contextlib.closing(hostile.connect()) as connection:

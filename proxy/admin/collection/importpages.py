@@ -4,7 +4,7 @@ import asyncio
 
 from aiohttp import web
 
-from proxy.admin.collection.imports import DeskImports, ImportRefused, ImportState
+from proxy.admin.imports import DeskImports, ImportRefused, ImportState
 from proxy.admin.routing import AdminContext, AdminPage, Route, form, page_request_of, render, see_other
 from proxy.pages.desktexts import tr
 from proxy.sizes import size

@@ -15,8 +15,8 @@ from aiohttp import web
 
 from proxy.admin.auth.passwordcheck import check_password
 from proxy.admin.collection.importpages import PATH as IMPORT_PATH
-from proxy.admin.collection.imports import ImportRefused
 from proxy.admin.home.warnings import CHECK_NAMES
+from proxy.admin.imports import ImportRefused
 from proxy.admin.routing import AdminContext, AdminPage, Route, form, page_request_of, render, see_other
 from proxy.doctor.examine import examine
 from proxy.doctor.model import Finding

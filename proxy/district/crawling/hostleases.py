@@ -34,8 +34,9 @@ WHERE (known.turn_of = '' OR known.turn_until <= now()) AND known.free_at <= now
 RETURNING host
 """
 _WAIT = """
-SELECT extract(epoch FROM free_at - now())::float8,
-    CASE WHEN turn_of = '' THEN 0 ELSE extract(epoch FROM turn_until - now()) END::float8
+SELECT extract(epoch FROM least(greatest(free_at, 'epoch'), now() + interval '1 year') - now())::float8,
+    CASE WHEN turn_of = '' THEN 0
+        ELSE extract(epoch FROM least(greatest(turn_until, 'epoch'), now() + interval '1 year') - now()) END::float8
 FROM crawl_hosts WHERE host = %(host)s
 """
 _LEAVE = """

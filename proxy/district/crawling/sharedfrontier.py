@@ -42,7 +42,8 @@ _MAX_TRIES = 20  # until `recover` is told
 _LINK = "url, depth, anchor, context, parents, good_parents, best, total, nav, worth"
 _URL_FROM_END = -(_LINK.count(",") + 1)
 _FINGERPRINT = re.compile("[0-9a-f]{1,16}")
-_DUE = "greatest(0, extract(epoch FROM greatest(next_try, 'epoch') - now()))::float8"
+_NEXT_TRY = "least(greatest(next_try, 'epoch'), now() + interval '1 year')"  # others may write infinity
+_DUE = f"greatest(0, extract(epoch FROM {_NEXT_TRY} - now()))::float8"
 _XACT = "pg_current_xact_id()::text::bigint"
 
 _PUT = f"""
@@ -88,7 +89,8 @@ UPDATE crawl_links SET state = 'fetching', machine = %(machine)s, tries = tries 
 FROM due WHERE topic = %(topic)s AND crawl_links.url = due.url RETURNING crawl_links.url, tries
 """  # noqa: S608  (constants)
 _REST_OF_HOSTS = """
-SELECT host, extract(epoch FROM greatest(free_at, 'epoch') - now())::float8 FROM crawl_hosts
+SELECT host, extract(epoch FROM least(greatest(free_at, 'epoch'), now() + interval '1 year') - now())::float8
+FROM crawl_hosts
 WHERE host = ANY(%(hosts)s)
 """
 _DUE_LATER = f"""

@@ -94,9 +94,9 @@ BEGIN
         RETURN false;
     END IF;
     DELETE FROM misses USING schools LEFT JOIN presence ON presence.school = schools.id
-        WHERE misses.school = schools.id AND day < current_date - coalesce(retention_days, 90);
+        WHERE misses.school = schools.id AND day < current_date - least(coalesce(retention_days, 90), 36500);
     DELETE FROM wants USING schools LEFT JOIN presence ON presence.school = schools.id
-        WHERE wants.school = schools.id AND day < current_date - coalesce(retention_days, 90);
+        WHERE wants.school = schools.id AND day < current_date - least(coalesce(retention_days, 90), 36500);
     DELETE FROM learnt WHERE body IS NULL AND changed_at < now() - interval '90 days';
     DELETE FROM school_days WHERE day < current_date - 400;
     DELETE FROM crawl_links WHERE changed_at < now() - interval '90 days';

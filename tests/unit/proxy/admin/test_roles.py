@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from proxy.admin.collection.imports import DeskImports
+from proxy.admin.imports import DeskImports
 from proxy.admin.roles import Role
 from proxy.fetching.queue import FetchQueue
 from proxy.misses.feed import MissFeed

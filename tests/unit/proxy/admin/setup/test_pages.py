@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from proxy.admin.collection.imports import DeskImports
+from proxy.admin.imports import DeskImports
 from proxy.runningmark import RunningSettings
 from proxy.settings import Settings, load
 from proxy.setup.installation import is_done, note_done

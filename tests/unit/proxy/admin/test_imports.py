@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from proxy.admin.collection.imports import DeskImports, ImportRefused, ImportState
+from proxy.admin.imports import DeskImports, ImportRefused, ImportState
 from proxy.settings import Settings
 from repair.collection.collection import Collection
 from tests.desks import a_desk, an_admin
