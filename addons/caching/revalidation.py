@@ -28,6 +28,8 @@ from repair.bounded import BoundedDict
 from repair.secrets.addresses import has_secret
 
 _SENT_AT_MOST = 5_000
+_ASKED = "asked"
+"""In place of a client: nobody has to be asked about these bytes again."""
 _PROOFS_AT_ONCE = 8
 _PARTS = ("image/", "font/", "text/css", "text/javascript", "application/javascript", "application/font")
 
@@ -49,7 +51,7 @@ class Revalidation:
     def __init__(self, context: CacheContext) -> None:
         self._context = context
         self._sent = BoundedDict[str, tuple[str, bytes]](_SENT_AT_MOST)
-        """The last client that was sent something with a Cookie, and the digest of it."""
+        """The last client that was sent something with a Cookie, or _ASKED, and the digest of it."""
 
     async def revalidate_first(self, flow: http.HTTPFlow, exchange: Exchange, decision: Decision) -> Decision:
         """The decision after asking about a large body in doubt."""
@@ -94,10 +96,12 @@ class Revalidation:
     def ask_without_cookie(self, flow: http.HTTPFlow, exchange: Exchange, digest: bytes) -> None:
         """A client was sent these bytes with a Cookie. If another was before, find out whether everybody is.
 
-        Nothing of a client goes with the question, and only its answer may be stored.
+        No Cookie and no unlisted field of a client goes with the question, and only its answer may be stored.
         """
         request, client = exchange.request, flow.client_conn.peername[0]
         before = self._sent.get(request.url, (client, b""))
+        if before == (_ASKED, digest):
+            return
         self._sent[request.url] = client, digest
         named = vary_names(exchange.headers)
         if before[0] == client or before[1] != digest or "cookie" in named:
@@ -107,6 +111,7 @@ class Revalidation:
         own = sum(each.own_request is RevalidationKind.PROOF for each in self._context.exchanges.values())
         if own >= _PROOFS_AT_ONCE or has_secret(request.url) or not self._context.collapser.lead(request.url):
             return
+        self._sent[request.url] = _ASKED, digest
         headers = plain_part(request.headers, named=named)
         question = background_request(flow, (), headers=headers)
         proof = Exchange(

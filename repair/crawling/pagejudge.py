@@ -5,8 +5,9 @@ Examples for the topic are pages that people named, the best held pages for its 
 judged clearly; examples against it are held pages drawn at random that are far from its words, fetched pages that
 were clearly something else, and what a person said is not this topic. A person's word always counts.
 
-Pages that a judge takes for something else teach it to refuse others like them, so it grows stricter. That is right
-for what is saved, and wrong for where to look next: see `PageJudge.scout`.
+A seed is an example when the crawl begins and again when its page comes. Calibration then sees it in training and in
+testing, and takes other pages for less likely than they are. That is strict enough for what is saved, and too strict
+for where to look next: see `PageJudge.scout`.
 """
 
 import copy
@@ -31,7 +32,6 @@ _MOST_EXAMPLES = 200
 _GROWTH = 1.25  # learn again when there are so many times as many examples
 _LOOK_SHARE = 20  # look for more examples when there are a twentieth more pages
 _FAR_SHARE = 0.8
-_SCOUT_SHARE = 0.5
 _MAX_PAGE_TERMS = 1_000
 _TITLE_WEIGHT = 3
 
@@ -136,17 +136,16 @@ class PageJudge:
         self._fetched: dict[str, tuple[CountedTerms, float]] = {}
         self._verdicts: dict[str, tuple[Terms, bool]] = {}
         self._table: ModelTable | None = None
-        self._against_share = 1.0
+        self._repeats = True
         self._learnt_from = 0
         self._look_at = 0  # from so many pages on it is worth looking whether there is enough to learn from
 
     def scout(self) -> "PageJudge":
-        """A judge that goes on from what this one knows, and believes more readily: of the pages that are fetched,
-        only the half judged least likely may be examples against the topic. It is wrong about more pages, but the
-        links of those that it alone takes for pages of the topic are worth following. Both have one vocabulary and
-        `odds`."""
+        """A judge that goes on from what this one knows, and believes more readily: no page is an example twice. It
+        is wrong about more pages, but the links of those that it alone takes for pages of the topic are worth
+        following. Both have one vocabulary and `odds`."""
         twin = copy.copy(self)
-        twin._against_share = _SCOUT_SHARE
+        twin._repeats = False
         twin._fetched, twin._verdicts = dict(self._fetched), dict(self._verdicts)
         return twin
 
@@ -200,14 +199,19 @@ class PageJudge:
             reverse=True,
         )
         sure = [url for probability, url in judged if probability >= _CLEARLY_IN]
-        least = judged[::-1][: int(len(judged) * self._against_share)]
-        other = [url for probability, url in least if probability <= _CLEARLY_OUT]
+        other = [url for probability, url in reversed(judged) if probability <= _CLEARLY_OUT]
         said = {
             kind: [terms for terms, belongs in self._verdicts.values() if belongs is kind]
             for kind in (True, False)
         }
         fetched = [[self._fetched[url][0] for url in found[:_MOST_EXAMPLES]] for found in (sure, other)]
-        return [*said[True], *self._positives, *fetched[0]], [*said[False], *self._far, *fetched[1]]
+        positives: list[Terms | CountedTerms] = [*said[True], *self._positives, *fetched[0]]
+        negatives: list[Terms | CountedTerms] = [*said[False], *self._far, *fetched[1]]
+        return positives if self._repeats else self._each_once(positives), negatives
+
+    def _each_once(self, pages: Sequence[Terms | CountedTerms]) -> list[Terms | CountedTerms]:
+        counted = (page if isinstance(page, bytes) else self.vocabulary.count(page) for page in pages)
+        return list(dict.fromkeys(counted))
 
     def _terms_of(self, page: Terms | CountedTerms) -> Terms:
         return self.vocabulary.terms(page) if isinstance(page, bytes) else page

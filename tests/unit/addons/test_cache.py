@@ -836,7 +836,9 @@ async def test_what_is_sent_otherwise_without_a_cookie_is_not_stored(status, hea
     await proxy.say(proxy.replayed[0], status, *headers, body=body)
     assert not [stored for stored in proxy.held if stored.body == b"hello" and stored.status == 200]
     assert not [stored for stored in proxy.held if stored.body == b"sign in"]
-    assert "hit" not in told(await with_cookie(proxy, "10.0.0.3", cc("max-age=60"), PICTURE))
+    for client in ("10.0.0.3", "10.0.0.4"):
+        assert "hit" not in told(await with_cookie(proxy, client, cc("max-age=60"), PICTURE))
+    assert len(proxy.replayed) == 1
 
 
 @pytest.mark.parametrize(

@@ -65,20 +65,16 @@ def test_names_that_stand_in_pages_of_the_topic_speak_for_it():
     assert nothing == 0.0
 
 
-def test_scout_takes_for_the_topic_what_the_judge_has_learnt_to_refuse():
-    """Pages half about the topic, each of which the judge refused when it was fetched."""
-    judge = PageJudge(TOPIC, learn_topic, positives=farm_texts(20), background=other_texts(100))
+def test_scout_believes_more_readily_since_no_page_is_an_example_twice():
+    farms = farm_texts(20)
+    judge = PageJudge(TOPIC, learn_topic, positives=farms, background=other_texts(100))
     judge.learn()
     scout = judge.scout()
-    halves = [
-        [*farm, *other, "fair"]
-        for farm, other in zip(farm_texts(40, start=100), other_texts(40, start=200), strict=True)
-    ]
-    others = enumerate([*other_texts(40, start=300), *halves[:39]])
-    for number, terms in others:
+    for number, terms in enumerate(farms):
         for each in (judge, scout):
-            note(each, f"http://a.test/{number}", terms, 0.2 if "fair" in terms else 0.01)
+            each.note_verdict(f"http://a.test/{number}", terms, True)
     assert judge.learn()
     assert scout.learn()
-    assert judge.judge(halves[39]) < scout.judge(halves[39])
-    assert judge.judge(halves[39]) < BELONGS
+    half = [*farm_texts(1, start=100)[0], *other_texts(1, start=200)[0]]
+    assert judge.judge(half) < scout.judge(half)
+    assert scout.judge(farm_texts(1, start=101)[0]) > BELONGS > scout.judge(other_texts(1, start=201)[0])

@@ -3,7 +3,7 @@
 import gzip
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from repair.model import MissKind
@@ -310,7 +310,15 @@ SENTENCES = (
 )
 
 
-@given(st.lists(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=12).map("".join), max_size=20))
+SORRY = "Sorry, but the page that you are looking for on this site could not be found. "
+
+
+@example([SORRY * 5, SORRY * 5])
+@given(
+    st.lists(
+        st.lists(st.sampled_from((SORRY, *SENTENCES)), min_size=1, max_size=12).map("".join), max_size=20
+    )
+)
 def test_a_beginning_says_as_much_as_a_closer_look_at_all_its_lines(texts):
     html = "".join(f"<p>{text}</p>" for text in texts)
     parts = parts_of(a_page(body=html.encode(), content_type="text/html; charset=utf-8"))
