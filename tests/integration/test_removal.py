@@ -14,7 +14,7 @@ from proxy.messages import StoredResponse
 from proxy.misses.feed import MissFeed
 from proxy.misses.store import MissRecord, MissStore, new_miss_id
 from proxy.removal.remover import PageRemover, RemovalFailed
-from proxy.settings import Settings
+from proxy.settings import DistrictSettings, Settings
 from proxy.store.responses import ResponseStore
 from repair.collection.collection import Collection
 from repair.collection.pins import Pins
@@ -28,7 +28,7 @@ from repair.model import Document, HeldCopy, Link, MissKind
 from repair.text import words
 from tests.integration.client import Client
 from tests.integration.origin import reply
-from tests.integration.processes import eventually, linkmend
+from tests.integration.processes import eventually, free_port, linkmend
 from tests.make import a_page
 
 URL = "http://school.test/kept/zygocactus.html"
@@ -67,7 +67,7 @@ def packed(text):
 class Stores:
     """All stores of pages, over one folder."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *, district=None):
         settings = Settings()
         self.folder = folder
         self.responses = ResponseStore.open(folder / "cache", settings.cache)
@@ -88,6 +88,7 @@ class Stores:
             fetches=self.fetches,
             harvester=self.harvester,
             missing_now=self.missing_now,
+            district=district,
         )
 
     async def close(self):
@@ -284,6 +285,23 @@ def test_damaged_file_set_aside_is_reported(tmp_path):
         return result
 
     assert "collection.sqlite3.damaged1" in asyncio.run(removed()).left[0]
+
+
+@pytest.mark.parametrize("shared_crawl", [True, False])
+def test_what_a_district_that_does_not_answer_may_still_have_is_said(tmp_path, shared_crawl):
+    away = DistrictSettings(
+        database=f"postgresql://127.0.0.1:{free_port()}/linkmend", shared_crawl=shared_crawl
+    )
+
+    async def removed():
+        stores = Stores(tmp_path, district=away)
+        try:
+            return await stores.remover.remove(URL)
+        finally:
+            await stores.close()
+
+    left = asyncio.run(removed()).left
+    assert ["the district does not answer" in remark for remark in left] == ([True] if shared_crawl else [])
 
 
 @pytest.mark.parametrize("workers", [0, 2])
