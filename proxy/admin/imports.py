@@ -19,7 +19,7 @@ from pathlib import Path
 
 from proxy.backgroundtask import BackgroundTask
 from proxy.errors import LinkmendError
-from proxy.ownprocesses import environment_for
+from proxy.ownprocesses import environment_for, follow_output
 from proxy.pages.desktexts import DeskText, tr
 from proxy.settings import Settings
 from proxy.setup.shipped import DEMO, shipped_file
@@ -160,8 +160,6 @@ class DeskImports:
     @staticmethod
     async def _follow(run: DeskImport, process: asyncio.subprocess.Process) -> int:
         """Keep the end of what it says; its exit code."""
-        said = b""
-        while process.stdout is not None and (piece := await process.stdout.read(65_536)):
-            said = (said + piece)[-_MAX_SAID:]
-            run.said = said.decode("utf-8", "replace").strip()
+        async for said in follow_output(process, _MAX_SAID):
+            run.said = said.strip()
         return await process.wait()

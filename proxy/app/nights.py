@@ -16,7 +16,7 @@ from pathlib import Path
 
 from proxy.backgroundtask import BackgroundTask
 from proxy.nighthours import NightHours
-from proxy.ownprocesses import environment_for
+from proxy.ownprocesses import environment_for, follow_output
 from proxy.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -96,12 +96,10 @@ class NightlyGrowth:
 
     async def _report(self, process: asyncio.subprocess.Process) -> None:
         """Log the end of what a night said."""
-        said = b""
-        if process.stdout is not None:
-            while piece := await process.stdout.read(65_536):
-                said = (said + piece)[-_MAX_OUTPUT:]
+        lines: list[str] = []
+        async for said in follow_output(process, _MAX_OUTPUT):
+            lines = said.splitlines()
         code = await process.wait()
-        lines = said.decode("utf-8", "replace").splitlines()
         log.log(
             logging.WARNING if code else logging.INFO,
             "growing ended with %d: %s",
