@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from repair.collection.database import Database
 from repair.collection.links import forget_unused, intern_urls
@@ -165,14 +166,7 @@ class PageStore:
 
     def held_among(self, urls: Sequence[str]) -> frozenset[str]:
         """Which of some URLs are saved."""
-        found: list[str] = []
-        with self._database.read() as connection:
-            for start in range(0, len(urls), _CHUNK):
-                chunk = urls[start : start + _CHUNK]
-                marks = ",".join("?" * len(chunk))
-                query = f"SELECT url FROM urls JOIN pages USING (id) WHERE url IN ({marks})"  # noqa: S608
-                found += (url for (url,) in connection.execute(query, chunk))
-        return frozenset(found)
+        return frozenset(self._among("SELECT url FROM urls JOIN pages USING (id) WHERE url IN", urls))
 
     def same(self, page: int) -> tuple[str, ...]:
         """The URLs of all pages with the same content as a page."""
@@ -191,13 +185,16 @@ class PageStore:
 
     def saved_among(self, pages: Sequence[int]) -> list[int]:
         """Which of some numbers are those of saved pages."""
-        found: list[int] = []
+        return self._among("SELECT id FROM pages WHERE id IN", pages)
+
+    def _among(self, selection: str, values: Sequence[str] | Sequence[int]) -> list[Any]:
+        """The first column of what a query that ends with IN finds for some values."""
+        found: list[Any] = []
         with self._database.read() as connection:
-            for start in range(0, len(pages), _CHUNK):
-                chunk = pages[start : start + _CHUNK]
+            for start in range(0, len(values), _CHUNK):
+                chunk = values[start : start + _CHUNK]
                 marks = ",".join("?" * len(chunk))
-                query = f"SELECT id FROM pages WHERE id IN ({marks})"  # noqa: S608
-                found += (page for (page,) in connection.execute(query, chunk))
+                found += (value for (value,) in connection.execute(f"{selection} ({marks})", chunk))
         return found
 
     def page_summaries(self, pages: Sequence[int]) -> dict[int, PageSummary]:
