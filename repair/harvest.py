@@ -29,7 +29,7 @@ from repair.text import urls
 log = logging.getLogger(__name__)
 
 _READABLE = frozenset({200, 203})
-_PARSER_VERSION = b"1"  # changes when `repair.parse.document` extracts more, so that pages are read again
+_PARSER_VERSION = b"2"  # changes when `repair.parse.document` extracts more, so that pages are read again
 _WAITING_BYTES = 32 * 1024**2  # of pages in the queue, however few they are
 _SITE_REST_S = 3_600.0  # for files of a site of which one took all the time or memory that a file may
 _SITES = 1_000

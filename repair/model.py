@@ -58,6 +58,14 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Translation:
+    """A page that says the same in another language, named by its code (`pt`)."""
+
+    language: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """The parsed content of a page: the form in which pages are saved, indexed and linked."""
 
@@ -70,6 +78,7 @@ class Document:
     language: str = ""
     links: tuple[Link, ...] = ()
     canonical_url: str | None = None
+    translations: tuple[Translation, ...] = ()
     noindex: bool = False
     nofollow: bool = False
 
@@ -163,7 +172,7 @@ class Span:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alternative:
     """One offered page. `reasons` are codes (`anchor`, `url`, `title`) that the repair page puts in words; `told_by`
-    are the schools of the district that confirmed it."""
+    are the schools of the district that confirmed it, `translations` saved pages that are it in other languages."""
 
     url: str
     title: str
@@ -174,6 +183,7 @@ class Alternative:
     reasons: tuple[str, ...] = ()
     held: bool = True
     told_by: tuple[str, ...] = ()
+    translations: tuple[Translation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

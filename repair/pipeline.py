@@ -290,6 +290,7 @@ class Repairer:
             source="shared" if TargetKind.SHARED.value in ranked.reasons or not held else "local",
             reasons=ranked.reasons,
             held=held,
+            translations=self._collection.translations(ranked.page) if held else (),
         )
 
     def _infer_source(

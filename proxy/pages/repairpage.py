@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import islice
 
 from proxy.failures import PARENT_DOWN
 from proxy.pages import archivepage
@@ -17,6 +18,7 @@ from proxy.pages.archivefindings import as_json as mementos_as_json
 from proxy.pages.archivepage import ArchiveContext
 from proxy.pages.display import DisplayAddress, address, clean, clean_spans, link_target
 from proxy.pages.language import Catalogue, catalogue
+from proxy.pages.languagenames import language_name
 from proxy.pages.render import NOTHING_POLICY, Headers, RenderedPage, html_page, page_headers
 from proxy.portal.addresses import SUGGEST_PATH, anyway_path, chose_path, copy_path
 from repair.collection.elsewhere import REASON as ELSEWHERE
@@ -38,6 +40,7 @@ _MAX_SHORTENED = 5
 _MAX_SHORTENED_CHARS = 300
 _MAX_SCHOOLS = 2
 _MAX_SCHOOL = 60
+_MAX_TRANSLATIONS = 12
 _PINNED = frozenset((REASON, DISTRICT_REASON))
 _SOURCES = ("copy", "local", "archive", "shared")
 
@@ -77,6 +80,15 @@ class RepairPageContext:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NamedLanguage:
+    """A translation as the template shows it: the language by the name its speakers use."""
+
+    code: str
+    name: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OfferedPage:
     """An alternative as the template shows it: everything cleaned; `ping`, `copy` and `reasons` may be empty.
 
@@ -90,6 +102,7 @@ class OfferedPage:
     snippet: tuple[Span, ...] = ()
     reasons: tuple[str, ...] = ()
     told_by: str = ""
+    translations: tuple[NamedLanguage, ...] = ()
     copy: str = ""
     ping: str = ""
     best: bool = False
@@ -187,7 +200,18 @@ def offer(alternative: Alternative, texts: Catalogue) -> OfferedPage | None:
         file=kind_of_url(target) or "",
         reasons=tuple(code for code in alternative.reasons if texts.has(f"reason.{code}"))[:_MAX_REASONS],
         told_by=", ".join(clean(name, _MAX_SCHOOL) for name in alternative.told_by[:_MAX_SCHOOLS]),
+        translations=_named_languages(alternative, texts.code),
     )
+
+
+def _named_languages(alternative: Alternative, own: str) -> tuple[NamedLanguage, ...]:
+    """The translations of an offered page, the reader's own language first."""
+    found = (
+        NamedLanguage(code=each.language, name=language_name(each.language), url=target)
+        for each in sorted(alternative.translations, key=lambda each: each.language != own)
+        if (target := link_target(each.url))
+    )
+    return tuple(islice(found, _MAX_TRANSLATIONS))
 
 
 def _offers(found: RankedAlternatives, context: RepairPageContext) -> list[OfferedPage]:
@@ -204,6 +228,9 @@ def _offers(found: RankedAlternatives, context: RepairPageContext) -> list[Offer
             continue
         best = not offers and alternative.confidence >= LIKELY
         copy = copy_path(made.url) if context.offline and alternative.held else ""
+        if context.offline:
+            languages = tuple(replace(each, url=copy_path(each.url)) for each in made.translations)
+            made = replace(made, translations=languages)
         online = context.offline and not alternative.held
         offers.append(
             replace(made, best=best, copy=copy, online=online, later=template_values >= SHOWN_FIRST)
@@ -310,6 +337,11 @@ def _as_json(alternative: Alternative) -> dict[str, object]:
         **(
             {"told_by": [clean(name, _MAX_SCHOOL) for name in alternative.told_by]}
             if alternative.told_by
+            else {}
+        ),
+        **(
+            {"translations": {each.code: each.url for each in translations}}
+            if (translations := _named_languages(alternative, ""))
             else {}
         ),
     }

@@ -24,10 +24,11 @@ from repair.collection.index.writer import IndexWriter
 from repair.collection.links import LinkGraph
 from repair.collection.outbox import DistrictOutbox
 from repair.collection.pages import PageStore, PageSummary
+from repair.collection.translations import SavedTranslations
 from repair.collection.versions import HeldVersions, policy_of
 from repair.errors import CollectionError
 from repair.files import set_aside
-from repair.model import Document, HeldCopy, HeldPage, InLink, Link
+from repair.model import Document, HeldCopy, HeldPage, InLink, Link, Translation
 from repair.settings import CollectionSettings
 from repair.text import urls
 
@@ -77,6 +78,7 @@ class Collection:
         self._database = Database(directory / DATABASE)
         self._pages = PageStore(self._database, policy_of(settings))
         self._graph = LinkGraph(self._database)
+        self._translations = SavedTranslations(self._database)
         self._indexing = IndexWriter(directory / "index", self._database, self._pages, self._graph)
         self._rarities = InverseFrequencies(self._database)
         self.outbox = DistrictOutbox(self._database)
@@ -256,6 +258,10 @@ class Collection:
         """What ranking needs of pages, by number; pages no longer saved are left out."""
         return self._pages.page_summaries(pages)
 
+    def translations(self, summary: PageSummary) -> tuple[Translation, ...]:
+        """The saved translations of a page, one of each language."""
+        return self._translations.of(summary.page, summary.url, summary.language)
+
     def same(self, page: int) -> tuple[str, ...]:
         """The URLs of all pages with exactly the content of a page, its own included."""
         return self._pages.same(page)
@@ -387,6 +393,7 @@ class Collection:
             pinned=addition.pinned,
             raw_digest=addition.raw_digest,
         )
+        self._translations.replace(page, document.url, document.translations)
         now = time.time()
         self._indexing.pending.add((page,), due_at=now)
         self._mark_linked_pending(self._graph.replace(page, document.links) - {page}, now)
@@ -395,6 +402,7 @@ class Collection:
     def _remove(self, page: int) -> None:
         now = time.time()
         linked = self._graph.remove(page)
+        self._translations.remove(page)
         self._pages.remove(page)
         self._indexing.pending.add((page,), due_at=now)
         self._mark_linked_pending(linked - {page}, now)

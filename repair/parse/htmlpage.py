@@ -12,9 +12,10 @@ from itertools import islice
 
 from selectolax.lexbor import LexborHTMLParser
 
-from repair.model import Document, Link, Page
+from repair.model import Document, Link, Page, Translation
 from repair.parse.decode import body_text
 from repair.parse.traversal import MAX_TEXT, FoundLink, HtmlTraversal, TextBlock
+from repair.text.languages import same_language
 from repair.text.urls import normal, resolve, site
 from repair.text.words import language_of, segments
 
@@ -144,6 +145,7 @@ def _html(page: Page, url: str, html: str, max_links: int) -> Document:
         language=page_language(walk.language, page, text),
         links=_links(url, walk),
         canonical_url=_canonical(url, walk),
+        translations=_translations(url, walk),
         noindex=noindex,
         nofollow=nofollow,
     )
@@ -228,11 +230,28 @@ def nearest_terms(before: str, after: str) -> tuple[str, str]:
 
 def _canonical(url: str, walk: HtmlTraversal) -> str | None:
     """The page's canonical URL; not one on another site, or any page could take over any other."""
-    for rel, href in walk.link_rels:
-        if "canonical" in rel.split():
-            found = resolve(url, href) if href else None
-            return found if found and site(found) == site(url) else None
+    for element in walk.link_elements:
+        if "canonical" in element.rel.split():
+            return _of_same_site(url, element.href)
     return None
+
+
+def _translations(url: str, walk: HtmlTraversal) -> tuple[Translation, ...]:
+    """The page's translations as it names them (`hreflang`), one of a language, on its own site."""
+    found: dict[str, Translation] = {}
+    for element in walk.link_elements:
+        tag = _LANGUAGE.match(element.hreflang.strip())
+        if tag is None or "alternate" not in element.rel.split():
+            continue
+        language, target = same_language(tag[1]), _of_same_site(url, element.href)
+        if language and target and target != url:
+            found.setdefault(language, Translation(language=language, url=target))
+    return tuple(found.values())
+
+
+def _of_same_site(url: str, href: str) -> str | None:
+    found = resolve(url, href) if href else None
+    return found if found and site(found) == site(url) else None
 
 
 def page_language(declared: str, page: Page, text: str) -> str:

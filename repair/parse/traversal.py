@@ -58,6 +58,14 @@ class TextBlock(NamedTuple):
     main: bool
 
 
+class LinkElement(NamedTuple):
+    """A `<link>` element as its author wrote it."""
+
+    rel: str
+    href: str
+    hreflang: str
+
+
 @dataclass(slots=True, kw_only=True)
 class FoundLink:
     """A link in the tree: `first` and `last` are the positions of its words in the running text."""
@@ -79,7 +87,7 @@ class HtmlTraversal:
         self.title = ""
         self.base_href = ""
         self.metas: list[tuple[str, str]] = []
-        self.link_rels: list[tuple[str, str]] = []
+        self.link_elements: list[LinkElement] = []
         self.blocks: list[TextBlock] = []
         self.headings: list[tuple[str, str]] = []
         self.links: list[FoundLink] = []
@@ -236,8 +244,9 @@ class HtmlTraversal:
 
     def _see_link_element(self, node: LexborNode) -> int | None:
         attributes = node.attributes
-        if len(self.link_rels) < MAX_METAS:
-            self.link_rels.append(((attributes.get("rel") or "").lower(), attributes.get("href") or ""))
+        if len(self.link_elements) < MAX_METAS:
+            rel, href, hreflang = (attributes.get(name) or "" for name in LinkElement._fields)
+            self.link_elements.append(LinkElement(rel.lower(), href, hreflang))
         return None
 
     def _see_anchor(self, node: LexborNode) -> int | None:

@@ -78,31 +78,63 @@ def edition_of(url: str) -> str:
     return _named_language(url)[1]
 
 
+def without_language(url: str) -> str:
+    """A URL without what names its language, the same for parallel URLs of all editions; "" when it names none.
+
+    >>> without_language("https://help.school.test/7.4/zh-CN/text/start.html")
+    'https://help.school.test/7.4/text/start.html'
+    """
+    return _find_language(url)[2]
+
+
 @lru_cache(maxsize=65_536)
 def _named_language(url: str) -> tuple[str, str]:
     """The language, and the directory that names it."""
+    return _find_language(url)[:2]
+
+
+def _find_language(url: str) -> tuple[str, str, str]:
+    """The language, the directory that names it, and the URL without its name."""
     try:
         parts = urls.parse(url)
     except ValueError:
-        return "", ""
-    if (found := _PARAMETER.search(parts.query[:500])) and (code := _language(found[1], doubtful=True)):
-        return code, ""
-    pieces = parts.path[:500].split("/")
+        return "", "", ""
     root = f"{parts.scheme}://{parts.authority}"
+    if (found := _PARAMETER.search(parts.query[:500])) and (code := _language(found[1], doubtful=True)):
+        query = f"{parts.query[: found.start()]}{parts.query[found.end() :]}".removeprefix("&")
+        return code, "", f"{root}{parts.path}{'?' if query else ''}{query}"
+    pieces = parts.path[:500].split("/")
+    query = f"?{parts.query}" if parts.query else ""
     for at, piece in enumerate(pieces[1:-1], start=1):
         # Most directories are longer than any tag: no need to look closer.
         if len(piece) <= _LONGEST_TAG and (
             code := _language(unquote(piece), doubtful=at <= _LEADING and piece.islower())
         ):
-            return code, f"{root}{'/'.join(pieces[: at + 1])}/"
+            edition = f"{root}{'/'.join(pieces[: at + 1])}/"
+            return (
+                code,
+                edition,
+                f"{root}{'/'.join(pieces[:at])}{parts.path[len(edition) - len(root) - 1 :]}{query}",
+            )
     labels = parts.host.split(".")
     if len(labels) > 2 and (code := _language(labels[0], doubtful=True) or _COUNTRIES.get(labels[0], "")):
-        return code, f"{root}/"
+        beside = f"{parts.scheme}://{parts.authority.partition('.')[2]}"
+        return code, f"{root}/", f"{beside}{parts.path}{query}"
     if len(pieces) > 2 and (code := _COUNTRIES.get(pieces[1], "")):
-        return code, f"{root}/{pieces[1]}/"
-    if found := _FILE_END.search(pieces[-1]):
-        return _language(found[1], doubtful=False), ""
-    return _language(unquote(pieces[-1]), doubtful=False) if len(pieces) == 2 else "", ""
+        edition = f"{root}/{pieces[1]}/"
+        return code, edition, f"{root}{parts.path[len(pieces[1]) + 1 :]}{query}"
+    name = pieces[-1]
+    if found := _FILE_END.search(name):
+        if code := _language(found[1], doubtful=False):
+            return (
+                code,
+                "",
+                f"{root}{'/'.join(pieces[:-1])}/{name[: found.start()]}{name[found.end(1) :]}{query}",
+            )
+        return "", "", ""
+    if len(pieces) == 2 and (code := _language(unquote(name), doubtful=False)):
+        return code, "", f"{root}/{query}"
+    return "", "", ""
 
 
 def _language(tag: str, *, doubtful: bool) -> str:

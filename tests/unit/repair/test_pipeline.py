@@ -1,6 +1,7 @@
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -53,6 +54,14 @@ def repairer(collection, executor):
 
 def _paths(found):
     return [alternative.url.removeprefix(SITE) for alternative in found.alternatives]
+
+
+async def test_an_offered_page_comes_with_its_saved_translations(collection, repairer):
+    page = a_document("/la/water/aqueducts", title="Aquae ductus", text="Romani aquam in urbem duxerunt.")
+    collection.add(replace(page, language="la"), fetched_at=A_MOMENT)
+    found = await repairer.repair(a_broken_link(GONE, anchor="Roman aqueducts", source_url=f"{SITE}/cooking"))
+    best = found.alternatives[0]
+    assert [(each.language, each.url) for each in best.translations] == [("la", f"{SITE}/la/water/aqueducts")]
 
 
 async def test_the_lost_page_comes_first(repairer):

@@ -9,7 +9,8 @@ from selectolax.lexbor import LexborHTMLParser
 from proxy.failures import PARENT_DOWN
 from proxy.pages.language import LANGUAGES, catalogue
 from proxy.pages.repairpage import MAX_BYTES, auto_follow_target, number_offers, render
-from repair.model import MissKind, Span
+from proxy.portal.addresses import copy_path
+from repair.model import MissKind, Span, Translation
 from tests.examples import examples
 from tests.offers import MISS_ID, SAVED_AT, a_context, a_snippet, an_alternative, found, the_library
 
@@ -368,6 +369,36 @@ def test_the_school_that_confirmed_a_page_is_named_in_every_language_and_escaped
     assert item.css_first(".why bdi b") is None
     told = json.loads(render(found([offered]), a_context(as_json=True)).body)
     assert told["alternatives"][0]["told_by"] == ["<b>School A</b>", "School B"]
+
+
+WATER_ELSEWHERE = (
+    Translation(language="es", url="http://school.test/es/water"),
+    Translation(language="fr", url="http://school.test/fr/water"),
+    Translation(language="xx", url="javascript:alert(1)"),
+)
+
+
+@pytest.mark.parametrize("code", LANGUAGES)
+def test_an_offered_page_leads_to_its_translations_the_readers_language_first(code):
+    page = render(found([an_alternative(translations=WATER_ELSEWHERE)]), a_context(code))
+    links = items(page)[0].css(".also a[hreflang]")
+    expected = ["fr", "es"] if code == "fr" else ["es", "fr"]
+    assert [each.attributes["hreflang"] for each in links] == expected
+    assert {each.text() for each in links} == {"Español", "Français"}
+    assert items(page)[0].css_first("a").attributes["href"] == an_alternative().url
+
+
+def test_scripts_get_translations_by_language():
+    offered = [an_alternative(translations=WATER_ELSEWHERE), an_alternative(url="http://school.test/b")]
+    first, second = json.loads(render(found(offered), a_context(as_json=True)).body)["alternatives"]
+    assert first["translations"] == {"es": "http://school.test/es/water", "fr": "http://school.test/fr/water"}
+    assert "translations" not in second
+
+
+def test_while_offline_translations_lead_to_their_saved_copies():
+    page = render(found([an_alternative(translations=WATER_ELSEWHERE)]), a_context(offline=True))
+    (first, *_) = items(page)[0].css(".also a[hreflang]")
+    assert first.attributes["href"] == copy_path("http://school.test/es/water")
 
 
 def test_nobody_is_redirected_to_what_another_school_confirmed_but_to_what_the_district_pinned():

@@ -193,6 +193,22 @@ def test_a_canonical_url_is_accepted_within_the_site(href, expected):
     assert read(f'<link rel="canonical" href="{href}"><p>x').canonical_url == expected
 
 
+def test_the_translations_that_a_page_names_are_read_within_its_site():
+    head = """
+        <link rel="alternate" hreflang="de-AT" href="/de/page">
+        <link rel="alternate" hreflang="de" href="/de/second">
+        <link rel="ALTERNATE" hreflang=" zh-Hant " href="http://zh.school.test/page">
+        <link rel="alternate" hreflang="x-default" href="/">
+        <link rel="alternate" hreflang="fr" href="http://elsewhere.test/fr">
+        <link rel="alternate" hreflang="it" href="javascript:alert(1)">
+        <link rel="alternate" hreflang="en" href="/a/page">
+        <link rel="alternate" hreflang="&lt;b&gt;" href="/b">
+        <link rel="alternate" type="application/rss+xml" href="/feed">
+        <link rel="stylesheet" hreflang="es" href="/es">"""
+    found = {each.language: each.url for each in read(f"{head}<p>x").translations}
+    assert found == {"de": "http://school.test/de/page", "zh": "http://zh.school.test/page"}
+
+
 @pytest.mark.parametrize(
     ("html", "headers", "expected"),
     [

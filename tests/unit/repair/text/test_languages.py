@@ -1,5 +1,8 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from repair.text import urls
 from repair.text.languages import (
     address_language,
     address_variety,
@@ -9,6 +12,7 @@ from repair.text.languages import (
     same_language,
     script_agrees,
     script_of,
+    without_language,
 )
 
 
@@ -130,3 +134,30 @@ def test_addresses_tell_simplified_from_traditional_chinese(url, variety):
 def test_most_languages_are_written_in_latin_letters():
     assert is_latin("sw")
     assert not is_latin("hi")
+
+
+@pytest.mark.parametrize(
+    ("url", "plain"),
+    [
+        ("https://help.school.test/ja/a/b.html?q=1", "https://help.school.test/a/b.html?q=1"),
+        ("https://help.school.test/7/pt-BR/", "https://help.school.test/7/"),
+        ("https://cn.school.test:8080/guide/", "https://school.test:8080/guide/"),
+        ("https://school.test/cn/guide/", "https://school.test/guide/"),
+        ("https://school.test/rules.ja.html", "https://school.test/rules.html"),
+        ("https://school.test/rules_de?x", "https://school.test/rules?x"),
+        ("https://school.test/p?lang=de", "https://school.test/p"),
+        ("https://school.test/p?x=1&lang=de&y=2", "https://school.test/p?x=1&y=2"),
+        ("https://school.test/p?lang=de&y=2", "https://school.test/p?y=2"),
+        ("https://school.test/ja", "https://school.test/"),
+        ("https://school.test/about.html", ""),
+        ("not a url", ""),
+    ],
+)
+def test_a_url_without_its_language_is_that_of_the_other_editions(url, plain):
+    assert without_language(url) == plain
+
+
+@given(st.text(max_size=60), st.text(max_size=30))
+def test_a_url_without_its_language_is_a_url_or_nothing(path, query):
+    plain = without_language(f"https://de.school.test/{path}?{query}")
+    assert not plain or urls.is_web_url(plain)
