@@ -240,12 +240,15 @@ class Readers(threading.Thread):
     def _count_help(
         self, right: str, offered: list[list[str]], later: list[str], *, is_program: bool
     ) -> None:
-        counts, school = self._findings.counts, offered[0]
-        whom = "program" if is_program else "page"
-        counts[f"another school's, {whom}"] += 1
-        counts[f"another school's, {whom}: offered at once"] += right in school[:3]
-        counts[f"another school's, {whom}: added later"] += right in later
-        counts["another school's: offered by the lone one"] += any(right in each[:3] for each in offered[1:])
+        """Count whether a page that only other schools have was offered, at once or later."""
+        counts = self._findings.counts
+        whom = "program" if is_program else "reader"
+        if right in offered[0][:3]:
+            help_came = "at once"
+        else:
+            help_came = "later" if right in later else "never"
+        counts[f"times {whom} missed another school's page, offered {help_came}"] += 1
+        counts["such pages offered by the lone school"] += any(right in each[:3] for each in offered[1:])
 
 
 def _offered(answer: Answer) -> list[str]:
