@@ -243,10 +243,7 @@ class Readers(threading.Thread):
         """Count whether a page that only other schools have was offered, at once or later."""
         counts = self._findings.counts
         whom = "program" if is_program else "reader"
-        if right in offered[0][:3]:
-            help_came = "at once"
-        else:
-            help_came = "later" if right in later else "never"
+        help_came = "at once" if right in offered[0][:3] else "later" if right in later else "never"
         counts[f"times {whom} missed another school's page, offered {help_came}"] += 1
         counts["such pages offered by the lone school"] += any(right in each[:3] for each in offered[1:])
 
