@@ -171,7 +171,7 @@ class Readers(threading.Thread):
         return sorted(answers, key=lambda each: each[0] is not self._school)
 
     def _open_page(self) -> None:
-        url = self._luck.choice(list(PAGES))
+        url = self._luck.choice(self._school.own)  # what it opened it would have, and need no district for
         self._check_page(url, PAGES[url].title)
 
     def _open_news(self) -> None:
