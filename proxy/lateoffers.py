@@ -6,7 +6,7 @@ page and leaves costs nobody anything, and the page itself is made as fast as wi
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -16,7 +16,7 @@ from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import SHOWN_FIRST, RepairPageContext
 from proxy.portal.routemodel import LateOffersRoute
 from proxy.privacy.perclient import PerClientStore
-from repair.model import Alternative, RankedAlternatives
+from repair.model import Alternative, BrokenLink, RankedAlternatives
 from repair.secrets.addresses import has_secret, without_secret
 
 log = logging.getLogger(__name__)
@@ -29,9 +29,13 @@ OnLateOffers = Callable[[str, str, int, tuple[str, ...]], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ShownPage(Generic[K]):
-    """A repair page that a reader has: what it lists, and by which key and for which device more is ranked."""
+    """A repair page that a reader has: its link, what it lists, the number that comes next, and by which key and for
+    which device more is ranked. `looks` are digests of what is seen of a page: there may be thousands of these."""
 
-    found: RankedAlternatives
+    link: BrokenLink
+    urls: frozenset[str]
+    looks: frozenset[int]
+    next_number: int
     key: K
     device: str
     framed: bool
@@ -53,7 +57,17 @@ class LateOffers(Generic[K]):
         self, context: RepairPageContext, client: str, found: RankedAlternatives, key: K, device: str
     ) -> None:
         """A client gets a repair page, and may ask for what comes later."""
-        shown = _ShownPage(found=found, key=key, device=device, framed=context.framed, portal=context.portal)
+        shown = _ShownPage(
+            link=found.link,
+            urls=frozenset((found.link.url, *(each.url for each in found.alternatives))),
+            looks=frozenset(map(_look, found.alternatives)),
+            # As the miss log counts what was offered.
+            next_number=len(found.alternatives) + len(found.shortened) + 1,
+            key=key,
+            device=device,
+            framed=context.framed,
+            portal=context.portal,
+        )
         self._shown.note(context.miss_id, client, shown)
 
     async def answer(self, call: LateOffersRoute, language: str, client: str) -> RenderedPage | None:
@@ -62,36 +76,30 @@ class LateOffers(Generic[K]):
         if shown is None:
             return None
         try:
-            wide = await self._rank(shown.key, shown.device)
+            wide = (await self._rank(shown.key, shown.device)).alternatives
         except TimeoutError:
-            log.info("district: nothing in time for %s", without_secret(shown.found.link.url))
-            wide = shown.found
-        offers = late_offers(wide, shown.found.alternatives)
-        number = self._note_offers(call.miss_id, client, shown, offers)
+            log.info("district: nothing in time for %s", without_secret(shown.link.url))
+            wide = ()
+        offers = late_offers(wide, urls=shown.urls, looks=shown.looks)
+        if offers and not has_secret(shown.link.url):
+            self._on_late(call.miss_id, client, shown.next_number, tuple(each.url for each in offers))
         findings = LateFindings(
-            link=shown.found.link,
+            link=shown.link,
             offers=offers,
-            first_number=number,
-            is_best=bool(offers) and offers[0] == wide.alternatives[0],
+            first_number=shown.next_number,
+            is_best=bool(offers) and offers[0] == wide[0],
             miss_id="" if shown.framed else call.miss_id,
         )
         texts = choose(language)
         return late_part(findings, texts) if call.part else late_page(findings, texts, portal=shown.portal)
 
-    def _note_offers(
-        self, miss_id: str, client: str, shown: _ShownPage[K], offers: Sequence[Alternative]
-    ) -> int:
-        """The number of the first: they follow those that the miss log has."""
-        found = shown.found
-        number = len(found.alternatives) + len(found.shortened) + 1
-        if offers and not has_secret(found.link.url):
-            self._on_late(miss_id, client, number, tuple(each.url for each in offers))
-        return number
 
-
-def late_offers(wide: RankedAlternatives, shown: Sequence[Alternative]) -> tuple[Alternative, ...]:
+def late_offers(
+    wide: Sequence[Alternative], *, urls: Collection[str], looks: Collection[int]
+) -> tuple[Alternative, ...]:
     """Which pages of a wider list come first in it, and are not shown yet, nor another that looks the same."""
-    urls = {wide.link.url, *(each.url for each in shown)}
-    looks = {(each.title, each.snippet) for each in shown}
-    first = wide.alternatives[:SHOWN_FIRST]
-    return tuple(each for each in first if each.url not in urls and (each.title, each.snippet) not in looks)
+    return tuple(each for each in wide[:SHOWN_FIRST] if each.url not in urls and _look(each) not in looks)
+
+
+def _look(alternative: Alternative) -> int:
+    return hash((alternative.title, alternative.snippet))
