@@ -35,6 +35,7 @@ from proxy.portal.routemodel import (
     CopyRoute,
     DeviceCall,
     HelperCall,
+    LateOffersRoute,
     MementosRoute,
     PacRoute,
     PrivacyRoute,
@@ -55,6 +56,7 @@ from proxy.rpc.protocol import (
     BrowseService,
     CollectionService,
     MissLogService,
+    RepairService,
     SuggestionService,
 )
 from proxy.settings import split_address
@@ -89,10 +91,12 @@ class Portal:
         portal_redirects: PortalRedirects,
         show_missed: Callable[[http.HTTPFlow, str, RedirectedMiss], Awaitable[RenderedPage]],
         suggestions: SuggestionService,
+        repairs: RepairService,
     ) -> None:
         """`show_missed` makes the repair page for a miss at the portal."""
         self._show_missed = show_missed
         self._suggestions = suggestions
+        self._repairs = repairs
         self._browser = browser
         self._marker = marker
         self._metrics = metrics
@@ -218,6 +222,9 @@ class Portal:
             case MementosRoute():
                 found = await self._archives.answer(call, texts.code, client)
                 return found or pages.refused_page(404, texts, portal=self._portal())
+            case LateOffersRoute():
+                added = await self._repairs.late_offers(call, texts.code, client)
+                return added or pages.refused_page(404, texts, portal=self._portal())
             case CertificateRoute(form=form):
                 return await self._certificate(form, texts)
             case TrustedRoute(picture=picture):

@@ -2,6 +2,11 @@
 
 A worker sends one request and gets bytes. Ranking and rendering a page take longer than many ordinary responses, so
 neither may run where users wait for those.
+
+Where a district has more pages than the school, two lists can be made: a *narrow* one of the school's own pages,
+and a *wide* one, which takes as long as the district does. A page for a person has the narrow one, and asks for the
+wide one afterwards (`proxy.lateoffers`); whoever misses the same page next gets the wide one at once. A program that
+asks for JSON cannot be told more afterwards, so it waits for the wide one, but not for long.
 """
 
 import asyncio
@@ -14,9 +19,11 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from proxy.lateoffers import LateOffers, OnLateOffers
 from proxy.pages.archivefindings import ArchiveFindings
 from proxy.pages.render import RenderedPage
 from proxy.pages.repairpage import RepairPageContext, render
+from proxy.portal.routemodel import LateOffersRoute
 from repair.admission import AdmissionControl, RepairTicket, SavedPages, TooManyRepairs, without_ranking
 from repair.collapsing import MadeResult, ResultCollapser
 from repair.errors import RepairError
@@ -89,11 +96,29 @@ class ArchiveNotes(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RankingLane:
+    """A way to rank, with admission control of its own, so that no lane waits for another."""
+
+    repairer: StagedRepairs
+    admission: AdmissionControl
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WideLane(RankingLane):
+    """Ranks more pages than the school has. `is_there` says whether they can be had at this moment, `patience_s` how
+    long programs wait for them."""
+
+    is_there: Callable[[], bool]
+    patience_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _RepairKey:
     """All that the alternatives depend on, and nothing else of the reader: how they came is in the placed link."""
 
     placed: PlacedLink
     within_s: float
+    wide: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,17 +154,21 @@ class RepairPageService:
         archives: ArchiveNotes,
         threads: Executor,
         *,
+        wide: WideLane | None = None,
+        on_late_offers: OnLateOffers = lambda miss_id, client, first, urls: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._repairer = repairer
+        """`on_late_offers` is told what was added to a page that a reader has, and under which numbers."""
+        self._narrow = RankingLane(repairer=repairer, admission=admission)
+        self._wide = wide
         self._saved_pages = saved_pages
-        self._admission = admission
         self._archives = archives
         self._threads = threads
         self._clock = clock
         self._repairs = ResultCollapser[_RepairKey, RankedAlternatives](limit=_MAX_REPAIRS, clock=clock)
         self._findings = ResultCollapser[_FindingsKey, _Findings](limit=_MAX_REPAIRS, clock=clock)
         self._pages = ResultCollapser[_PageKey, _Page](limit=_MAX_PAGES, clock=clock)
+        self._late = LateOffers[_RepairKey](self._rank_later, on_late_offers)
         self._tickets: dict[_RepairKey, RepairTicket] = {}
         self._state: Hashable = None
         self._changed_at = 0.0
@@ -157,7 +186,13 @@ class RepairPageService:
         """The page for a miss; without alternatives when it is not admitted in time or too many wait."""
         try:
             async with asyncio.timeout(within_s):
-                found = await self._rank_once(miss, within_s)
+                placed = await asyncio.get_running_loop().run_in_executor(
+                    self._threads, self._narrow.repairer.place, miss.link, miss.click
+                )
+                self._note_state(placed.state)
+                key = _RepairKey(placed=placed, within_s=within_s)
+                known = await self._rank_widely(key, miss)
+                found = known or await self._rank_once(key, miss.device)
         except TooManyRepairs:
             pass  # counted, and too many to be logged one by one
         except TimeoutError:
@@ -165,28 +200,53 @@ class RepairPageService:
         else:
             self._note(found.link, miss)
             findings = await self._find_archived(found, miss.ask)
-            return RepairResponse(found=found, page=await self._render_once(found, findings, miss.context))
+            context = miss.context
+            if known is None and not context.as_json and self._is_wide_there():
+                self._late.note(context, miss.client, found, replace(key, wide=True), miss.device)
+                context = replace(context, more_later=True)
+            return RepairResponse(found=found, page=await self._render_once(found, findings, context))
         found = await without_ranking(self._saved_pages, miss.link)
         self._note(found.link, miss)
         return RepairResponse(
             found=found, page=await self._render(found, _unknown(found.link, miss.ask), miss.context)
         )
 
-    async def _rank_once(self, miss: RepairRequest, within_s: float) -> RankedAlternatives:
+    async def late_offers(self, call: LateOffersRoute, language: str, client: str) -> RenderedPage | None:
+        """What came too late for a reader's page; None for another reader's."""
+        return await self._late.answer(call, language, client)
+
+    def _is_wide_there(self) -> bool:
+        return self._wide is not None and self._wide.is_there()
+
+    async def _rank_widely(self, key: _RepairKey, miss: RepairRequest) -> RankedAlternatives | None:
+        """The wide list, if it is known or a program asks; None if it does not come in time."""
+        wide = replace(key, wide=True)
+        known = self._repairs.kept(wide)
+        if known is not None or self._wide is None or not miss.context.as_json or not self._wide.is_there():
+            return known
+        try:
+            async with asyncio.timeout(self._wide.patience_s):
+                return await self._rank_once(wide, miss.device)
+        except TimeoutError:  # or too many repairs
+            return None
+
+    async def _rank_later(self, key: _RepairKey, device: str) -> RankedAlternatives:
+        """The wide list for a reader who has the narrow one. Raises TimeoutError."""
+        async with asyncio.timeout(key.within_s):
+            return await self._rank_once(key, device)
+
+    async def _rank_once(self, key: _RepairKey, device: str) -> RankedAlternatives:
         """The alternatives. Raises TooManyRepairs."""
-        placed = await asyncio.get_running_loop().run_in_executor(
-            self._threads, self._repairer.place, miss.link, miss.click
-        )
-        key = _RepairKey(placed=placed, within_s=within_s)
-        ticket, leads = RepairTicket(miss.device), False
+        lane = self._wide if key.wide and self._wide is not None else self._narrow
+        ticket, leads = RepairTicket(device), False
 
         async def make() -> MadeResult[RankedAlternatives]:
             nonlocal leads
             leads, self._tickets[key] = True, ticket
-            keep_s = self._keep_s(placed.state)
+            keep_s = self._keep_s(key.placed.state)
             try:
-                async with self._admission.admit(ticket=ticket):
-                    outcome = await self._repairer.rank(placed.link, within_s=within_s)
+                async with lane.admission.admit(ticket=ticket):
+                    outcome = await lane.repairer.rank(key.placed.link, within_s=key.within_s)
             finally:
                 if self._tickets.get(key) is ticket:
                     del self._tickets[key]
@@ -194,7 +254,7 @@ class RepairPageService:
 
         while True:
             if key in self._tickets:
-                self._admission.join(self._tickets[key], miss.device)
+                lane.admission.join(self._tickets[key], device)
             try:
                 return await self._repairs.get(key, make)
             except TooManyRepairs:
@@ -202,16 +262,20 @@ class RepairPageService:
                     raise
                 # The device that asked first had too long a queue; this one may have none.
 
-    def _keep_s(self, state: Hashable) -> float:
-        """How long a ranking in this state of the collection is kept: if another process has changed it, the index
-        follows a moment later."""
-        now = self._clock()
+    def _note_state(self, state: Hashable) -> None:
+        """Nothing is known any more once the collection has changed."""
         if state != self._state:
-            self._state, self._changed_at = state, now
+            self._state, self._changed_at = state, self._clock()
             self._repairs.drop()
             self._findings.drop()
             self._pages.drop()
-        return KEPT_S if now - self._changed_at >= _SETTLED_S else _SETTLED_S
+
+    def _keep_s(self, state: Hashable) -> float:
+        """How long a ranking in this state of the collection is kept: if another process has changed it, the index
+        follows a moment later."""
+        if state != self._state:
+            return 0.0
+        return KEPT_S if self._clock() - self._changed_at >= _SETTLED_S else _SETTLED_S
 
     def _note(self, link: BrokenLink, miss: RepairRequest) -> None:
         """The script of this reader's page may ask archives later."""

@@ -342,8 +342,8 @@ class DistrictSettings:
     """User name at OpenSearch; empty for none."""
     search_password_file: str = ""
     """File with the password in its first line, readable by linkmend's user only."""
-    search_deadline_s: float = 0.3
-    """How long all questions of one repair to the district may take; readers wait less while it is late."""
+    search_deadline_s: float = 1.0
+    """How long all questions of one repair to the district may take. No page waits for it, but programs do."""
     ca_file: str = ""
     """Certificate authorities of OpenSearch and PostgreSQL, as PEM; empty for the public ones."""
     database: str = ""

@@ -53,10 +53,10 @@ class ResultCollapser(Generic[K, V]):
 
         Who is cancelled while waiting cancels nobody else: the work ends with the last who waits for it.
         """
-        kept = self._kept.get(key)
-        if kept is not None and self._clock() < kept[1]:
+        kept = self.kept(key)
+        if kept is not None:
             self.collapsed += 1
-            return kept[0]
+            return kept
         run = self._running.get(key)
         if run is None:
             self.made += 1
@@ -64,6 +64,11 @@ class ResultCollapser(Generic[K, V]):
         else:
             self.collapsed += 1
         return await self._wait(key, run)
+
+    def kept(self, key: K) -> V | None:
+        """The result for a key if it is known by now."""
+        kept = self._kept.get(key)
+        return kept[0] if kept is not None and self._clock() < kept[1] else None
 
     def forget(self, applies: Callable[[K], bool] = lambda key: True) -> None:
         """Give nobody the results under these keys from now on, nor those that are being made."""

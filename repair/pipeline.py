@@ -18,6 +18,7 @@ from repair.collection.collection import Collection
 from repair.collection.elsewhere import REASON as ELSEWHERE
 from repair.collection.elsewhere import ConfirmedElsewhere, ElsewhereOffer
 from repair.collection.pins import DISTRICT_REASON, REASON, Pins
+from repair.errors import RepairError
 from repair.evidence import LocalSource, Source
 from repair.evidence.anchor import ClickedAnchor, OtherAnchors
 from repair.evidence.context import LinkContext
@@ -84,11 +85,13 @@ class Repairer:
         find: Find | None = None,
         text_of: Callable[[str], HeldPage | None] | None = None,
     ) -> None:
-        """`find` is another way to find pages than the collection's own, `text_of` has the text of those it found."""
+        """`find` finds more pages than the collection's own, `text_of` has the text of those it found. Where it fails
+        or finds none, the collection's own are ranked."""
         self._collection = collection
         self._settings = settings
         self._executor = executor
-        self._find = find or finder(collection, settings, hints)
+        self._find_own = finder(collection, settings, hints)
+        self._find_more = find
         self._text_of = text_of or collection.get
         self._hints = hints
         self._pins = Pins(collection.database)
@@ -153,7 +156,19 @@ class Repairer:
     ) -> RankedAlternatives:
         link = self._add_anchor(link) if click is None else self.place(link, click).link
         local = gather_local(link, self._local, deadline_s=evidence_s, on_loss=on_loss)
-        return self._answer(link, formulate(link, (*local, *further)))
+        query = formulate(link, (*local, *further))
+        return self._answer(link, query, self._find(link, query, on_loss))
+
+    def _find(self, link: BrokenLink, query: Query, on_loss: Callable[[], None]) -> Sequence[RankedPage]:
+        """The pages worth offering. Among more pages the same ones may look less sure: then those that the
+        collection's own ranking offers."""
+        if self._find_more is not None:
+            try:
+                if found := self._find_more(link, query):
+                    return found
+            except RepairError:
+                on_loss()
+        return self._find_own(link, query)
 
     def _add_anchor(self, link: BrokenLink) -> BrokenLink:
         """The link with its anchor text, looked up in the link graph when the click has none."""
@@ -167,8 +182,8 @@ class Repairer:
             return link
         return replace(link, anchor=found.anchor, before=found.before, after=found.after)
 
-    def _answer(self, link: BrokenLink, query: Query) -> RankedAlternatives:
-        ranked = self._apply_choices(link, self._find(link, query))
+    def _answer(self, link: BrokenLink, query: Query, found: Sequence[RankedPage]) -> RankedAlternatives:
+        ranked = self._apply_choices(link, found)
         saved = self._collection.get(link.url)
         shown_keywords = keywords(query)
         elsewhere = self._elsewhere.offers(link.url)

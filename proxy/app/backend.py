@@ -29,7 +29,7 @@ from proxy.monitoring.overview import MonitoringOverview
 from proxy.portal.browsing import PortalBrowser
 from proxy.portal.linkjudging import LinkJudge
 from proxy.privacy.readership import Readership
-from proxy.repairservice import RepairPageService
+from proxy.repairservice import RepairPageService, WideLane
 from proxy.rpc.protocol import (
     ArchiveService,
     BrowseService,
@@ -64,6 +64,7 @@ log = logging.getLogger(__name__)
 
 _REPAIR_THREADS = 1  # a second one makes no more repairs a minute, and keeps the workers' core busy
 _ABREAST = 2  # while one page is ranked, what archives have is looked up for another, or it is drawn
+_DISTRICT_THREADS = 2  # of their own: no page waits for what comes later
 _LOOKUP_THREADS = 2  # of their own: a copy is shown without waiting for repairs
 
 
@@ -92,6 +93,7 @@ class Backend:
         self._shared = shared
         settings, data = shared.settings, shared.data
         self._threads = ThreadPoolExecutor(_REPAIR_THREADS, thread_name_prefix="repair")
+        self._district_threads = ThreadPoolExecutor(_DISTRICT_THREADS, thread_name_prefix="district")
         self._lookups = ThreadPoolExecutor(_LOOKUP_THREADS, thread_name_prefix="look")
         self.watching = MonitoringOverview(process)
         self.collection = Collection.open(data / "collection", settings.collection)
@@ -153,16 +155,21 @@ class Backend:
             settings,
             is_hurried=lambda: self._admission.in_progress > 0,
         )
-        repairer = Repairer(
-            self.collection,
-            settings.repair,
-            self._threads,
-            hints=self.hints,
-            further_sources=(archived,),
-            find=self.district.find,
-            text_of=self.district.text_of,
+        made = partial(
+            Repairer, self.collection, settings.repair, hints=self.hints, further_sources=(archived,)
         )
-        self.repairer = AdmittedRepairs(repairer, self.async_collection, self._admission)
+        repairer = wider = made(self._threads)
+        admission, wide = self._admission, None
+        if self.district.find is not None:
+            wider = made(self._district_threads, find=self.district.find, text_of=self.district.text_of)
+            admission = AdmissionControl(at_once=settings.repair.at_once, abreast=_DISTRICT_THREADS)
+            wide = WideLane(
+                repairer=wider,
+                admission=admission,
+                is_there=self.district.is_there,
+                patience_s=settings.district.search_deadline_s,
+            )
+        self.repairer = AdmittedRepairs(wider, self.async_collection, admission)
         self.archives = RepairPageArchives(
             self.mementos,
             copies,
@@ -177,14 +184,20 @@ class Backend:
         )
         self.link_judge = LinkJudge(
             self.collection,
-            repairer,
+            wider,
             self._lookups,
             is_stored=self._is_stored,
             known_dead=self.misses.known_dead,
             is_hurried=lambda: self._admission.in_progress > 0,
         )
         self.repair_service = RepairPageService(
-            repairer, self.async_collection, self._admission, self.archives, self._lookups
+            repairer,
+            self.async_collection,
+            self._admission,
+            self.archives,
+            self._lookups,
+            wide=wide,
+            on_late_offers=self.misses.add_offers,
         )
 
     def services(self) -> dict[type, object]:
@@ -240,7 +253,7 @@ class Backend:
         self.harvester.close()
         self.district.close()
         self.sharing.close()
-        for threads in (self._threads, self._lookups, self._browsing):
+        for threads in (self._threads, self._district_threads, self._lookups, self._browsing):
             threads.shutdown(wait=True, cancel_futures=True)
         self._store_readers()
         self.collection.close()

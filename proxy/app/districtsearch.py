@@ -1,4 +1,4 @@
-"""Brings a school and its district's OpenSearch together: pages go there, and are ranked with the school's own."""
+"""Brings a school and its district's OpenSearch together: pages go there, and come from there to be ranked."""
 
 from collections.abc import Callable
 from functools import partial
@@ -12,15 +12,14 @@ from repair.model import HeldPage
 from repair.opensearch.client import OpenSearchClient
 from repair.opensearch.joined import joined_finder
 from repair.opensearch.outgoing import Sender
-from repair.opensearch.patience import Patience
 from repair.opensearch.probing import ProbingClient
 from repair.opensearch.sharedpages import SharedPages
-from repair.ranking.rankers import Find, finder
+from repair.ranking.rankers import Find
 from repair.settings import RepairSettings
 
 
 class DistrictSearch:
-    """How pages are found: in the school alone, or with the district's when the settings name nodes."""
+    """Finds pages of the school and the district together, where the settings name nodes; else `find` is None."""
 
     def __init__(
         self,
@@ -36,23 +35,27 @@ class DistrictSearch:
 
         Asks nobody yet.
         """
-        self.find: Find
-        self.text_of: Callable[[str], HeldPage | None]
+        self.find: Find | None = None
+        self.text_of: Callable[[str], HeldPage | None] = collection.get
         self._asked: OpenSearchClient | None = None
         self._sender: Sender | None = None
         if has_left or not settings.search:
-            self.find, self.text_of = finder(collection, repair, hints), collection.get
             return
         collection.outbox.open()
-        patience = Patience(settings.search_deadline_s)
         # Nodes that are too slow for repairs may still be sent to.
         self._asked = search_client(settings, partial(ProbingClient, fast_s=settings.search_deadline_s / 2))
         shared = SharedPages(self._asked, deadline_s=settings.search_deadline_s)
-        self.find, joined = joined_finder(collection, shared, repair, hints, patience)
+        self.find, joined = joined_finder(
+            collection, shared, repair, hints, within_s=settings.search_deadline_s
+        )
         self.text_of = joined.text_of
         folder = collection.database.path.parent
         client = search_client(settings)
         self._sender = Sender(collection, client, shared, folder, is_hurried=is_hurried)
+
+    def is_there(self) -> bool:
+        """Whether the district may be asked now: it is named, and did not fail a moment ago."""
+        return self._asked is not None and not self._asked.is_resting()
 
     def start(self) -> None:
         """Begin to send what waits."""

@@ -183,6 +183,7 @@ class WorkerContainer:
             portal_redirects=self._portal_redirects,
             show_missed=self._repair.show_missed,
             suggestions=backend.suggestions,
+            repairs=backend.repair_service,
         )
         self._cache = Cache(settings.cache, shared.responses, self._collapser, self._bodies, offline=offline)
         self._fast_path = FastPath(

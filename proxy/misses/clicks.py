@@ -1,8 +1,8 @@
-"""Clicks of users on what a repair page offered them."""
+"""Clicks of users on what a repair page offered them, at once or later."""
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -50,6 +50,17 @@ class RecentClicks:
         is_new = click not in self._known
         self._known[click] = at
         return is_new
+
+
+def add_offers(database: sqlite3.Connection, miss_id: str, first: int, urls: Sequence[str]) -> bool:
+    """Add to what was offered for a miss; returns whether it is known and lacked them."""
+    row = database.execute("SELECT offered FROM misses WHERE id = ?", (miss_id,)).fetchone()
+    offered = json.loads(row[0]) if row is not None else []
+    if row is None or len(offered) >= first:
+        return False
+    offered += [""] * (first - 1 - len(offered))  # of addresses with a secret none are noted
+    database.execute("UPDATE misses SET offered = ? WHERE id = ?", (json.dumps([*offered, *urls]), miss_id))
+    return True
 
 
 def write_choice(

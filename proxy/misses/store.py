@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from proxy.errors import StoreError
-from proxy.misses.clicks import OfferClick, OnChoice, RecentClicks, write_choice
+from proxy.misses.clicks import OfferClick, OnChoice, RecentClicks, add_offers, write_choice
 from proxy.misses.erasure import Erasure, erase
 from proxy.misses.jsonlog import Line, MissJsonLog
 from proxy.misses.limits import (
@@ -145,6 +145,18 @@ class MissStore:
         record = without_secrets(record)
         self._on_record(record)
         self._enqueue(lambda database: self._insert(database, record))
+
+    def add_offers(self, miss_id: str, client: str, first: int, urls: tuple[str, ...]) -> None:
+        """Note pages that were offered after the page for a miss had been sent, from the number `first` on."""
+        at = self._clock()
+
+        def add(database: sqlite3.Connection) -> Line | None:
+            line = {"event": "offered_later", "id": miss_id, "at": iso(at), "offered": list(urls)}
+            return (
+                line if self._has_share(client, line) and add_offers(database, miss_id, first, urls) else None
+            )
+
+        self._enqueue(add)
 
     def record_choice(self, miss_id: str, number: int, *, client: str, network: str) -> None:
         """Note a click on an offer: 0 is the saved copy, n the nth alternative. `client` and `network` are hashes.

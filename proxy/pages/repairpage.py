@@ -20,7 +20,7 @@ from proxy.pages.display import DisplayAddress, address, clean, clean_spans, lin
 from proxy.pages.language import Catalogue, catalogue
 from proxy.pages.languagenames import language_name
 from proxy.pages.render import NOTHING_POLICY, Headers, RenderedPage, html_page, page_headers
-from proxy.portal.addresses import SUGGEST_PATH, anyway_path, chose_path, copy_path
+from proxy.portal.addresses import SUGGEST_PATH, anyway_path, chose_path, copy_path, late_offers_path
 from repair.collection.elsewhere import REASON as ELSEWHERE
 from repair.collection.pins import DISTRICT_REASON, REASON
 from repair.knowntargets import TargetKind
@@ -56,7 +56,8 @@ class RepairPageContext:
     that was taken for missing, or the site's own error page, can still be shown; `findings` is what is known about
     archived versions, None where archives may not be queried; `search_template` as in `archivepage.ArchiveContext`;
     `framed` when the page is shown in a frame of another; `at_portal` when its address is at the portal, not the
-    missing one; `retry_after_s` when the page tries again by itself, 0 for never.
+    missing one; `retry_after_s` when the page tries again by itself, 0 for never; `more_later` when the page's
+    script is to ask for pages that come later (`latepage`).
     """
 
     language: str
@@ -73,6 +74,7 @@ class RepairPageContext:
     framed: bool = False
     at_portal: bool = False
     retry_after_s: int = 0
+    more_later: bool = False
 
     @property
     def texts(self) -> Catalogue:
@@ -92,7 +94,7 @@ class NamedLanguage:
 class OfferedPage:
     """An alternative as the template shows it: everything cleaned; `ping`, `copy` and `reasons` may be empty.
 
-    `file` is the format of a PDF or the like, "" for a page.
+    `file` is the format of a PDF or the like, "" for a page; `better` when it came later than worse ones.
     """
 
     url: str
@@ -106,6 +108,7 @@ class OfferedPage:
     copy: str = ""
     ping: str = ""
     best: bool = False
+    better: bool = False
     later: bool = False
     online: bool = False
     file: str = ""
@@ -284,7 +287,15 @@ def _html_page(
         fault=context.fault if context.texts.has(f"fault.{context.fault}") else "",
         words="parent" if context.fault == PARENT_DOWN else f"kind.{found.link.kind.value}",
         archive=_archive(context),
+        late=_late(context),
     )
+
+
+def _late(context: RepairPageContext) -> Mapping[str, object] | None:
+    if not context.more_later or not context.miss_id:
+        return None
+    miss_id = context.miss_id
+    return {"offers": (), "next": late_offers_path(miss_id, part=True), "page": late_offers_path(miss_id)}
 
 
 def _archive(context: RepairPageContext) -> Mapping[str, object] | None:

@@ -16,6 +16,7 @@ CHOSE_PATH = PREFIX + "chose"
 ANYWAY_PATH = PREFIX + "anyway"
 SUGGEST_PATH = PREFIX + "suggest"
 MEMENTOS_PATH = PREFIX + "mementos"
+LATE_OFFERS_PATH = PREFIX + "late"
 PRIVACY_PATH = PREFIX + "privacy"
 TOPIC_PATH = PREFIX + "topic"
 BROWSE_PATH = PREFIX + "browse"
@@ -70,6 +71,11 @@ def mementos_path(miss_id: str, view: TimeView, **changes: object) -> str:
 def mementos_part_path(miss_id: str, view: TimeView, seen: int) -> str:
     """Where the script requests what is newer than version `seen`."""
     return f"{mementos_path(miss_id, view)}&{urlencode({'part': 1, 'seen': seen})}"
+
+
+def late_offers_path(miss_id: str, *, part: bool = False) -> str:
+    """What came later than a repair page; with `part`, for its script."""
+    return f"{LATE_OFFERS_PATH}?{urlencode({'miss': miss_id, 'part': 1} if part else {'miss': miss_id})}"
 
 
 def chose_path(miss_id: str, number: int) -> str:

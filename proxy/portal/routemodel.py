@@ -113,6 +113,14 @@ class MementosRoute:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LateOffersRoute:
+    """A user wants to see what came later than their repair page; with `part`, its script asks."""
+
+    miss_id: str
+    part: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ArchivedRoute:
     """A request to linkmend as a web archive (`proxy.archives`): path and query as sent; `base` is our address in
     the request.
@@ -168,6 +176,7 @@ HelperCall = (
     | ShowAnywayRoute
     | SuggestRoute
     | MementosRoute
+    | LateOffersRoute
     | StaticRoute
     | ToPortalRoute
     | BackRoute

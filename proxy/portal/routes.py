@@ -10,8 +10,9 @@ describe the school; a script of the visited site must read neither:
   may read the response to a navigation. So we redirect the user to the portal: another origin, whose pages the
   browser lets neither read, and where sites have no service workers.
 
-The archived versions of a missing page are for the user who missed it, who knows the id of the miss. The script of
-the repair page requests them from inside the sandbox, that is with `Origin: null`, which no page of a site sends.
+The archived versions of a missing page, and pages that came too late for its repair page, are for the user who
+missed it, who knows the id of the miss. The script of the repair page requests them from inside the sandbox, that is
+with `Origin: null`, which no page of a site sends.
 """
 
 import re
@@ -31,6 +32,7 @@ from proxy.portal.addresses import (
     BrowseList,
     browse_path,
     copy_path,
+    late_offers_path,
     mementos_path,
     search_path,
     topic_path,
@@ -45,6 +47,7 @@ from proxy.portal.routemodel import (
     CopyRoute,
     DeviceCall,
     HelperCall,
+    LateOffersRoute,
     MementosRoute,
     PacRoute,
     PortalRoute,
@@ -75,7 +78,16 @@ _HOST = re.compile(r"[^\s/?#@\\]{1,255}")
 _MISS_ID = re.compile(r"[A-Za-z0-9_-]{16,64}")
 _STATIC_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,60}")
 _Headers = Iterable[tuple[str, str]]
-_Guarded = SearchRoute | TopicRoute | BrowseRoute | CopyRoute | MementosRoute | PortalRoute | PrivacyRoute
+_Guarded = (
+    SearchRoute
+    | TopicRoute
+    | BrowseRoute
+    | CopyRoute
+    | MementosRoute
+    | LateOffersRoute
+    | PortalRoute
+    | PrivacyRoute
+)
 """Pages about the collection or the school, which scripts of sites must not read."""
 C = TypeVar("C")
 
@@ -177,7 +189,7 @@ def _admit_person(call: _Guarded, request: _Request) -> HelperCall | DeviceCall:
     return RefusedRoute(status=403) if handed_on else call
 
 
-def _admit_mementos(call: MementosRoute, request: _Request) -> HelperCall | DeviceCall:
+def _admit_reader(call: MementosRoute | LateOffersRoute, request: _Request) -> HelperCall | DeviceCall:
     if not call.part:
         return _admit_person(call, request)
     origins = [value.strip() for name, value in request.headers if name.lower() == "origin"]
@@ -303,6 +315,14 @@ def _mementos(query: str) -> MementosRoute | RefusedRoute:
     )
 
 
+def _late_offers(query: str) -> LateOffersRoute | RefusedRoute:
+    fields = _fields(query)
+    miss_id = fields.get("miss", "")
+    if not _MISS_ID.fullmatch(miss_id):
+        return RefusedRoute(status=400)
+    return LateOffersRoute(miss_id=miss_id, part=fields.get("part") == "1")
+
+
 @dataclass(frozen=True, slots=True)
 class _Route(Generic[C]):
     parse: Callable[[str], C | RefusedRoute]
@@ -338,7 +358,8 @@ _ROUTES: dict[str, _Route[Any]] = {
     "suggest": _Route(lambda _: SuggestRoute(), _admit_anyway, methods=("POST",)),
     "anyway": _Route(_anyway, _admit_anyway),
     "detour": _Route(_back, _admit_back),
-    "mementos": _Route(_mementos, _admit_mementos),
+    "mementos": _Route(_mementos, _admit_reader),
+    "late": _Route(_late_offers, _admit_reader),
 }
 _UNKNOWN: _Route[Any] = _Route(_unknown)
 
@@ -367,3 +388,5 @@ def _path(call: _Guarded) -> str:
             return copy_path(url)
         case MementosRoute(miss_id=miss_id, view=view):
             return mementos_path(miss_id, view)
+        case LateOffersRoute(miss_id=miss_id):
+            return late_offers_path(miss_id)

@@ -14,7 +14,7 @@ from proxy.monitoring.recentproblems import LoggedProblem
 from proxy.pages.render import RenderedPage
 from proxy.portal.browsing import BrowseResults, StartPageLists
 from proxy.portal.linkjudging import LinkMark
-from proxy.portal.routemodel import BrowseRoute, MementosRoute, TopicRoute
+from proxy.portal.routemodel import BrowseRoute, LateOffersRoute, MementosRoute, TopicRoute
 from proxy.privacy.suppressed import SuppressedPage
 from proxy.repairservice import REMEMBER_S, RepairRequest, RepairResponse
 from proxy.rpc.methods import broadcast, notify, request, version_of
@@ -29,11 +29,14 @@ _ARCHIVES_S = 30.0  # the backend itself waits for what archives say
 
 
 class RepairService(Protocol):
-    """Makes repair pages."""
+    """Makes repair pages, and adds to them."""
 
     # After `within_s` the backend has a page with what is known; it gets a moment more to send it.
     @request(within_s=2 * REMEMBER_S)
     async def repair_page(self, miss: RepairRequest, *, within_s: float) -> RepairResponse: ...
+
+    @request(within_s=_SEARCH_S, otherwise=None)
+    async def late_offers(self, call: LateOffersRoute, language: str, client: str) -> RenderedPage | None: ...
 
 
 class BrowseService(Protocol):

@@ -1,15 +1,12 @@
 """A school's own pages and the district's as one collection, so that both are ranked together by the same code.
 
 A page that both have is the school's. Terms are counted over the district, so that a school of fifty pages knows
-what is rare. Whatever the district fails to do costs its pages only: the link is then ranked as in a lone school.
+what is rare. No reader waits for it: a school ranks its own pages as a lone one does, and these come afterwards.
 """
 
 import logging
-import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from threading import BoundedSemaphore
 
 from repair.collection.collection import Collection
 from repair.collection.index.fulltext import Search
@@ -20,7 +17,6 @@ from repair.evidence.hints import Hints
 from repair.evidence.savedcopy import SavedCopy
 from repair.model import BrokenLink, HeldPage, InLink, Query
 from repair.opensearch.client import SearchUnavailable
-from repair.opensearch.patience import Patience
 from repair.opensearch.sharedpages import SharedPages
 from repair.ranking.plain import RankedPage
 from repair.ranking.rankers import Find, finder
@@ -28,8 +24,6 @@ from repair.settings import RepairSettings
 from repair.text.urls import even_sample
 
 log = logging.getLogger(__name__)
-
-_AT_ONCE = 8
 
 Ranked = tuple[tuple[int, float], ...]
 
@@ -133,58 +127,30 @@ def joined_finder(
     shared: SharedPages,
     settings: RepairSettings,
     hints: Hints | None,
-    patience: Patience,
+    *,
+    within_s: float,
 ) -> tuple[Find, JoinedCollection]:
-    """Finds pages of the school and the district, or of the school alone when the district is not in time.
-
-    Both are ranked at the same time: what the district takes delays nothing that the school has itself.
-    """
+    """Finds pages of the school and the district together. It takes as long as the district does, at most `within_s`,
+    and raises SearchUnavailable when that is not enough, or no answer comes."""
     joined = JoinedCollection(local, shared)
-    alone, together = finder(local, settings, hints), finder(local, settings, hints, among=joined)
-    copies, asking = SavedCopy(joined), ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="district-find")
-    free = BoundedSemaphore(_AT_ONCE)
-
-    def find_together(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
-        began, is_answered = time.monotonic(), False
-        try:
-            with shared.one_deadline(patience.limit_s):
-                shared.prepare(link)
-                found = together(link, _with_copy(copies, link, query))
-            is_answered = True
-            return found
-        finally:
-            if is_answered:
-                patience.note_shared(time.monotonic() - began)
-            else:
-                patience.note_lost()
-            free.release()
-
-    def find_alone(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
-        began = time.monotonic()
-        found = alone(link, query)
-        patience.note_own(time.monotonic() - began)
-        return found
+    together = finder(local, settings, hints, among=joined)
+    copies = SavedCopy(joined)
 
     def find(link: BrokenLink, query: Query) -> tuple[RankedPage, ...]:
-        # Nobody queues for the district.
-        if shared.is_resting() or not free.acquire(blocking=False):
-            return find_alone(link, query)
-        ends_at = time.monotonic() + patience.seconds()
-        asked = asking.submit(find_together, link, query)
-        own = find_alone(link, query)
         try:
-            found = asked.result(max(0.0, ends_at - time.monotonic()))
-        except TimeoutError:
-            log.info("district: %s: ranked without it: not in time", link.url)
+            if shared.is_resting():
+                raise SearchUnavailable("every node failed a moment ago")
+            with shared.one_deadline(within_s):
+                shared.prepare(link)
+                found = together(link, _with_copy(copies, link, query))
+                _load_texts(shared, local, found[: settings.alternatives])
         except SearchUnavailable as error:
             log.info("district: %s: ranked without it: %s", link.url, error)
-        except Exception:  # no answer of the district may cost the school's own
+            raise
+        except Exception as error:  # no answer of the district may cost the school's own
             log.exception("district: ranked without it")
-        else:
-            _load_texts(shared, local, found[: settings.alternatives], ends_at - time.monotonic())
-            # Among more pages the same ones may look less sure: a school still offers what it would alone.
-            return found or own
-        return own
+            raise SearchUnavailable("no answer that makes sense") from error
+        return found
 
     return find, joined
 
@@ -197,10 +163,9 @@ def _with_copy(copies: SavedCopy, link: BrokenLink, query: Query) -> Query:
     return query if copy is None else replace(query, evidence=(*query.evidence, copy))
 
 
-def _load_texts(shared: SharedPages, local: Collection, found: Sequence[RankedPage], within_s: float) -> None:
+def _load_texts(shared: SharedPages, local: Collection, found: Sequence[RankedPage]) -> None:
     """Load the texts of pages that only the district has; without them they have no snippets."""
     try:
-        with shared.one_deadline(within_s):
-            shared.load_texts(choice.page.url for choice in found if not local.holds(choice.page.url))
+        shared.load_texts(choice.page.url for choice in found if not local.holds(choice.page.url))
     except SearchUnavailable as error:
         log.info("district: no snippets: %s", error)

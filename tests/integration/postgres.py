@@ -20,6 +20,7 @@ from proxy.settings import DistrictSettings
 from tests.integration.processes import Running, eventually, free_port
 
 _SUPERUSER = "postgres"
+_COMMAND_S = 600.0  # to copy a primary takes minutes where others keep the disk busy
 _SETTINGS = """
 listen_addresses = '127.0.0.1'
 unix_socket_directories = ''
@@ -87,7 +88,7 @@ class PostgresServer:
 
     def _run(self, program: str, *arguments: str | Path) -> None:
         command = _as_nobody(self._programs / program, *arguments)
-        subprocess.run(command, check=True, capture_output=True, timeout=120, cwd="/")
+        subprocess.run(command, check=True, capture_output=True, timeout=_COMMAND_S, cwd="/")
 
     def settings(
         self, database: str = "linkmend", *, standbys: Sequence["PostgresServer"] = ()

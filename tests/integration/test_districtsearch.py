@@ -2,9 +2,12 @@
 
 import contextlib
 import json
+import re
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from html import unescape
 
 import pytest
 
@@ -17,15 +20,16 @@ from repair.opensearch.client import OpenSearchClient, SearchUnavailable
 from repair.opensearch.joined import joined_finder
 from repair.opensearch.outgoing import send_batch, shared_page
 from repair.opensearch.pagedocument import INDEX
-from repair.opensearch.patience import Patience
 from repair.opensearch.sharedpages import SharedPages
 from repair.opensearch.withdrawal import withdraw_all
+from repair.pipeline import Repairer
 from repair.ranking import rankmodel
 from repair.ranking.features import FEATURES
 from repair.ranking.learned import LearnedRanker
 from repair.ranking.query import formulate
 from repair.ranking.rankers import finder
 from repair.settings import CollectionSettings, RepairSettings
+from tests.integration.browser import chromium
 from tests.integration.client import Client
 from tests.integration.processes import eventually
 
@@ -303,13 +307,15 @@ def repaired(find, link):
 
 
 def first(find, link):
-    return next((url for url, _ in repaired(find, link)), None)
+    """The first page that is found; None when the district does not answer."""
+    with contextlib.suppress(SearchUnavailable):
+        return next((url for url, _ in repaired(find, link)), None)
 
 
 def test_a_small_school_is_offered_pages_of_the_district(school, client, tmp_path):
     send_all(school, client)
     with opened(tmp_path / "small", list(pages("https://small.example.org"))[20:24]) as small:
-        find, joined = joined_finder(small, shared_from(client), RepairSettings(), None, Patience(120.0))
+        find, joined = joined_finder(small, shared_from(client), RepairSettings(), None, within_s=120.0)
         link = broken()
         found = find(link, formulate(link, ()))
         assert found[0].page.url == f"{_SITE}/volcano/formation.html"
@@ -318,14 +324,17 @@ def test_a_small_school_is_offered_pages_of_the_district(school, client, tmp_pat
 
 
 @pytest.mark.parametrize("nodes", [("http://127.0.0.1:1",), ()], ids=["down", "none awake"])
-def test_a_school_without_a_line_gets_what_a_lone_school_gives(school, nodes):
+async def test_a_school_without_a_line_gets_what_a_lone_school_gives(school, nodes):
     shared = SharedPages(OpenSearchClient(nodes), deadline_s=0.3)
-    find, _ = joined_finder(school, shared, RepairSettings(), None, Patience(120.0))
-    alone = finder(school, RepairSettings(), None)
-    for name, _ in _TOPICS:
-        lone = repaired(alone, broken(name))
-        assert lone
-        assert repaired(find, broken(name)) == lone
+    find, _ = joined_finder(school, shared, RepairSettings(), None, within_s=120.0)
+    with ThreadPoolExecutor(1) as threads:
+        alone = Repairer(school, RepairSettings(), threads)
+        cut_off = Repairer(school, RepairSettings(), threads, find=find)
+        for name, _ in _TOPICS:
+            lone = await alone.rank(broken(name), within_s=60.0)
+            assert lone.found.alternatives
+            outcome = await cut_off.rank(broken(name), within_s=60.0)
+            assert (outcome.found, outcome.is_whole) == (lone.found, False)
 
 
 @pytest.fixture
@@ -341,7 +350,7 @@ def test_a_killed_node_costs_users_nothing(cluster_apart, school, tmp_path):
     send_all(school, client)
     cluster_apart.wait_for("green", 3)
     with opened(tmp_path / "small", list(pages("https://small.example.org"))[20:24]) as small:
-        find, _ = joined_finder(small, shared_from(client), RepairSettings(), None, Patience(40.0))
+        find, _ = joined_finder(small, shared_from(client), RepairSettings(), None, within_s=40.0)
         alone = finder(small, RepairSettings(), None)
         answer = f"{_SITE}/volcano/formation.html"
         assert (first(alone, broken()), first(find, broken())) == (None, answer)
@@ -357,7 +366,7 @@ def test_a_killed_node_costs_users_nothing(cluster_apart, school, tmp_path):
 
 
 def test_a_page_that_one_school_saved_is_offered_in_another(
-    cluster, client, school, tmp_path, start_linkmend
+    cluster, client, school, tmp_path, start_linkmend, program
 ):
     district = f"[district]\nsearch = {json.dumps(cluster.urls)}\nsearch_deadline_s = 20.0\n"
     folder = tmp_path / "first" / "collection"
@@ -370,10 +379,31 @@ def test_a_page_that_one_school_saved_is_offered_in_another(
             return counting.current_census(client).pages == 48
 
     eventually(is_counted, "no census of all pages")
-    second = Client(start_linkmend("--offline", data=tmp_path / "second", settings=district).url)
+    lost = f"http{_SITE[5:]}/old/volcano-formation.html"
+    second = start_linkmend("--offline", data=tmp_path / "second", settings=district)
+    reader, other = Client(second.url), Client(second.url, source="127.0.3.1")
+
+    def offered_later():
+        page = reader.open_page(lost)
+        asked = re.search(r'id="late" data-next="([^"]+)"', page.text)
+        if asked is None:
+            return None
+        assert "data-url" not in page.text
+        path = f"http{_SITE[5:]}{unescape(asked[1])}"
+        assert other.get(path, Origin="null").status == 404
+        return re.search(r'data-url="([^"]+)" data-source="shared"', reader.get(path, Origin="null").text)
+
+    late = eventually(offered_later, "nothing of the district is offered later")
+    assert late[1] == f"{_SITE}/volcano/formation.html"
+    assert f'data-url="{late[1]}" data-source="shared"' in other.open_page(lost).text  # who comes next
+    with chromium(program("chromium"), tmp_path / "browser", proxy=second.url) as context:
+        page = context.new_page()
+        page.goto(lost.replace("volcano", "glacier"))
+        page.wait_for_selector(f'#late-offers [data-url="{_SITE}/glacier/formation.html"]')
+
+    second = Client(second.url)
 
     def offered():
-        lost = f"http{_SITE[5:]}/old/volcano-formation.html"
         told = json.loads(second.get(lost, Accept="application/json").body)
         return [each for each in told["alternatives"] if not each["held"]]
 

@@ -13,6 +13,7 @@ from proxy.pages import otherpages as pages
 from proxy.pages import startpage as portal
 from proxy.pages.copies import copy_page
 from proxy.pages.language import catalogue
+from proxy.pages.latepage import LateFindings, late_page, late_part
 from proxy.pages.repairpage import render
 from proxy.portal import routes
 from proxy.portal.browsing import BrowseResults
@@ -33,6 +34,13 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shuti
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 TOLD = portal.portal_info_of(Settings(), passthrough_domains(ProxySettings()))
+LATE = LateFindings(
+    link=found().link,
+    offers=(an_alternative("http://other.test/new", "From another school", confidence=0.9, source="shared"),),
+    first_number=10,
+    is_best=True,
+    miss_id=MISS_ID,
+)
 HOSTILE_COPY = b"""<!doctype html><html lang=en><head><title>An old page</title></head><body><h1>Old</h1>
 <a id=next href="next.html">next</a><script>document.title = "ran"</script>
 <img src=x onerror="document.title='ran'">"""
@@ -45,6 +53,8 @@ class Site:
     port: int = 0
     language: str = "en"
     requests: list = field(default_factory=list)
+    may_add: threading.Event = field(default_factory=threading.Event)
+    """Until then what comes later does not come."""
 
     @property
     def origin(self):
@@ -64,6 +74,9 @@ class Site:
             case routes.CopyRoute(url=url):
                 copy = HeldCopy(url=url, content_type="text/html", body=HOSTILE_COPY, fetched_at=SAVED_AT)
                 return copy_page(copy, texts)
+            case routes.LateOffersRoute(part=part):
+                self.may_add.wait(30)
+                return late_part(LATE, texts) if part else late_page(LATE, texts, portal=True)
             case routes.ChoiceRoute():
                 return pages.no_content()
             case routes.ToPortalRoute(url=url):
@@ -98,6 +111,7 @@ class Site:
         made = {
             "/nothing": lambda: render(found(()), a_context(self.language)),
             "/lost": lambda: render(lost, a_context(self.language)),
+            "/late": lambda: render(lost, a_context(self.language, more_later=True)),
             "/portal": lambda: portal.portal_page(
                 texts,
                 TOLD,
@@ -169,6 +183,7 @@ def site():
 def forget(site):
     site.requests.clear()
     site.language = "en"
+    site.may_add.set()
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +220,8 @@ def tab(chromium):
 EVERY_PAGE = (
     *(f"/kind/{kind.value}" for kind in MissKind),
     "/nothing",
+    "/late",
+    f"/.well-known/linkmend/late?miss={MISS_ID}",
     "/portal",
     "/privacy",
     "/trusted",
@@ -307,6 +324,31 @@ def test_more_pages_open_without_scripts_too(chromium, site):
         tab.goto(site.origin + "/lost")
         tab.locator("#more summary").click()
         assert tab.locator("#alternatives > li:visible").count() == 9
+
+
+def test_what_comes_later_is_added_below_and_moves_nothing_above_it(tab, site):
+    site.may_add.clear()
+    tab.goto(site.origin + "/late")
+    above = "[...document.querySelectorAll('#alternatives li')].map((li) => li.getBoundingClientRect().top)"
+    before = tab.evaluate(above)
+    tab.locator("#alternatives a").nth(1).focus()
+    site.may_add.set()
+    tab.locator("[aria-live] #late-offers").wait_for()
+    assert tab.evaluate(above) == before
+    assert tab.locator("#alternatives :focus").count() == 1
+    assert tab.locator("#late-offers .badge").inner_text() == "Better match"
+    tab.route("http://other.test/**", lambda route: route.fulfill(body="new"))
+    tab.get_by_role("link", name="From another school").click()
+    tab.wait_for_url("http://other.test/new")
+    tab.wait_for_timeout(300)
+    assert site.told() == [f"/.well-known/linkmend/chose?miss={MISS_ID}&n=10"]
+
+
+def test_what_comes_later_is_a_page_of_its_own_without_scripts(chromium, site):
+    with a_tab(chromium, java_script_enabled=False) as tab:
+        tab.goto(site.origin + "/late")
+        tab.get_by_role("link", name="Look among the pages of other schools too").click()
+        assert tab.locator("#late-offers > li").count() == 1
 
 
 def test_all_alternatives_are_printed(tab, site):

@@ -1,11 +1,14 @@
 // Not every browser sends `ping`; a beacon does the same. Taking the attribute away keeps it to one message.
-for (const link of document.querySelectorAll("a[ping]")) {
-  const address = link.ping;
-  link.removeAttribute("ping");
-  const tell = () => navigator.sendBeacon(address);
-  link.addEventListener("click", tell);
-  link.addEventListener("auxclick", (event) => event.button === 1 && tell());
-}
+const tellChoices = (part) => {
+  for (const link of part.querySelectorAll("a[ping]")) {
+    const address = link.ping;
+    link.removeAttribute("ping");
+    const tell = () => navigator.sendBeacon(address);
+    link.addEventListener("click", tell);
+    link.addEventListener("auxclick", (event) => event.button === 1 && tell());
+  }
+};
+tellChoices(document);
 // A reload is the reader's own request; a click from inside the sandbox would leave strict cookies behind.
 document.querySelector("#again[href='']")?.addEventListener("click", (event) => {
   event.preventDefault();
@@ -36,21 +39,24 @@ if (retry) {
 // The further pages open above the switch: take the reader to the first of them.
 const more = document.getElementById("more");
 more?.addEventListener("toggle", () => more.open && document.querySelector("#alternatives > .later a")?.focus());
-// Web archives answer when they can: ask for what is new, and put it in the place of what was there, until all is known.
-const followArchives = async (tries) => {
-  const before = document.getElementById("archives");
+// Other schools and web archives answer when they can: ask for what is new, and put it in the place of what was there,
+// until all is known.
+const follow = async (id, tries) => {
+  const before = document.getElementById(id);
   if (!before?.dataset.next || tries < 1) return;
   const answer = await fetch(before.dataset.next, { credentials: "omit" }).catch(() => null);
   const text = answer?.ok ? await answer.text() : "";
-  const after = new DOMParser().parseFromString(text, "text/html").getElementById("archives");
+  const after = new DOMParser().parseFromString(text, "text/html").getElementById(id);
   if (!after) return;
   // Nothing is taken from under the hands of a reader who is in there.
   while (before.contains(document.activeElement)) await new Promise((done) => setTimeout(done, 500));
   for (const opened of before.querySelectorAll("details[open]")) after.querySelector("#" + opened.id)?.setAttribute("open", "");
+  tellChoices(after);
   before.replaceWith(after);
-  followArchives(tries - 1);
+  follow(id, tries - 1);
 };
-followArchives(60);
+follow("late", 1);
+follow("archives", 60);
 // Whether this browser trusts the certificate is seen by loading something over https.
 const trust = document.getElementById("trust");
 if (trust) {

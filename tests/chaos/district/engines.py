@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -14,6 +15,7 @@ from tests.integration.postgres import PostgresServer
 from tests.integration.processes import Running, eventually, free_port
 
 NODES, CACHES = 3, 2
+_COPIED_S = 900.0
 _SQUID = """
 http_port 127.0.0.1:{port}
 http_access allow all
@@ -87,6 +89,8 @@ class Database:
         self.servers = [first, PostgresServer(of=first)]
         self.primary = 0
         self._wait_for_standby(first)
+        self._rebuilding: Future[None] | None = None
+        self._rebuilder = ThreadPoolExecutor(1, thread_name_prefix="standby")
 
     def invite(self, school: str) -> DistrictLogin:
         """A login for a school."""
@@ -100,7 +104,22 @@ class Database:
         self.servers[self.primary].promote()
 
     def rebuild(self) -> None:
-        """A new standby in place of the dead primary."""
+        """Begin to make a new standby in place of the dead primary; on a busy machine that takes minutes."""
+        self._rebuilding = self._rebuilder.submit(self._rebuild)
+
+    def has_standby(self) -> bool:
+        """Whether the standby is there; raises what went wrong when it was made."""
+        if self._rebuilding is not None and not self._rebuilding.done():
+            return False
+        self.wait_for_standby()
+        return True
+
+    def wait_for_standby(self) -> None:
+        """Wait until the standby is there; raises what went wrong when it was made."""
+        if self._rebuilding is not None:
+            self._rebuilding.result(_COPIED_S)
+
+    def _rebuild(self) -> None:
         dead = 1 - self.primary
         self.servers[dead].stop()
         self.servers[dead] = PostgresServer(of=self.servers[self.primary])
@@ -113,6 +132,7 @@ class Database:
 
     def stop(self) -> None:
         """End both."""
+        self._rebuilder.shutdown(wait=True)
         for server in self.servers:
             server.stop()
 

@@ -10,6 +10,7 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 
 from proxy.misses.store import DATABASE
@@ -28,6 +29,10 @@ _PATIENCE_S = 60.0
 _OUT_OF_TIME = 0.02
 _THINKING_S = (0.2, 0.8)
 _READERS = 4
+_PROGRAMS = 0.1
+_ALTERNATIVES = re.compile(r'<ol id="alternatives".*?</ol>', re.DOTALL)
+_LISTED = re.compile(r'<li data-url="([^"]+)"')
+_LATER = re.compile(r'<div id="late" data-next="([^"]+)"')
 FEW = 3
 _OFTEN = """
 SELECT url, date(at, 'unixepoch'), kind, count(*) FROM misses WHERE url IN (
@@ -71,6 +76,11 @@ class Findings:
     worse: list[tuple["School", str, str]] = field(default_factory=list)
     """Repairs for which a lone school offered what this one did not: to be looked up in its log."""
     lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def note_repair(self, name: str, seconds: float) -> None:
+        """Note how long a repair took, under the name of a school and what was asked."""
+        with self.lock:
+            self.repairs_s.setdefault(name, []).append(seconds)
 
     def complain(self, text: str) -> None:
         """Note that an invariant was broken."""
@@ -131,6 +141,8 @@ class Readers(threading.Thread):
         self._school, self._twin, self._origin = school, twin, origin
         self._findings, self._luck = findings, luck
         self._stopping = threading.Event()
+        self._reader = 0
+        self._elsewhere = [url for url in PAGES if url not in school.own]
 
     def run(self) -> None:
         """Browse until told to stop."""
@@ -147,7 +159,7 @@ class Readers(threading.Thread):
 
     def _asked(self, url: str, *, as_program: bool = False) -> list[tuple[School, Answer, float]]:
         """The answer of the school, and of its twin, in either order, by the same reader."""
-        reader = self._luck.randrange(_READERS)
+        self._reader = reader = self._luck.randrange(_READERS)
         schools = [school for school in (self._school, self._twin) if school is not None]
         self._luck.shuffle(schools)
         answers = []
@@ -159,7 +171,7 @@ class Readers(threading.Thread):
         return sorted(answers, key=lambda each: each[0] is not self._school)
 
     def _open_page(self) -> None:
-        url = self._luck.choice(list(PAGES))
+        url = self._luck.choice(self._school.own)  # what it opened it would have, and need no district for
         self._check_page(url, PAGES[url].title)
 
     def _open_news(self) -> None:
@@ -176,37 +188,69 @@ class Readers(threading.Thread):
         self._findings.counts["pages"] += 1
 
     def _miss(self) -> None:
+        """A page at an old address; every second one is another school's, and only the district knows the new one."""
+        is_elsewhere = self._luck.random() < 0.5
+        known = self._elsewhere if is_elsewhere else self._school.own
         # Some are missed by many readers: only of those the district is told.
         is_often = self._luck.random() < 0.5
-        right = self._luck.choice(self._school.own[:6] if is_often else self._school.own)
+        right = self._luck.choice(known[:6] if is_often else known)
         # Many pages fit the name of a topic alone: then another may come first, but never none.
-        is_clear = is_often or self._luck.random() < 0.6
+        is_clear = is_often or is_elsewhere or self._luck.random() < 0.6
         topic, _, part = right.removeprefix(f"{SITE}/").removesuffix(".html").partition("/")
         name = f"{topic}-{part}" if is_clear else topic
         lost = f"{SITE}/old/{'often' if is_often else self._luck.randrange(10**6)}/{name}.html"
-        answers = self._asked(lost, as_program=True)
+        is_program = self._luck.random() < _PROGRAMS
+        answers = self._asked(lost, as_program=is_program)
         for school, answer, took_s in answers:
             if (answer.status, answer.miss) != (404, "not_found"):
                 self._findings.complain(f"{school.name}: {lost}: {answer.status} {answer.miss}")
                 return
+            what = "programs" if is_program else "pages"
+            self._findings.note_repair(f"{school.name}, {what}", took_s)
             with self._findings.lock:
-                self._findings.repairs_s.setdefault(school.name, []).append(took_s)
                 self._findings.missed.setdefault(school.name, Counter())[lost] += 1
         offered = [_offered(answer) for _, answer, _ in answers]
         if (
             self._twin is not None
+            and not is_elsewhere
             and offered[1]
             and not (offered[1][0] in offered[0][:3] if is_clear else offered[0])
         ):
             text = f"{lost}: alone {offered[1][:3]}, in the district {offered[0][:5]}"
             self._findings.worse.append((self._school, lost, text))
         self._findings.counts["repairs"] += 1
-        self._findings.counts["repairs with shared pages"] += _has_shared(answers[0][1])
+        later = [] if is_program else self._ask_later(lost, answers[0][1], offered[0])
+        if is_elsewhere:
+            self._count_help(right, offered, later, is_program=is_program)
+
+    def _ask_later(self, lost: str, page: Answer, offered: list[str]) -> list[str]:
+        """What the script of a repair page adds to it."""
+        asked = _LATER.search(page.text)
+        if asked is None:
+            return []
+        began = time.monotonic()
+        client = self._school.clients[self._reader]
+        answer = client.get(f"{SITE}{unescape(asked[1])}", timeout_s=_PATIENCE_S, Origin="null")
+        self._findings.note_repair(f"{self._school.name}, what comes later", time.monotonic() - began)
+        added = _LISTED.findall(answer.text)
+        if answer.status != 200 or set(added) & set(offered):
+            self._findings.complain(f"{self._school.name}: {lost}: added {answer.status} {added}")
+        return added
+
+    def _count_help(
+        self, right: str, offered: list[list[str]], later: list[str], *, is_program: bool
+    ) -> None:
+        """Count whether a page that only other schools have was offered, at once or later."""
+        counts = self._findings.counts
+        whom = "program" if is_program else "reader"
+        help_came = "at once" if right in offered[0][:3] else "later" if right in later else "never"
+        counts[f"times {whom} missed another school's page, offered {help_came}"] += 1
+        counts["such pages offered by the lone school"] += any(right in each[:3] for each in offered[1:])
 
 
 def _offered(answer: Answer) -> list[str]:
-    return [each["url"] for each in json.loads(answer.body)["alternatives"]]
-
-
-def _has_shared(answer: Answer) -> bool:
-    return any(each["source"] == "shared" for each in json.loads(answer.body)["alternatives"])
+    """The addresses of the offered pages: of a program's answer, or of a page, without what comes later."""
+    if answer.headers.get_content_type() == "application/json":
+        return [each["url"] for each in json.loads(answer.body)["alternatives"]]
+    listed = _ALTERNATIVES.search(answer.text)
+    return list(map(unescape, _LISTED.findall(listed[0]))) if listed else []

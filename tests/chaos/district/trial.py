@@ -45,25 +45,31 @@ class DistrictReport:
     complaints: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     trouble: dict[str, int] = field(default_factory=dict)
+    times: dict[str, int] = field(default_factory=dict)
     p50_ms: dict[str, float] = field(default_factory=dict)
     p95_ms: dict[str, float] = field(default_factory=dict)
     healed_s: float = 0.0
 
     def __str__(self) -> str:
-        lone = self.p95_ms.get("alone", 0.0)
         lines = [
             f"seed {self.seed}, {self.seconds:.0f} s; healed {self.healed_s:.0f} s after the last trouble",
             f"  trouble: {_listed(self.trouble)}",
             f"  seen: {_listed(self.counts)}",
-            "  p50 / p95 of a repair page: "
-            + ", ".join(
-                f"{name} {self.p50_ms[name]:.0f} / {value:.0f} ms"
-                + (f" ({value / lone:.2f} of alone)" if lone and name != "alone" else "")
+            *(
+                f"  {name}: {self.times[name]}, p50 / p95 {self.p50_ms[name]:.0f} / {value:.0f} ms"
+                f"{self._against_alone(name)}"
                 for name, value in sorted(self.p95_ms.items())
             ),
             *(f"  BROKEN: {complaint}" for complaint in self.complaints[:20]),
         ]
         return "\n".join(lines)
+
+    def _against_alone(self, name: str) -> str:
+        lone = f"alone, {name.partition(', ')[2]}"
+        if name == lone or not self.p95_ms.get(lone):
+            return ""
+        ratios = (values[name] / values[lone] for values in (self.p50_ms, self.p95_ms))
+        return " ({:.2f} / {:.2f} of alone)".format(*ratios)
 
 
 def _quantile(times: list[float], share: float) -> float:
@@ -85,9 +91,17 @@ class _District:
 
 
 def run(
-    seed: int, seconds: float, folder: Path, say: Callable[[str], None] = lambda line: None
+    seed: int,
+    seconds: float,
+    folder: Path,
+    say: Callable[[str], None] = lambda line: None,
+    *,
+    calm: bool = False,
 ) -> DistrictReport:
-    """Run a trial in an empty folder. Raises NoOpenSearch and NoPostgres where they cannot be had."""
+    """Run a trial in an empty folder; a `calm` one without any trouble.
+
+    Raises NoOpenSearch and NoPostgres where they cannot be had.
+    """
     report = DistrictReport(seed=seed, seconds=seconds)
     luck = random.Random(seed)
     with _opened(folder, say) as district:
@@ -110,16 +124,19 @@ def run(
             lines,
             random.Random(luck.random()),
             longest_cut_s=max(5.0, seconds / 16),
+            longest_pause_s=max(2.0, seconds / 80),
         )
         _check_pages(district, findings)  # from here on the district helps, until it breaks
         for reader in readers:
             reader.start()
-        trouble.start()
+        if not calm:
+            trouble.start()
         end = time.monotonic() + seconds
         while time.monotonic() < end and trouble.error is None:
             time.sleep(min(30.0, max(0.1, end - time.monotonic())))
             say(f"{_listed(trouble.made)}; {_listed(findings.counts)}; broken: {report.complaints[-1:]}")
-        trouble.stop()
+        if not calm:
+            trouble.stop()
         for reader in readers:
             reader.stop()
         if trouble.error is not None:
@@ -131,6 +148,7 @@ def run(
                 "ranked without it"
             )
         report.trouble, report.counts = dict(trouble.made), dict(findings.counts)
+        report.times = {name: len(times) for name, times in findings.repairs_s.items()}
         report.p50_ms = {name: _quantile(times, 0.5) for name, times in findings.repairs_s.items()}
         report.p95_ms = {name: _quantile(times, 0.95) for name, times in findings.repairs_s.items()}
         for school in (*district.schools, district.alone):

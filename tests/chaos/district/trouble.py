@@ -23,17 +23,19 @@ class Trouble(threading.Thread):
         luck: random.Random,
         *,
         longest_cut_s: float,
+        longest_pause_s: float,
     ) -> None:
+        """`longest_pause_s` is how long nothing new breaks at most: nodes need some seconds to be of use again."""
         super().__init__(daemon=True)
         self.made: Counter[str] = Counter()
         self.error: BaseException | None = None
         self._cluster, self._database, self._squids, self._lines = cluster, database, squids, lines
-        self._luck, self._longest_cut_s = luck, longest_cut_s
+        self._luck, self._longest_cut_s, self._longest_pause_s = luck, longest_cut_s, longest_pause_s
         self._stopping = threading.Event()
 
     def run(self) -> None:
         """Make trouble until told to stop."""
-        kinds: list[tuple[str, Callable[[], None]]] = [
+        kinds: list[tuple[str, Callable[[], bool | None]]] = [
             ("a line is cut", self._cut_one),
             ("OpenSearch node killed", self._kill_node),
             ("Squid killed", self._kill_squid),
@@ -46,10 +48,10 @@ class Trouble(threading.Thread):
             while not self._stopping.is_set():
                 self._luck.shuffle(kinds)
                 for name, make in kinds:
-                    if self._stopping.wait(self._luck.uniform(0.5, 2.0)):
+                    if self._stopping.wait(self._luck.uniform(0.5, self._longest_pause_s)):
                         return
-                    self.made[name] += 1
-                    make()
+                    if make() is not False:
+                        self.made[name] += 1
         except BaseException as error:  # noqa: BLE001  (the trial tells of it)
             self.error = error
 
@@ -57,6 +59,7 @@ class Trouble(threading.Thread):
         """Make no more; what is under way ends first."""
         self._stopping.set()
         self.join(600)
+        self._database.wait_for_standby()
 
     def _cut_one(self) -> None:
         self._cut([self._luck.choice(self._lines)])
@@ -83,10 +86,14 @@ class Trouble(threading.Thread):
         time.sleep(self._luck.uniform(0.5, 3.0))
         self._squids.restart(cache)
 
-    def _kill_primary(self) -> None:
+    def _kill_primary(self) -> bool:
+        """Not while there is no standby to take its place; it is copied meanwhile."""
+        if not self._database.has_standby():
+            return False
         self._database.fail_over()
         time.sleep(self._luck.uniform(0.5, 3.0))
         self._database.rebuild()
+        return True
 
     def _hang_primary(self) -> None:
         hang(self._database.servers[self._database.primary].process, self._luck.uniform(1.0, 4.0))

@@ -13,6 +13,7 @@ from proxy.archives.ownarchive import OwnArchive
 from proxy.misses.store import MissStore
 from proxy.monitoring.metrics import Metrics
 from proxy.pages.otherpages import redirect
+from proxy.pages.render import text_page
 from proxy.pages.startpage import portal_info_of
 from proxy.portal.browsing import PortalBrowser
 from proxy.portal.linkjudging import LinkMark
@@ -69,6 +70,7 @@ def helper(tmp_path):
         portal_redirects=PortalRedirects(),
         show_missed=shown_in_vain,
         suggestions=HeardOnce(),
+        repairs=OneLatePage(),
     )
     threads.shutdown()
     collection.close()
@@ -84,6 +86,13 @@ class HeardOnce:
     async def suggest(self, miss_id, words, *, client):
         self.heard.append((miss_id, words))
         return len(self.heard) == 1
+
+
+class OneLatePage:
+    """Adds to the page of one reader's miss."""
+
+    async def late_offers(self, call, language, client):
+        return text_page(200, "added") if call.miss_id == "a" * 16 else None
 
 
 class DeadLink:
@@ -273,3 +282,12 @@ async def test_suggestions_come_from_forms_of_people_only(helper):
     flow = await ask(helper, SUGGEST, method="POST", body=body, headers=script)
     assert flow.response.status_code == 403
     assert helper._suggestions.heard == []
+
+
+async def test_what_came_late_is_shown_to_the_script_of_its_page_only(helper):
+    path = "http://site.test/.well-known/linkmend/late?part=1&miss="
+    mine = await ask(helper, path + "a" * 16, headers=[("Origin", "null")])
+    assert mine.response.content == b"added"
+    others = await ask(helper, path + "b" * 16, headers=[("Origin", "null")])
+    by_a_site = await ask(helper, path + "a" * 16, headers=[("Origin", "http://site.test")])
+    assert (others.response.status_code, by_a_site.response.status_code) == (404, 403)

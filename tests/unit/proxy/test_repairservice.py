@@ -11,7 +11,8 @@ import pytest
 from proxy.pages.archivefindings import ArchiveFindings
 from proxy.pages.repairpage import render
 from proxy.portal.addresses import chose_path
-from proxy.repairservice import KEPT_S, RepairPageService, RepairRequest, bare_page
+from proxy.portal.routemodel import LateOffersRoute
+from proxy.repairservice import KEPT_S, RepairPageService, RepairRequest, WideLane, bare_page
 from proxy.rpc.methods import methods_of
 from proxy.rpc.protocol import RepairService
 from proxy.rpc.wire import TO_BACKEND, TO_WORKER, Call, Reply, encode
@@ -280,12 +281,135 @@ async def test_pages_are_not_rendered_on_the_event_loop(shop, monkeypatch):
     assert drawn_in == ["draw_0"]
 
 
+class District:
+    """Ranks more pages than the shop has, when `go_on` is set."""
+
+    def __init__(self):
+        self.go_on = asyncio.Event()
+        self.ranked = 0
+        self.is_there = True
+        self.alternatives = (
+            an_alternative("http://other.test/new", "From another school", source="shared", confidence=0.9),
+            an_alternative("http://school.test/new"),
+        )
+
+    async def rank(self, link, *, within_s=None):
+        self.ranked += 1
+        await self.go_on.wait()
+        found = RankedAlternatives(link=link, alternatives=self.alternatives)
+        return RankingOutcome(found=found, is_whole=True)
+
+
+@pytest.fixture
+async def district(shop):
+    made = District()
+    shop.added = []
+    lane = WideLane(
+        repairer=made,
+        admission=AdmissionControl(at_once=8, abreast=2),
+        is_there=lambda: made.is_there,
+        patience_s=0.05,
+    )
+    shop.repair_service = RepairPageService(
+        shop,
+        shop,
+        shop.admission,
+        shop,
+        shop.drawing,
+        wide=lane,
+        on_late_offers=lambda *told: shop.added.append(told),
+        clock=lambda: shop.now,
+    )
+    return made
+
+
+MISS_ID = "m" * 22
+LATE = LateOffersRoute(miss_id=MISS_ID, part=True)
+
+
+async def page_of(shop, **known):
+    response = await shop.repair_service.repair_page(a_miss(MISS_ID, **known), within_s=5.0)
+    return response.page.body.decode()
+
+
+async def test_a_page_does_not_wait_for_the_district_and_is_added_to_afterwards(shop, district):
+    page = await page_of(shop)
+    assert (district.ranked, 'data-url="http://school.test/new"' in page) == (0, True)
+    assert f'data-next="/.well-known/linkmend/late?miss={MISS_ID}&amp;part=1"' in page
+    district.go_on.set()
+    late = (await shop.repair_service.late_offers(LATE, "en", "reader")).body.decode()
+    assert 'data-url="http://other.test/new" data-source="shared"' in late
+    assert "Better match" in late
+    assert 'data-url="http://school.test/new"' not in late
+    assert escape(chose_path(MISS_ID, 2)) in late
+    assert shop.added == [(MISS_ID, "reader", 2, ("http://other.test/new",))]
+
+
+async def test_what_came_late_is_on_the_page_of_the_next_reader_at_once(shop, district):
+    district.go_on.set()
+    await page_of(shop)
+    await shop.repair_service.late_offers(LATE, "en", "reader")
+    page = await page_of(shop, client="another")
+    assert 'data-url="http://other.test/new"' in page
+    assert 'id="late"' not in page
+    assert (len(shop.ranked), district.ranked) == (1, 1)
+
+
+async def test_only_the_reader_of_a_page_is_shown_what_came_late(shop, district):
+    district.go_on.set()
+    await page_of(shop)
+    assert await shop.repair_service.late_offers(LATE, "en", "another") is None
+    unknown = LateOffersRoute(miss_id="x" * 22, part=True)
+    assert await shop.repair_service.late_offers(unknown, "en", "reader") is None
+    assert district.ranked == 0
+
+
+async def test_a_program_waits_for_the_district_but_not_for_long(shop, district):
+    context = a_context(miss_id=MISS_ID, as_json=True)
+    first = await shop.repair_service.repair_page(a_miss(context=context), within_s=5.0)
+    assert [each.url for each in first.found.alternatives] == ["http://school.test/new"]
+    district.go_on.set()
+    second = await shop.repair_service.repair_page(a_miss(context=context), within_s=5.0)
+    assert second.found.alternatives == district.alternatives
+
+
+async def test_nothing_is_promised_while_the_district_is_away(shop, district):
+    district.is_there = False
+    assert 'id="late"' not in await page_of(shop)
+    context = a_context(miss_id=MISS_ID, as_json=True)
+    await shop.repair_service.repair_page(a_miss(context=context), within_s=5.0)
+    assert district.ranked == 0
+
+
+async def test_a_district_that_never_answers_adds_nothing(shop, district):
+    await shop.repair_service.repair_page(a_miss(MISS_ID), within_s=0.2)
+    late = (await shop.repair_service.late_offers(LATE, "en", "reader")).body.decode()
+    assert ("data-url" in late, "data-next" in late, shop.added) == (False, False, [])
+
+
+async def test_readers_without_scripts_find_what_came_late_on_a_page_of_its_own(shop, district):
+    assert f'<noscript><p class="small"><a href="/.well-known/linkmend/late?miss={MISS_ID}"' in await page_of(
+        shop
+    )
+    district.go_on.set()
+    page = await shop.repair_service.late_offers(replace(LATE, part=False), "es", "reader")
+    assert 'data-url="http://other.test/new"' in page.body.decode()
+    assert '<html lang="es"' in page.body.decode()
+
+
+async def test_what_came_late_for_a_page_in_a_frame_reports_no_clicks(shop, district):
+    district.go_on.set()
+    await page_of(shop, context=a_context(miss_id=MISS_ID, framed=True))
+    late = (await shop.repair_service.late_offers(LATE, "en", "reader")).body.decode()
+    assert ("data-url" in late, "ping=" in late) == (True, False)
+
+
 def test_a_miss_and_its_page_can_be_sent_to_another_process():
     class Backend:
         def repair_page(self, miss, *, within_s):
             return miss, within_s
 
-    (repair_page,) = methods_of(RepairService)
+    repair_page, _ = methods_of(RepairService)
     miss = a_miss(ask=None)
     sent = TO_BACKEND.decode(encode(Call(repair_page.name, (miss, 2.0), 1, 3.0)))
     assert repair_page.call(Backend(), sent.arguments) == (miss, 2.0)

@@ -11,6 +11,7 @@ from repair.collection.pins import Pins
 from repair.evidence.gather import gather_local
 from repair.evidence.hints import Hints
 from repair.model import Click, Evidence, HeldCopy
+from repair.opensearch.client import SearchUnavailable
 from repair.pipeline import Repairer, local_sources
 from repair.ranking.learned import LearnedRanker
 from repair.ranking.rankers import stop_anchors
@@ -165,7 +166,7 @@ async def test_when_nothing_matches_nothing_is_offered(repairer, link):
 
 
 async def test_where_nothing_fits_there_are_search_results_for_the_words_of_the_link(repairer, monkeypatch):
-    monkeypatch.setattr(repairer, "_find", lambda link, query: ())
+    monkeypatch.setattr(repairer, "_find_own", lambda link, query: ())
     link = a_broken_link("http://elsewhere.test/index", anchor="Famous soup")
     found = await repairer.repair(link)
     assert found.alternatives == ()
@@ -598,3 +599,18 @@ async def test_the_source_of_a_frame_is_the_latest_page_of_the_site_around_it(re
     frame, around = "http://video.test/embed/1", ("http://other.test/x", f"{SITE}/cooking", f"{SITE}/rome")
     link = (await repairer.repair(a_broken_link(frame), click=Click(referrer=f"{SITE}/", recent=around))).link
     assert (link.source_url, link.source_guessed) == (f"{SITE}/cooking", True)
+
+
+def _fails(link, query):
+    raise SearchUnavailable("no answer")
+
+
+@pytest.mark.parametrize(("find", "is_whole"), [(_fails, False), (lambda link, query: (), True)])
+async def test_where_no_further_pages_are_found_those_of_the_collection_are_offered(
+    repairer, collection, executor, find, is_whole
+):
+    link = a_broken_link(GONE, anchor="Roman aqueducts")
+    more = Repairer(collection, RepairSettings(), executor, find=find)
+    outcome = await more.rank(link)
+    assert (outcome.found, outcome.is_whole) == ((await repairer.rank(link)).found, is_whole)
+    assert outcome.found.alternatives

@@ -365,3 +365,27 @@ def test_addresses_that_had_no_page_lately_are_known(store, clock):
     assert store.known_dead(()) == frozenset()
     clock.now += timedelta(days=31)
     assert store.known_dead(asked) == frozenset()
+
+
+def test_a_page_that_was_offered_later_can_be_chosen(store, tmp_path):
+    miss = a_miss()
+    store.record(miss)
+    for _ in range(2):
+        store.add_offers(miss.id, miss.client, 3, ("http://late.test/",))
+    store.record_choice(miss.id, 3, client=miss.client, network="network")
+    store.close()
+    found = MissStore(tmp_path, MissesSettings(), clock=lambda: A_MOMENT)
+    (noted,) = found.recent()
+    found.close()
+    assert noted.offered == (*miss.offered, "http://late.test/")
+    assert noted.chosen == "http://late.test/"
+    events = [json.loads(line)["event"] for line in (tmp_path / "misses.jsonl").read_text().splitlines()]
+    assert events == ["miss", "offered_later", "chosen"]
+
+
+def test_what_was_offered_later_has_its_number_even_where_others_are_not_noted(store):
+    miss = a_miss(offered=())
+    store.record(miss)
+    store.add_offers(miss.id, miss.client, 3, ("http://late.test/",))
+    store.flush()
+    assert store.recent()[0].offered == ("", "", "http://late.test/")

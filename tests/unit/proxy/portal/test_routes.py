@@ -10,6 +10,7 @@ from proxy.portal.routemodel import (
     CertificateRoute,
     ChoiceRoute,
     CopyRoute,
+    LateOffersRoute,
     MementosRoute,
     PacRoute,
     PortalRoute,
@@ -352,3 +353,19 @@ def test_a_script_cannot_fetch_the_page_of_archived_versions():
     assert route("GET", MEMENTOS, (("Sec-Fetch-Mode", "cors"), ("Sec-Fetch-Dest", "empty"))) == RefusedRoute(
         status=403
     )
+
+
+LATE = f"https://site.test/.well-known/linkmend/late?miss={'m' * 22}"
+
+
+def test_what_came_late_for_a_page_is_asked_for_by_its_script_or_by_a_person():
+    assert route("GET", f"{LATE}&part=1", (("Origin", "null"),)) == LateOffersRoute(
+        miss_id="m" * 22, part=True
+    )
+    for origin in ((), (("Origin", "https://site.test"),)):
+        assert route("GET", f"{LATE}&part=1", origin) == RefusedRoute(status=403)
+    plain = LATE.replace("https:", "http:")
+    assert route("GET", plain, A_CLICK) == LateOffersRoute(miss_id="m" * 22)
+    assert route("GET", plain, ()) == ToPortalRoute(url=plain.replace("site.test", "linkmend.internal"))
+    assert route("GET", LATE.replace("m" * 22, "short"), A_CLICK) == RefusedRoute(status=400)
+    assert route("POST", LATE, ()) == RefusedRoute(status=405)
