@@ -98,6 +98,20 @@ class DiskRows(diskcache.Cache):  # type: ignore[misc]  # diskcache has no annot
         ).fetchall()
         return [FoundRow(rowid=a, stored_at=b, filename=c, record=d) for a, b, c, d in found]
 
+    def set_many(self, rows: Iterable[tuple[bytes, NewRow]]) -> None:
+        """As `set` for each, in one transaction: most of what a small row costs is its commit."""
+        now = time.time()
+        with self._transact() as (sql, remove_later):
+            for key, row in rows:
+                size, mode, filename, value = self._disk.store(row, read=False)
+                columns = (None, None, size, mode, filename, value)
+                found = sql("SELECT rowid, filename FROM Cache WHERE key = ? AND raw = 1", (key,)).fetchone()
+                if found is None:
+                    self._row_insert(key, True, now, columns)
+                else:
+                    remove_later(found[1])
+                    self._row_update(found[0], now, columns)
+
     def has(self, low: bytes, high: bytes) -> bool:
         """Whether there is a row from `low` to `high`; reads the index of keys only."""
         found = self._sql("SELECT 1 FROM Cache WHERE key BETWEEN ? AND ? AND raw = 1 LIMIT 1", (low, high))
