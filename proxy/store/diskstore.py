@@ -111,9 +111,8 @@ class DiskStore:
 
     def lacks_unwaiting(self, key: str) -> bool:
         """Whether nothing is stored under a key, for a thread that must not wait for locks, as above."""
-        self._rows.never_wait()
         where = _range_of(key)
-        return not self._rows.has(where.low, where.high)
+        return not self._rows.has_unwaiting(where.low, where.high)
 
     def keys_with(self, part: str) -> set[str]:
         """The keys that contain a text."""
