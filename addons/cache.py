@@ -162,11 +162,15 @@ class Cache:
             self._origin_answers.begin(flow, exchange, response)
 
     def response_now(self, flow: http.HTTPFlow) -> bool:
-        """End an exchange that leaves no trace in the store; returns whether it is dealt with."""
+        """End an exchange whose end waits for nothing; returns whether it is dealt with."""
         exchange, response = self._exchanges.get(flow), flow.response
         if exchange is None:
             return True
-        if response is None or not is_from_origin(flow) or not leaves_no_trace(exchange, response):
+        if response is None or not is_from_origin(flow):
+            return False
+        if not leaves_no_trace(exchange, response) and not self._origin_answers.settle_first(
+            flow, exchange, response
+        ):
             return False
         del self._exchanges[flow]
         self._end(exchange, response)

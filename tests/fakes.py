@@ -84,6 +84,11 @@ class FakeStore:
         self.held[key] = (response, *others)
         return True
 
+    def put_soon(self, key, response, written):
+        self.held[key] = (response,)
+        written()
+        return True
+
     async def remove(self, key):
         self.held[key] = ()
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from mitmproxy import http
@@ -65,8 +66,20 @@ class CacheContext:
             flow.response.headers["connection"] = "close"
         return True
 
+    def store_soon(self, exchange: Exchange, stored: StoredResponse) -> None:
+        """Store an answer behind the client's back; who waits for it in this worker need not wait for the disk."""
+        url, leads = exchange.request.url, exchange.leads
+        written = partial(self.collapser.finish_elsewhere, url) if leads else _nothing
+        if self.store.put_soon(url, stored, written) and leads:
+            exchange.leads = False
+            self.collapser.finish_here(url)
+
     def release(self, exchange: Exchange) -> None:
         """Let those go on who wait for this exchange."""
         if exchange.leads:
             exchange.leads = False
             self.collapser.finish(exchange.request.url)
+
+
+def _nothing() -> None:
+    """For an exchange that nobody waits for."""

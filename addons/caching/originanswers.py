@@ -125,6 +125,35 @@ class OriginAnswers:
         ):
             await self._update_by_head(exchange)
 
+    def settle_first(self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> bool:
+        """As `settle` for a small whole answer where nothing was stored: most first visits, which wait for nothing.
+
+        Returns whether it is dealt with.
+        """
+        is_first = exchange.state is ExchangeState.BUFFERING and exchange.forward == "uri-miss"
+        body = body_of(flow)
+        if (
+            not is_first
+            or exchange.unproven
+            or exchange.own_request is not None
+            or body is None
+            or len(body) > _DECODED_AT_ONCE
+            or response.status_code == 204
+            or is_unshared(flow)
+            or state_of(flow).failure is not None
+            or invalidated_urls(exchange.request, response.status_code, exchange.headers)
+        ):
+            return False
+        stored = _to_stored(exchange, response, body)
+        if stored.vary:
+            return False
+        if contains_value(identifying_values(exchange.request, exchange.headers), page_of(flow)):
+            return True
+        if _needs_digest(exchange):
+            self._seen_without_cookie(exchange, hashlib.blake2b(body, digest_size=16).digest())
+        self._context.store_soon(exchange, stored)
+        return True
+
     async def _put(self, flow: http.HTTPFlow, exchange: Exchange, response: http.Response) -> None:
         body: bytes | FileBody | None = None
         digest = exchange.digest

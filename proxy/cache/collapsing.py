@@ -78,10 +78,20 @@ class RequestCollapser:
 
     def finish(self, key: str) -> None:
         """Release all requests that wait. May be called again, and by a leader whose fetch was taken over."""
+        if self.finish_here(key):
+            self._leases.free(key)
+
+    def finish_here(self, key: str) -> bool:
+        """As `finish`, but those in other workers wait until `finish_elsewhere`; whether there was such a fetch."""
         fetch = self._fetches.pop(key, None)
         if fetch is not None:
-            self._leases.free(key)
             fetch.finished.set()
+        return fetch is not None
+
+    def finish_elsewhere(self, key: str) -> None:
+        """Release those in other workers, unless the same is fetched here again."""
+        if key not in self._fetches:
+            self._leases.free(key)
 
     def __len__(self) -> int:
         return len(self._fetches)

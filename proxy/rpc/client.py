@@ -31,6 +31,7 @@ from proxy.rpc.wire import (
     MessageTooLarge,
     Outbox,
     Welcome,
+    as_encoded,
     as_raw,
     encode,
 )
@@ -44,7 +45,7 @@ KEPT_BYTES = 2 * 1024**2
 """... and for one that is not there."""
 _SILENCE_S = 2.0  # a backend that let a request time out in silence is not asked again for so long
 _GATHER_S = 0.02
-_GATHER_MOST = 100
+_GATHER_MOST, _GATHER_BYTES, _GATHER_LARGEST = 100, 512 * 1024, 64 * 1024
 _RETRY_S = 0.1
 _MOST_RETRY_S = 1.0
 
@@ -70,7 +71,8 @@ class RpcClient:
         self._outbox = Outbox()
         self._pending: dict[int, asyncio.Future[msgspec.Raw]] = {}
         self._ids = itertools.count(1)
-        self._gathered: dict[type[Broadcast | Batch], list[Call]] = {Broadcast: [], Batch: []}
+        self._gathered: dict[type[Broadcast | Batch], list[bytes]] = {Broadcast: [], Batch: []}
+        self._gathered_bytes = 0
         self._gathering: asyncio.TimerHandle | None = None
         self._heard_at = 0.0
         self._silent_until = 0.0
@@ -133,8 +135,7 @@ class RpcClient:
             call = Call(method.name, as_raw(method.bind(args, kwargs)))
             if not method.kind.may_wait:
                 return self._send(call)
-            self._gather(Batch, call, may_wait=True)
-            return True
+            return self._gather(Batch, call, may_wait=True)
 
         def broadcast(*args: Any, **kwargs: Any) -> None:
             call = Call(method.name, as_raw(method.bind(args, kwargs)))
@@ -181,22 +182,35 @@ class RpcClient:
             self._dropping.warning("backend cannot keep up: %d notifications dropped so far", self.dropped)
         return is_queued
 
-    def _gather(self, kind: type[Broadcast | Batch], call: Call, *, may_wait: bool) -> None:
-        """Send a call: at once, since a browser may be on its way to another worker, unless it may wait."""
+    def _gather(self, kind: type[Broadcast | Batch], call: Call, *, may_wait: bool) -> bool:
+        """Send a call: at once, since a browser may be on its way to another worker, unless it may wait.
+
+        What is large goes at once, too. False when it is dropped.
+        """
+        try:
+            data = encode(call)
+        except MessageTooLarge:
+            data = b""
+        if not 0 < len(data) <= _GATHER_LARGEST:
+            self._send_gathered()
+            return self._send(kind((as_encoded(data) if data else call,)))
         gathered = self._gathered[kind]
-        gathered.append(call)
-        if not may_wait or len(gathered) >= _GATHER_MOST:
+        gathered.append(data)
+        self._gathered_bytes += len(data)
+        if not may_wait or len(gathered) >= _GATHER_MOST or self._gathered_bytes > _GATHER_BYTES:
             self._send_gathered()
         elif self._gathering is None:
             self._gathering = asyncio.get_running_loop().call_later(_GATHER_S, self._send_gathered)
+        return True
 
     def _send_gathered(self) -> None:
         if self._gathering is not None:
             self._gathering.cancel()
             self._gathering = None
+        self._gathered_bytes = 0
         for kind, calls in self._gathered.items():
             if calls:
-                self._send(kind(tuple(calls)))
+                self._send(kind(tuple(map(as_encoded, calls))))
                 calls.clear()
 
     # The connection

@@ -124,7 +124,7 @@ class SuggestionService(Protocol):
 class HarvestService(Protocol):
     """Takes pages into the collection, and learns where pages moved."""
 
-    @notify()
+    @notify(may_wait=True)
     def offer(self, page: Page) -> bool: ...
 
     @notify()

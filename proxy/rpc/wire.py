@@ -93,6 +93,11 @@ def as_raw(value: object) -> Raw:
     return cast(Raw, value)
 
 
+def as_encoded(call: bytes) -> Call:
+    """A call that `encode` has encoded, as a part of a message."""
+    return cast(Call, Raw(call))
+
+
 def _plain(value: object) -> object:
     """Scores are sometimes numpy's numbers."""
     if isinstance(value, np.generic):

@@ -15,7 +15,7 @@ import shutil
 import sqlite3
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
@@ -111,9 +111,8 @@ class DiskStore:
 
     def lacks_unwaiting(self, key: str) -> bool:
         """Whether nothing is stored under a key, for a thread that must not wait for locks, as above."""
-        self._rows.never_wait()
         where = _range_of(key)
-        return not self._rows.has(where.low, where.high)
+        return not self._rows.has_unwaiting(where.low, where.high)
 
     def keys_with(self, part: str) -> set[str]:
         """The keys that contain a text."""
@@ -140,6 +139,25 @@ class DiskStore:
             where = _range_of(key)
             self._rows.drop(where.low, where.high, keep=MAX_VARIANTS)
         return True
+
+    def put_small(self, responses: Iterable[tuple[str, StoredResponse]]) -> None:
+        """As `put` for responses without `vary` whose bodies fit into their rows: all of them, or none.
+
+        Leaves out what cannot be serialised. Raises sqlite3.Error or diskcache.Timeout.
+        """
+        rows = []
+        for key, response in responses:
+            try:
+                record = encode(record_of(response, in_record_bytes=IN_ROW_BYTES))
+            except ValueError as error:
+                log.warning("cache: response not stored, cannot serialise its headers: %s", error)
+                continue
+            rows.append((_row_key(key, response.vary), NewRow(record=record, filename=None, size=0)))
+        try:
+            self._rows.set_many(rows)
+        except BaseException:
+            self._withdraw(None)
+            raise
 
     def remove(self, key: str) -> None:
         where = _range_of(key)

@@ -27,6 +27,7 @@ from proxy.store.invalidation import LocalInvalidation, StoreInvalidation
 from proxy.store.memory import CachedEntry, MemoryStore
 from proxy.store.spool import Spool, SpoolPool
 from proxy.store.tiers import DISK_ERRORS, StoreTiers
+from proxy.store.unwritten import UnwrittenResponse, UnwrittenResponses
 from proxy.store.warmkeys import WarmKeys, with_waiting
 from repair.logs import RateLimitedLogger
 
@@ -64,6 +65,7 @@ class ResponseStore:
         self._memory = MemoryStore(memory_bytes)
         self._changes = changes or LocalInvalidation()
         self._warm = WarmKeys()
+        self._unwritten = UnwrittenResponses(self._write_small)
         self._reading: dict[str, object] = {}
         self._absent: dict[str, tuple[float, int]] = {}
         self._queued_bytes = 0
@@ -103,11 +105,12 @@ class ResponseStore:
 
     def get_cached(self, key: str) -> CachedEntry | None:
         """The entry in memory, which can also hold data derived from it; None when there is none."""
-        held = self._memory.get(key)
+        held = self._memory.get(key) or self._unwritten.get(key)
         if held is None:
             return None
-        if held.stamp != self._changes.stamp(key):
-            self._memory.pop(key)  # another worker has changed it
+        if held.stamp != self._changes.stamp(key):  # another worker has changed it
+            self._memory.pop(key)
+            self._unwritten.forget(key)
             return None
         if len(held.responses) == 1:
             self._note_use(key)
@@ -170,13 +173,27 @@ class ResponseStore:
         True once it is written and would survive `kill -9`; False when it is too large, or the disk full or too slow.
         """
         size = len(response.body) if isinstance(response.body, bytes) else 0
-        if self._queued_bytes + size > QUEUED_BYTES:
-            self._limited_log.warning("cache: disk too slow, response not stored: %s", key)
+        if not self._has_room(key, size):
             return False
         stored = await self._change(key, size, self._tiers.write, key, response)
         if stored and not response.vary:
             self._warm.note(key, (response,))
         return stored
+
+    def put_soon(self, key: str, response: StoredResponse, written: Callable[[], None]) -> bool:
+        """As `put`, for a small response without `vary` where nothing was stored, and without waiting for the disk.
+
+        It is found here at once, and by other processes when `written` is called. False, and that is not called, when
+        the store is closed or the disk too slow.
+        """
+        entry = CachedEntry(responses=(response,), cost=0, stamp=self._changes.stamp(key))
+        unwritten = UnwrittenResponse(key=key, entry=entry, written=written)
+        if self._closed or not self._has_room(key, unwritten.size):
+            return False
+        self._forget(key)
+        self._queued_bytes += unwritten.size
+        self._unwritten.add(unwritten)
+        return True
 
     async def remove(self, key: str) -> None:
         """Removes every variant that is not pinned."""
@@ -197,6 +214,7 @@ class ResponseStore:
     async def keys_with(self, part: str) -> frozenset[str]:
         """The keys that contain a text; scans all keys. Raises StoreError when the disk fails."""
         try:
+            await self._all_written()
             return frozenset(await self._run_in(self._readers, self._tiers.keys_with, part))
         except DISK_ERRORS as error:
             raise StoreError(f"cannot search the cache: {error}") from error
@@ -218,6 +236,7 @@ class ResponseStore:
         if self._closed:
             return
         self._closed = True
+        self._unwritten.flush()
         self._room.close()
         everyone = threading.Barrier(_READERS)
         leaving = (self._run_in(self._readers, self._finish_reading, everyone) for _ in range(_READERS))
@@ -250,20 +269,55 @@ class ResponseStore:
             self._queued_bytes -= size
             self._forget(key)
 
+        self._unwritten.flush()  # this change comes after them
         self._forget(key)
         self._queued_bytes += size
         changing = asyncio.wrap_future(self._writer.submit(change))
         changing.add_done_callback(done)  # runs before the awaiting task wakes
         return await asyncio.shield(changing)
 
+    def _write_small(self, gathered: tuple[UnwrittenResponse, ...]) -> None:
+        loop = asyncio.get_running_loop()
+
+        def write() -> None:
+            try:
+                self._tiers.write_small([(each.key, each.response) for each in gathered])
+            finally:
+                for each in gathered:
+                    self._changes.note(each.key)
+
+        self._writer.submit(write).add_done_callback(
+            lambda _: loop.call_soon_threadsafe(self._note_written, gathered)
+        )
+
+    def _note_written(self, gathered: tuple[UnwrittenResponse, ...]) -> None:
+        for each in gathered:
+            self._queued_bytes -= each.size
+            if self._unwritten.is_current(each):
+                self._forget(each.key)
+                self._warm.note(each.key, each.entry.responses)
+            each.written()
+
+    async def _all_written(self) -> None:
+        self._unwritten.flush()
+        await self._run_in(self._writer, lambda: None)
+
+    def _has_room(self, key: str, size: int) -> bool:
+        if self._queued_bytes + size <= QUEUED_BYTES:
+            return True
+        self._limited_log.warning("cache: disk too slow, response not stored: %s", key)
+        return False
+
     async def _measure(self, measure: Callable[[], int]) -> int:
         try:
+            await self._all_written()
             return await self._run_in(self._readers, measure)
         except DISK_ERRORS as error:
             raise StoreError(f"cannot measure the cache: {error}") from error
 
     def _forget(self, key: str) -> None:
         self._memory.pop(key)
+        self._unwritten.forget(key)
         self._warm.forget(key)
         self._absent.pop(key, None)
         self._reading.pop(key, None)

@@ -8,7 +8,7 @@ import logging
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -72,6 +72,12 @@ class StoreTiers:
             stored = self._try(disk, lambda: disk.put(key, response))
         if not stored:
             self.throw_away(response)
+        self._make_room()
+        return stored
+
+    def write_small(self, responses: Sequence[tuple[str, StoredResponse]]) -> bool:
+        """Stores small evictable responses without `vary` in one commit; returns whether it worked."""
+        stored = self._try(self._responses, lambda: self._responses.put_small(responses))
         self._make_room()
         return stored
 

@@ -270,7 +270,9 @@ def _skim(blocks: Sequence[TextBlock], phrases: Phrases) -> Iterator[tuple[int, 
         for sentence in _SENTENCE_END.split(block.text[:_MAX_BLOCK]):
             found = segments(sentence.lower()) if sentence.isascii() else []
             if found and _CODE_FIGURES.isdisjoint(found) and not phrases.may_be_among(found):
-                line, count = None, sum(len(word) <= MAX_WORD for word in found)
+                line, count = None, len(found)
+                if len(sentence) > MAX_WORD:
+                    count -= sum(map(MAX_WORD.__lt__, map(len, found)))
             else:
                 line = _read_text(sentence, phrases)
                 count = len(line.words)

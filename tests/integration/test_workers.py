@@ -85,11 +85,18 @@ def read(origin, client, *names):
         eventually(lambda place=place, name=name: place in client.search(name).text, f"{name} was not read")
 
 
+def finish_writing(origin, client):
+    """Wait until a worker has written what it stored, before it is halted: it drops another page after that."""
+    origin.pages["/dropped"] = reply("")
+    assert client.get(origin.url + "/dropped", method="POST").status == 200
+
+
 def test_what_one_worker_has_stored_the_other_serves(origin, processes):
     origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
     for number in (1, 2, 1):
         with processes.only(number) as client:
             assert client.get(origin.url + "/page").text == "hello"
+            finish_writing(origin, client)
     assert origin.asked["/page"] == 1
 
 
@@ -100,6 +107,7 @@ def test_what_was_not_there_for_one_worker_is_seen_once_another_has_it(origin, p
     origin.pages["/page"] = reply("hello", Cache_Control="max-age=60")
     with processes.only(1) as client:
         client.get(origin.url + "/page", Cache_Control="no-cache")
+        finish_writing(origin, client)
     with processes.only(2) as client:
         assert "hit" in client.get(origin.url + "/page").headers["Cache-Status"]
 
@@ -109,6 +117,7 @@ def test_what_one_worker_fetches_anew_the_other_no_longer_serves_from_memory(ori
     for number in (1, 2, 1, 2):
         with processes.only(number) as client:
             assert client.get(origin.url + "/page").text == "old"
+            finish_writing(origin, client)
     origin.pages["/page"] = reply("new", Cache_Control="max-age=60")
     with processes.only(1) as client:
         assert client.get(origin.url + "/page", Cache_Control="no-cache").text == "new"
@@ -122,6 +131,7 @@ def test_what_one_worker_invalidates_the_other_fetches_again(origin, processes):
     for number in (1, 2):
         with processes.only(number) as client:
             client.get(origin.url + "/page")
+            finish_writing(origin, client)
     with processes.only(1) as client:
         client.get(origin.url + "/page", method="POST")
     asked = origin.asked["/page"]

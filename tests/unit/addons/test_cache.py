@@ -10,6 +10,7 @@ from addons.cache import Cache
 from addons.flows import body_of, mitm_headers, url_of
 from addons.flowstate import AnsweredBy, is_from_origin, state_of
 from proxy.cache.collapsing import RequestCollapser
+from proxy.cache.leases import LeaseTable, WorkerLeases
 from proxy.messages import FileBody
 from proxy.settings import CacheSettings
 from tests.caching import NOW, URL, a_request, a_stored, at, cc
@@ -56,7 +57,8 @@ class Proxy:
             through = flow.response.stream if callable(flow.response.stream) else (lambda chunk: chunk)
             assert b"".join(through(part) for part in (body[:7], body[7:], b"")) == body
             flow.response.raw_content = None
-        await self.cache.response(flow)
+        if not self.cache.response_now(flow):  # as addons/mitm/master.py does
+            await self.cache.response(flow)
 
     def begin(self, flow, status=200, *headers, body=b"hello"):
         """The head of the origin's answer."""
@@ -103,6 +105,37 @@ async def test_the_second_request_is_answered_from_the_store():
     assert second.response.headers["age"] == "5"
     assert told(second) == "linkmend;hit;ttl=55"
     assert state_of(second).answered_by is AnsweredBy.CACHE
+
+
+async def test_a_first_visit_waits_for_no_disk_and_those_in_other_workers_wait_for_it():
+    proxy, table = Proxy(), LeaseTable()
+    here, elsewhere = (RequestCollapser(WorkerLeases(table, worker)) for worker in (1, 2))
+    proxy.cache = Cache(
+        SETTINGS, proxy.store, here, proxy.bodies, offline=lambda: False, clock=proxy.clock, replay=None
+    )
+    written = []
+    put_soon = proxy.store.put_soon
+    proxy.store.put_soon = lambda key, response, then: put_soon(key, response, lambda: written.append(then))
+    flow = await proxy.ask(*NAVIGATION)
+    proxy.begin(flow, 200, cc("max-age=60"))
+    assert not elsewhere.lead(URL)
+    assert proxy.cache.response_now(flow)
+    assert told(await proxy.ask()) == "linkmend;hit;ttl=60"
+    assert not elsewhere.lead(URL), "it is not on disk yet"
+    written.pop()()
+    assert elsewhere.lead(URL)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "size"),
+    [((), (("Vary", "Accept"),), 5), ((("Cookie", "a=1"),), (TAG,), 5), ((), (), 100_000)],
+    ids=["varies", "with a cookie", "large"],
+)
+async def test_what_takes_more_than_a_moment_is_stored_the_usual_way(asked, said, size):
+    proxy = Proxy()
+    flow = await proxy.ask(*NAVIGATION, *asked)
+    proxy.begin(flow, 200, cc("max-age=60"), *said, body=b"x" * size)
+    assert not proxy.cache.response_now(flow)
 
 
 async def test_an_answer_of_ours_passes_the_later_hooks_untouched():

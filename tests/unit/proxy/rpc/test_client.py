@@ -22,7 +22,7 @@ from proxy.rpc.protocol import (
     RepairService,
 )
 from proxy.rpc.server import RpcServer
-from proxy.rpc.wire import Broadcast, Call
+from proxy.rpc.wire import Broadcast, Call, encode
 from repair.model import Click
 from tests.make import a_broken_link, a_page
 from tests.offers import a_context
@@ -320,7 +320,20 @@ async def test_pages_opened_within_a_moment_are_sent_together_and_before_what_ca
         assert sent == []
         events.client_redirected("c", "a", "b")
         opened = (Call("ClientEvents.client_opened", ("c", str(number))) for number in range(3))
-        assert sent == [Broadcast((*opened, Call("ClientEvents.client_redirected", ("c", "a", "b"))))]
+        together = Broadcast((*opened, Call("ClientEvents.client_redirected", ("c", "a", "b"))))
+        assert [encode(each) for each in sent] == [encode(together)]
+
+
+async def test_small_pages_offered_within_a_moment_are_sent_together(tmp_path):
+    async with machine(tmp_path) as made:
+        client, sent = await made.client(), []
+        put = client._outbox.put
+        client._outbox.put = lambda data, limit: sent.append(data) or put(data, limit=limit)
+        pages = [a_page(body=str(number).encode() * 10_000) for number in range(5)]
+        for page in pages:
+            assert client.stub(HarvestService).offer(page)
+        await until(lambda: made.backend.told == pages)
+        assert len(sent) == 1
 
 
 async def test_what_later_workers_are_told_is_bounded(tmp_path, monkeypatch):

@@ -43,9 +43,9 @@ def a_response(body=b"hello", vary=(), **known):
 
 
 @asynccontextmanager
-async def opened(directory, **chosen):
+async def opened(directory, *, changes=None, **chosen):
     """A store without memory unless asked for, so that the disk is what is tested."""
-    store = ResponseStore.open(directory, CacheSettings(**({"memory_bytes": 0} | chosen)))
+    store = ResponseStore.open(directory, CacheSettings(**({"memory_bytes": 0} | chosen)), changes=changes)
     try:
         yield store
     finally:
@@ -683,6 +683,74 @@ async def test_many_lookups_and_puts_at_once_return_only_whole_responses(store):
     await asyncio.gather(*(step(number) for number in range(100) for step in (write, read, read)))
 
 
+async def _put_soon(store, key, response, written=lambda: None):
+    assert store.put_soon(key, response, written)
+
+
+async def test_what_is_written_soon_is_found_at_once_and_by_others_once_it_is_written(tmp_path):
+    changes, written = SharedInvalidation(), asyncio.Event()
+    async with opened(tmp_path, changes=changes) as store:
+        await store.volume()  # until it has swept and lets others in
+        other = await asyncio.to_thread(ResponseStore.open, tmp_path, CacheSettings(), changes=changes)
+        try:
+            assert await other.lookup(KEY) == ()
+            await _put_soon(store, KEY, a_response(), written.set)
+            assert store.recall(KEY) == (a_response(),)
+            await written.wait()
+            assert await store.lookup(KEY) == (a_response(),)
+            assert await other.lookup(KEY) == (a_response(),)
+        finally:
+            await other.close()
+
+
+async def test_many_that_are_written_soon_share_a_commit_and_one_that_cannot_be_written_spoils_none(
+    tmp_path, monkeypatch
+):
+    commits = []
+    rows = DiskRows.set_many
+    monkeypatch.setattr(DiskRows, "set_many", lambda self, many: commits.append(rows(self, many)))
+    async with opened(tmp_path) as store:
+        for number in range(50):
+            await _put_soon(store, f"{KEY}{number}", a_response(str(number).encode()))
+        await _put_soon(store, KEY, replace(a_response(), reason="\udcff"))
+        assert await store.count() == 50
+        assert len(commits) == 1
+        assert await store.lookup(KEY) == ()
+        assert await store.lookup(f"{KEY}7") == (a_response(b"7"),)
+
+
+async def test_what_is_written_soon_is_on_disk_after_closing(tmp_path):
+    async with opened(tmp_path) as store:
+        await _put_soon(store, KEY, a_response())
+    async with opened(tmp_path) as store:
+        assert await store.lookup(KEY) == (a_response(),)
+
+
+@pytest.mark.parametrize("remove", [ResponseStore.remove, ResponseStore.erase])
+async def test_a_removal_just_after_it_wins(tmp_path, remove):
+    async with opened(tmp_path) as store:
+        await _put_soon(store, KEY, a_response())
+        await remove(store, KEY)
+        assert await store.lookup(KEY) == ()
+        assert await store.count() == 0
+
+
+async def test_a_search_for_keys_sees_what_is_not_written_yet(store):
+    await _put_soon(store, KEY, a_response())
+    assert await store.keys_with("school") == {KEY}
+
+
+async def test_a_full_disk_stores_nothing_soon_either_and_lets_those_go_on_who_wait(
+    store, monkeypatch, caplog
+):
+    written = asyncio.Event()
+    monkeypatch.setattr(DiskRows, "set_many", full_database)
+    await _put_soon(store, KEY, a_response(), written.set)
+    await written.wait()
+    assert await store.lookup(KEY) == ()
+    assert "cannot write" in caplog.text
+
+
 # The store against a dictionary.
 
 KEYS = st.sampled_from(["http://a/", "http://a/b", "http://ä/"])
@@ -729,6 +797,15 @@ class StoreMachine(RuleBasedStateMachine):
         self.put_count += 1
         response = a_response(body + str(self.put_count).encode(), vary, pinned=pinned)
         assert self.runner.run(self.store.put(key, response))
+        self.note(key, response)
+
+    @rule(key=KEYS, body=st.sampled_from([b"", b"small"]))
+    def put_soon(self, key, body):
+        if self.expected(key):
+            return  # it is for what was not stored before
+        self.put_count += 1
+        response = a_response(body + str(self.put_count).encode())
+        self.runner.run(_put_soon(self.store, key, response))
         self.note(key, response)
 
     @rule(key=KEYS)
