@@ -40,7 +40,7 @@ def test_really_moved_links_are_a_lesson_where_a_folder_has_them(tmp_path):
     (folder / "train.jsonl.gz").unlink()
     moved = a_link_record(f"{HOST}/a", f"{HOST}/b", "b", truth=f"{HOST}/c")
     lines(folder, "really_moved_train", [moved])
-    assert lesson_titles(folder) == {"really-moved": 120}
+    assert lesson_titles(folder) == {"really-moved": 300}
 
 
 def test_a_folder_without_train_links_is_refused(tmp_path):
