@@ -61,11 +61,15 @@ class TopicWords:
             for query in queries
             if query
         ]
-        self._all = frozenset[str]().union(*queries)
+        self._totals = [sum(query.values()) for query in self._queries]
+        self._having: dict[str, list[int]] = {}
+        for number, query in enumerate(self._queries):
+            for term in query:
+                self._having.setdefault(term, []).append(number)
 
     def among(self, terms: Terms) -> list[str]:
         """Those of some terms that the topic has; no others count for `score`."""
-        return [term for term in terms if term in self._all]
+        return [term for term in terms if term in self._having]
 
     def score(self, terms: Terms, *, saturation: float = 2.0) -> float:
         """0 to 1: how much of the best matching query a text has, rare words counting more."""
@@ -73,9 +77,12 @@ class TopicWords:
         if not counts:
             return 0.0
         return max(
-            sum(weight * counts[term] / (counts[term] + saturation) for term, weight in query.items())
-            / sum(query.values())
-            for query in self._queries
+            sum(
+                weight * counts[term] / (counts[term] + saturation)
+                for term, weight in self._queries[number].items()
+            )
+            / self._totals[number]
+            for number in {number for term in counts for number in self._having[term]}
         )
 
 
@@ -128,9 +135,13 @@ class PageJudge:
         self.odds = TermOdds(self.vocabulary)
         self._learn = learn
         self._positives = list(positives)
-        for kind, pages in ((True, self._positives), (False, background)):
+        self._counted_positives = [self.vocabulary.count(page) for page in self._positives]
+        for kind, pages in (
+            (True, self._counted_positives),
+            (False, map(self.vocabulary.count, background)),
+        ):
             for page in pages:
-                self.odds.add(self.vocabulary.count(page), belongs=kind)
+                self.odds.add(page, belongs=kind)
         scored = sorted(background, key=self.words.score)
         self._far = scored[: math.ceil(len(scored) * _FAR_SHARE)]
         self._fetched: dict[str, tuple[CountedTerms, float]] = {}
@@ -205,13 +216,11 @@ class PageJudge:
             for kind in (True, False)
         }
         fetched = [[self._fetched[url][0] for url in found[:_MOST_EXAMPLES]] for found in (sure, other)]
-        positives: list[Terms | CountedTerms] = [*said[True], *self._positives, *fetched[0]]
         negatives: list[Terms | CountedTerms] = [*said[False], *self._far, *fetched[1]]
-        return positives if self._repeats else self._each_once(positives), negatives
-
-    def _each_once(self, pages: Sequence[Terms | CountedTerms]) -> list[Terms | CountedTerms]:
-        counted = (page if isinstance(page, bytes) else self.vocabulary.count(page) for page in pages)
-        return list(dict.fromkeys(counted))
+        if self._repeats:
+            return [*said[True], *self._positives, *fetched[0]], negatives
+        counted = (*map(self.vocabulary.count, said[True]), *self._counted_positives, *fetched[0])
+        return list(dict.fromkeys(counted)), negatives
 
     def _terms_of(self, page: Terms | CountedTerms) -> Terms:
         return self.vocabulary.terms(page) if isinstance(page, bytes) else page

@@ -15,6 +15,7 @@ from repair.sqlite import SqliteFile, transaction
 FOLDER = "topics"
 """Where it is in a data folder."""
 NAME = "topics.sqlite"
+_CACHE_KIB = 16_384  # the links of a page are all over the frontier
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS topics (
@@ -38,7 +39,7 @@ CREATE TABLE IF NOT EXISTS frontier (
     received INTEGER NOT NULL DEFAULT 0, final_url TEXT NOT NULL DEFAULT '', changed_at REAL NOT NULL,
     PRIMARY KEY (topic, url)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS frontier_state ON frontier (topic, state);
+DROP INDEX IF EXISTS frontier_state;
 CREATE TABLE IF NOT EXISTS wanted (
     url TEXT PRIMARY KEY, topic TEXT NOT NULL, state TEXT NOT NULL, tries INTEGER NOT NULL, next_try REAL NOT NULL,
     note TEXT NOT NULL, changed_at REAL NOT NULL, grown_at REAL
@@ -70,6 +71,7 @@ class TopicDatabase:
         self._lock = threading.RLock()
         try:
             self._connection = SqliteFile(path=self._path, schema=_SCHEMA).open()
+            self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         except (OSError, sqlite3.Error) as error:
             raise TopicDatabaseError(f"{self._path}: cannot open the topics: {error}") from error
 
