@@ -38,7 +38,7 @@ from repair.collection.collection import Collection, PageAddition
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.frontierstore import FrontierStore, LinkState, VisitedLink
 from repair.crawling.heldpages import held_terms
-from repair.crawling.pagejudge import BELONGS
+from repair.crawling.pagejudge import BELONGS, CLEARLY_OUT
 from repair.crawling.topiccrawl import JudgedPage, TopicCrawl
 from repair.crawling.topicmodel import Terms
 from repair.crawling.topicstore import TopicStore
@@ -58,6 +58,7 @@ _SOON_S = 30.0  # a link due within this time is waited for
 _LONGEST_WAIT_S = 6 * 3600.0
 _NEWS_S = 1.0
 _RECORD_KNOWN_EVERY = 50  # pages; what further pages said of a known link is all that `kill -9` may lose
+_EXAMPLE_TERMS = 2_000  # kept of a page that was left
 _INTERRUPTIONS = 20  # a page during which the process died so often is given up
 
 
@@ -402,6 +403,10 @@ class TopicCrawler:
         link, judged = arrival.link, arrival.judged
         for name, probability in arrival.topics.items():
             self._tools.topics.note_page(arrival.final_url, name, probability)
+        if judged.probability <= CLEARLY_OUT and not (arrival.topics or arrival.held or judged.duplicate):
+            self._tools.topics.note_counterexample(
+                arrival.final_url, self._crawl.topic.name, judged.terms[:_EXAMPLE_TERMS]
+            )
         visited = VisitedLink(
             link=link,
             state=LinkState.HELD if arrival.held else LinkState.FETCHED,

@@ -27,7 +27,9 @@ BELONGS = 0.5
 """From this probability on, a page counts as one of the topic."""
 LEAST_EXAMPLES = 20
 """Of each kind, before anything is learnt; the paper's number."""
-_CLEARLY_IN, _CLEARLY_OUT = 0.7, 0.3
+_CLEARLY_IN = 0.7
+CLEARLY_OUT = 0.3
+"""Up to this probability, a page is an example of what the topic is not."""
 _MOST_EXAMPLES = 200
 _GROWTH = 1.25  # learn again when there are so many times as many examples
 _LOOK_SHARE = 20  # look for more examples when there are a twentieth more pages
@@ -176,6 +178,12 @@ class PageJudge:
         """Remember a fetched page, counted by the judge's vocabulary, as a possible example."""
         self._fetched[url] = (page, probability)
 
+    def recall(self, url: str, terms: Terms, probability: float, *, belongs: bool) -> None:
+        """Know a page of an earlier crawl as if it had just come."""
+        counted = self.vocabulary.count(terms)
+        self.note_page(url, counted, probability)
+        self.odds.add(counted, belongs=belongs)
+
     def note_verdict(self, url: str, terms: Terms, belongs: bool) -> None:
         """Remember what a person said of a page."""
         self._verdicts[url] = (terms, belongs)
@@ -210,7 +218,7 @@ class PageJudge:
             reverse=True,
         )
         sure = [url for probability, url in judged if probability >= _CLEARLY_IN]
-        other = [url for probability, url in reversed(judged) if probability <= _CLEARLY_OUT]
+        other = [url for probability, url in reversed(judged) if probability <= CLEARLY_OUT]
         said = {
             kind: [terms for terms, belongs in self._verdicts.values() if belongs is kind]
             for kind in (True, False)

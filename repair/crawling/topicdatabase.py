@@ -15,6 +15,7 @@ from repair.sqlite import SqliteFile, transaction
 FOLDER = "topics"
 """Where it is in a data folder."""
 NAME = "topics.sqlite"
+_OF_PAGES = ("page_topics", "verdicts", "counterexamples", "frontier", "wanted", "brought", "revisits")
 _CACHE_KIB = 16_384  # the links of a page are all over the frontier
 
 _SCHEMA = """
@@ -31,6 +32,9 @@ CREATE INDEX IF NOT EXISTS page_topics_best ON page_topics (topic, probability);
 CREATE TABLE IF NOT EXISTS verdicts (
     url TEXT NOT NULL, topic TEXT NOT NULL, belongs INTEGER NOT NULL, PRIMARY KEY (url, topic)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counterexamples (
+    id INTEGER PRIMARY KEY, topic TEXT NOT NULL, url TEXT NOT NULL, terms BLOB NOT NULL, UNIQUE (topic, url)
+);
 CREATE TABLE IF NOT EXISTS frontier (
     topic TEXT NOT NULL, url TEXT NOT NULL, state TEXT NOT NULL, depth INTEGER NOT NULL, anchor TEXT NOT NULL,
     context TEXT NOT NULL, parents INTEGER NOT NULL, good_parents INTEGER NOT NULL, best REAL NOT NULL,
@@ -93,7 +97,7 @@ class TopicDatabase:
     def forget(self, url: str) -> None:
         """Delete an address for good, with what was recorded of it; a topic no longer begins there."""
         with self.write() as connection:
-            for table in ("page_topics", "verdicts", "frontier", "wanted", "brought", "revisits"):
+            for table in _OF_PAGES:
                 connection.execute(f"DELETE FROM {table} WHERE url = ?", (url,))  # noqa: S608  (constants)
             connection.execute("DELETE FROM frontier WHERE final_url = ?", (url,))
             connection.execute(
