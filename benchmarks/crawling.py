@@ -75,11 +75,21 @@ def main() -> None:
     parser.add_argument("--ceiling", action="store_true", help="show what any crawler could find at most")
     arguments = parser.parse_args()
     web = SimulatedWeb.load(arguments.folder)
-    largest = sorted(web.topics, key=lambda topic: (-len(topic.pages), topic.name))[: arguments.topics]
     if arguments.ceiling:
-        show_ceilings(web, largest, max(arguments.pages))
-        return
-    budgets, crawlers = sorted(arguments.pages), ("breadth-first", "Fish-Search", "ours")
+        show_ceilings(web, largest_topics(web, arguments.topics), max(arguments.pages))
+    else:
+        compare(web, arguments.topics, arguments.pages)
+
+
+def largest_topics(web: SimulatedWeb, count: int) -> Sequence[SimulatedTopic]:
+    """The topics with most pages."""
+    return sorted(web.topics, key=lambda topic: (-len(topic.pages), topic.name))[:count]
+
+
+def compare(web: SimulatedWeb, topics: int, budgets: Sequence[int]) -> None:
+    """Crawl each of the largest topics with each crawler, and print how many of its pages each has found."""
+    largest = largest_topics(web, topics)
+    budgets, crawlers = sorted(budgets), ("breadth-first", "Fish-Search", "ours")
     print(f"| topic | pages | {' | '.join(f'{name} @{pages}' for pages in budgets for name in crawlers)} |")
     print("|---" * (2 + len(budgets) * len(crawlers)) + "|", flush=True)
     rates: dict[tuple[str, int], list[float]] = {}

@@ -194,6 +194,9 @@ class CrawlProcess:
         judge = PageJudge(topic, learn_topic, positives=held.best.values(), background=held.background)
         known = [url for url in members if url not in verdicts and url not in held.best][:_KNOWN_MEMBERS]
         note_members(judge, self.tools.collection, {url: members[url] for url in known})
+        for url, terms in self.tools.topics.counterexamples(topic.name).items():
+            if url not in verdicts and url not in members:
+                judge.recall(url, terms, 0.0, belongs=False)
         for url, belongs in verdicts.items():
             if (page := self.tools.collection.get(url)) is not None:
                 judge.note_verdict(url, held_terms(page), belongs)

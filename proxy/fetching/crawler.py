@@ -12,7 +12,9 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Collection as Collection_
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 from proxy.fetching.batches import Batches
 from proxy.fetching.connectivity import Connectivity
@@ -36,7 +38,7 @@ from repair.collection.collection import Collection, PageAddition
 from repair.crawling.frontier import FrontierLink
 from repair.crawling.frontierstore import FrontierStore, LinkState, VisitedLink
 from repair.crawling.heldpages import held_terms
-from repair.crawling.pagejudge import BELONGS
+from repair.crawling.pagejudge import BELONGS, CLEARLY_OUT
 from repair.crawling.topiccrawl import JudgedPage, TopicCrawl
 from repair.crawling.topicmodel import Terms
 from repair.crawling.topicstore import TopicStore
@@ -49,11 +51,14 @@ from repair.text.publichosts import is_public_host
 
 log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 _POLL_S = 0.2
 _SOON_S = 30.0  # a link due within this time is waited for
 _LONGEST_WAIT_S = 6 * 3600.0
 _NEWS_S = 1.0
 _RECORD_KNOWN_EVERY = 50  # pages; what further pages said of a known link is all that `kill -9` may lose
+_EXAMPLE_TERMS = 2_000  # kept of a page that was left
 _INTERRUPTIONS = 20  # a page during which the process died so often is given up
 
 
@@ -98,7 +103,11 @@ class _Arrival:
 
 
 class TopicCrawler:
-    """One crawl. For one event loop; what takes long runs in threads, one at a time."""
+    """One crawl. For one event loop; what takes long runs in a thread of its own.
+
+    In one thread only: the collection has a connection for each thread, and SQLite drops what the others have read
+    whenever one of them writes.
+    """
 
     def __init__(
         self,
@@ -119,6 +128,7 @@ class TopicCrawler:
         self._outer_reason = reason_to_stop
         self._on_page = on_page
         self._lock = asyncio.Lock()
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="crawl")
         self._later: dict[str, tuple[float, FrontierLink]] = {}
         self._silent = False
         self._elsewhere = 0
@@ -130,7 +140,7 @@ class TopicCrawler:
 
     async def run(self) -> str:
         """Crawl until there is a reason to stop, and return it."""
-        await asyncio.to_thread(self._recall)
+        await self._in_thread(self._recall)
         tasks: set[asyncio.Task[None]] = set()
         try:
             while True:
@@ -153,7 +163,11 @@ class TopicCrawler:
             await asyncio.gather(*tasks, return_exceptions=True)
             await self._judging.finish()
             await self._recording.finish()
-            await asyncio.to_thread(self._record_known)
+            await self._in_thread(self._record_known)
+            self._thread.shutdown(wait=False)
+
+    async def _in_thread(self, work: Callable[..., T], *arguments: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work, *arguments)
 
     def _recall(self) -> None:
         """Take up what earlier runs left, then the addresses to begin with that are new."""
@@ -190,7 +204,7 @@ class TopicCrawler:
         for url in [url for url, (due_at, _) in self._later.items() if due_at <= now]:
             self._crawl.put_back(self._later.pop(url)[1])
         async with self._lock:
-            chosen = await asyncio.to_thread(self._choose, len(tasks), self._tools.host_slots.busy())
+            chosen = await self._in_thread(self._choose, len(tasks), self._tools.host_slots.busy())
         for link, tries, is_held in chosen:
             tasks.add(asyncio.create_task(self._visit(link, tries, is_held)))
         await asyncio.sleep(0)  # so that they take their slots at the hosts before the next are chosen
@@ -253,11 +267,11 @@ class TopicCrawler:
     async def _visit_held(self, link: FrontierLink) -> bool:
         """Read a page from the collection; False when it is not there."""
         collection = self._tools.collection
-        page = await asyncio.to_thread(collection.get, link.url)
+        page = await self._in_thread(collection.get, link.url)
         if page is None:
             return False
-        links = await asyncio.to_thread(collection.outlinks, link.url)
-        terms = await asyncio.to_thread(held_terms, page)
+        links = await self._in_thread(collection.outlinks, link.url)
+        terms = await self._in_thread(held_terms, page)
         judged = await self._judging.do(_Judging(link=link, terms=terms, language=page.language))
         topics = {self._crawl.topic.name: judged.probability} if judged.belongs else {}
         await self._recording.do(
@@ -295,7 +309,7 @@ class TopicCrawler:
         )
         topics = {self._crawl.topic.name: judged.probability} if judged.belongs else {}
         if self._others:
-            topics |= await asyncio.to_thread(self._judge_for_others, judged)
+            topics |= await self._in_thread(self._judge_for_others, judged)
         is_kept = bool(topics) and not judged.duplicate
         if is_kept:
             await tools.saver.pin(fetched)
@@ -330,17 +344,15 @@ class TopicCrawler:
         return addition
 
     async def _judge(self, pages: "Sequence[_Judging]") -> list[JudgedPage]:
-        """Judge pages that came at about the same time, each by what was learnt before."""
+        """Judge pages that came at about the same time, each by what was learnt before. A thread would take longer
+        to wake than this takes."""
         async with self._lock:
-            return await asyncio.to_thread(self._judge_all, pages)
-
-    def _judge_all(self, pages: "Sequence[_Judging]") -> list[JudgedPage]:
-        return [
-            self._crawl.read(
-                page.terms, language=page.language, url=page.link.url, known_fingerprint=page.fingerprint
-            )
-            for page in pages
-        ]
+            return [
+                self._crawl.read(
+                    page.terms, language=page.language, url=page.link.url, known_fingerprint=page.fingerprint
+                )
+                for page in pages
+            ]
 
     def _judge_for_others(self, judged: JudgedPage) -> dict[str, float]:
         found = {other.topic.name: other.judge.judge(judged.terms) for other in self._others}
@@ -348,7 +360,7 @@ class TopicCrawler:
 
     async def _record(self, arrivals: "Sequence[_Arrival]") -> list[None]:
         async with self._lock:
-            await asyncio.to_thread(self._record_all, arrivals)
+            await self._in_thread(self._record_all, arrivals)
         return [None] * len(arrivals)
 
     def _record_all(self, arrivals: "Sequence[_Arrival]") -> None:
@@ -391,6 +403,10 @@ class TopicCrawler:
         link, judged = arrival.link, arrival.judged
         for name, probability in arrival.topics.items():
             self._tools.topics.note_page(arrival.final_url, name, probability)
+        if judged.probability <= CLEARLY_OUT and not (arrival.topics or arrival.held or judged.duplicate):
+            self._tools.topics.note_counterexample(
+                arrival.final_url, self._crawl.topic.name, judged.terms[:_EXAMPLE_TERMS]
+            )
         visited = VisitedLink(
             link=link,
             state=LinkState.HELD if arrival.held else LinkState.FETCHED,

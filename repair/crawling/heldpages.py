@@ -50,9 +50,7 @@ def find_held_examples(
 def note_members(judge: PageJudge, collection: Collection, members: Mapping[str, float]) -> None:
     """Let a judge know the saved pages of its topic, by address and probability, as if it had seen them fetched."""
     for page in _read(collection, members):
-        counted = judge.vocabulary.count(held_terms(page))
-        judge.note_page(page.url, counted, members[page.url])
-        judge.odds.add(counted, belongs=True)
+        judge.recall(page.url, held_terms(page), members[page.url], belongs=True)
 
 
 def held_terms(page: HeldPage) -> list[str]:

@@ -27,7 +27,9 @@ BELONGS = 0.5
 """From this probability on, a page counts as one of the topic."""
 LEAST_EXAMPLES = 20
 """Of each kind, before anything is learnt; the paper's number."""
-_CLEARLY_IN, _CLEARLY_OUT = 0.7, 0.3
+_CLEARLY_IN = 0.7
+CLEARLY_OUT = 0.3
+"""Up to this probability, a page is an example of what the topic is not."""
 _MOST_EXAMPLES = 200
 _GROWTH = 1.25  # learn again when there are so many times as many examples
 _LOOK_SHARE = 20  # look for more examples when there are a twentieth more pages
@@ -61,11 +63,15 @@ class TopicWords:
             for query in queries
             if query
         ]
-        self._all = frozenset[str]().union(*queries)
+        self._totals = [sum(query.values()) for query in self._queries]
+        self._having: dict[str, list[int]] = {}
+        for number, query in enumerate(self._queries):
+            for term in query:
+                self._having.setdefault(term, []).append(number)
 
     def among(self, terms: Terms) -> list[str]:
         """Those of some terms that the topic has; no others count for `score`."""
-        return [term for term in terms if term in self._all]
+        return [term for term in terms if term in self._having]
 
     def score(self, terms: Terms, *, saturation: float = 2.0) -> float:
         """0 to 1: how much of the best matching query a text has, rare words counting more."""
@@ -73,9 +79,12 @@ class TopicWords:
         if not counts:
             return 0.0
         return max(
-            sum(weight * counts[term] / (counts[term] + saturation) for term, weight in query.items())
-            / sum(query.values())
-            for query in self._queries
+            sum(
+                weight * counts[term] / (counts[term] + saturation)
+                for term, weight in self._queries[number].items()
+            )
+            / self._totals[number]
+            for number in {number for term in counts for number in self._having[term]}
         )
 
 
@@ -128,9 +137,13 @@ class PageJudge:
         self.odds = TermOdds(self.vocabulary)
         self._learn = learn
         self._positives = list(positives)
-        for kind, pages in ((True, self._positives), (False, background)):
+        self._counted_positives = [self.vocabulary.count(page) for page in self._positives]
+        for kind, pages in (
+            (True, self._counted_positives),
+            (False, map(self.vocabulary.count, background)),
+        ):
             for page in pages:
-                self.odds.add(self.vocabulary.count(page), belongs=kind)
+                self.odds.add(page, belongs=kind)
         scored = sorted(background, key=self.words.score)
         self._far = scored[: math.ceil(len(scored) * _FAR_SHARE)]
         self._fetched: dict[str, tuple[CountedTerms, float]] = {}
@@ -164,6 +177,12 @@ class PageJudge:
     def note_page(self, url: str, page: CountedTerms, probability: float) -> None:
         """Remember a fetched page, counted by the judge's vocabulary, as a possible example."""
         self._fetched[url] = (page, probability)
+
+    def recall(self, url: str, terms: Terms, probability: float, *, belongs: bool) -> None:
+        """Know a page of an earlier crawl as if it had just come."""
+        counted = self.vocabulary.count(terms)
+        self.note_page(url, counted, probability)
+        self.odds.add(counted, belongs=belongs)
 
     def note_verdict(self, url: str, terms: Terms, belongs: bool) -> None:
         """Remember what a person said of a page."""
@@ -199,19 +218,17 @@ class PageJudge:
             reverse=True,
         )
         sure = [url for probability, url in judged if probability >= _CLEARLY_IN]
-        other = [url for probability, url in reversed(judged) if probability <= _CLEARLY_OUT]
+        other = [url for probability, url in reversed(judged) if probability <= CLEARLY_OUT]
         said = {
             kind: [terms for terms, belongs in self._verdicts.values() if belongs is kind]
             for kind in (True, False)
         }
         fetched = [[self._fetched[url][0] for url in found[:_MOST_EXAMPLES]] for found in (sure, other)]
-        positives: list[Terms | CountedTerms] = [*said[True], *self._positives, *fetched[0]]
         negatives: list[Terms | CountedTerms] = [*said[False], *self._far, *fetched[1]]
-        return positives if self._repeats else self._each_once(positives), negatives
-
-    def _each_once(self, pages: Sequence[Terms | CountedTerms]) -> list[Terms | CountedTerms]:
-        counted = (page if isinstance(page, bytes) else self.vocabulary.count(page) for page in pages)
-        return list(dict.fromkeys(counted))
+        if self._repeats:
+            return [*said[True], *self._positives, *fetched[0]], negatives
+        counted = (*map(self.vocabulary.count, said[True]), *self._counted_positives, *fetched[0])
+        return list(dict.fromkeys(counted)), negatives
 
     def _terms_of(self, page: Terms | CountedTerms) -> Terms:
         return self.vocabulary.terms(page) if isinstance(page, bytes) else page

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from repair.crawling.classifier import learn_link_weights, learn_topic
+from repair.crawling.classifier import learn_link_weights, learn_link_words
 from repair.crawling.frontier import Frontier, FrontierLink
 from repair.crawling.linkworth import HostRecord, LinkWorth
 from repair.crawling.pagejudge import BELONGS, PageJudge
@@ -96,7 +96,7 @@ class TopicCrawl:
         """Pages and bytes fetched so far, and how many of the pages belong to the topic."""
         self._policy = policy
         self._hosts = HostRecord()
-        self._worth = LinkWorth(self._scout, self._hosts, learn_link_weights, learn_topic)
+        self._worth = LinkWorth(self._scout, self._hosts, learn_link_weights, learn_link_words)
         self._shapes = ShapeLimits()
         self._known: set[str] = set()
         self._fingerprints = SamePages()

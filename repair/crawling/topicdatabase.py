@@ -15,6 +15,8 @@ from repair.sqlite import SqliteFile, transaction
 FOLDER = "topics"
 """Where it is in a data folder."""
 NAME = "topics.sqlite"
+_OF_PAGES = ("page_topics", "verdicts", "counterexamples", "frontier", "wanted", "brought", "revisits")
+_CACHE_KIB = 16_384  # the links of a page are all over the frontier
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS topics (
@@ -30,6 +32,9 @@ CREATE INDEX IF NOT EXISTS page_topics_best ON page_topics (topic, probability);
 CREATE TABLE IF NOT EXISTS verdicts (
     url TEXT NOT NULL, topic TEXT NOT NULL, belongs INTEGER NOT NULL, PRIMARY KEY (url, topic)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counterexamples (
+    id INTEGER PRIMARY KEY, topic TEXT NOT NULL, url TEXT NOT NULL, terms BLOB NOT NULL, UNIQUE (topic, url)
+);
 CREATE TABLE IF NOT EXISTS frontier (
     topic TEXT NOT NULL, url TEXT NOT NULL, state TEXT NOT NULL, depth INTEGER NOT NULL, anchor TEXT NOT NULL,
     context TEXT NOT NULL, parents INTEGER NOT NULL, good_parents INTEGER NOT NULL, best REAL NOT NULL,
@@ -38,7 +43,7 @@ CREATE TABLE IF NOT EXISTS frontier (
     received INTEGER NOT NULL DEFAULT 0, final_url TEXT NOT NULL DEFAULT '', changed_at REAL NOT NULL,
     PRIMARY KEY (topic, url)
 ) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS frontier_state ON frontier (topic, state);
+DROP INDEX IF EXISTS frontier_state;
 CREATE TABLE IF NOT EXISTS wanted (
     url TEXT PRIMARY KEY, topic TEXT NOT NULL, state TEXT NOT NULL, tries INTEGER NOT NULL, next_try REAL NOT NULL,
     note TEXT NOT NULL, changed_at REAL NOT NULL, grown_at REAL
@@ -70,6 +75,7 @@ class TopicDatabase:
         self._lock = threading.RLock()
         try:
             self._connection = SqliteFile(path=self._path, schema=_SCHEMA).open()
+            self._connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         except (OSError, sqlite3.Error) as error:
             raise TopicDatabaseError(f"{self._path}: cannot open the topics: {error}") from error
 
@@ -91,7 +97,7 @@ class TopicDatabase:
     def forget(self, url: str) -> None:
         """Delete an address for good, with what was recorded of it; a topic no longer begins there."""
         with self.write() as connection:
-            for table in ("page_topics", "verdicts", "frontier", "wanted", "brought", "revisits"):
+            for table in _OF_PAGES:
                 connection.execute(f"DELETE FROM {table} WHERE url = ?", (url,))  # noqa: S608  (constants)
             connection.execute("DELETE FROM frontier WHERE final_url = ?", (url,))
             connection.execute(

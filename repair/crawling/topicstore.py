@@ -2,13 +2,16 @@
 
 import json
 import time
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from repair.crawling.topicdatabase import TopicDatabase
 from repair.crawling.topics import Topic
 from repair.text import urls
 
+COUNTEREXAMPLES = 200
+"""Kept of a topic at most, the latest; a judge learns from no more."""
 _COLUMNS = "name, subtopics, words, seeds, language, max_pages, max_bytes, hours, groups"
 
 Row = tuple[str, str, str, str, str, int, int, str, str]
@@ -67,7 +70,7 @@ class TopicStore:
     def remove(self, name: str) -> bool:
         """Remove a topic with its frontier and its list of pages; the pages stay saved. Whether there was one."""
         with self._database.write() as connection:
-            for table in ("page_topics", "verdicts", "frontier"):
+            for table in ("page_topics", "verdicts", "counterexamples", "frontier"):
                 connection.execute(f"DELETE FROM {table} WHERE topic = ?", (name,))  # noqa: S608  (constants)
             return connection.execute("DELETE FROM topics WHERE name = ?", (name,)).rowcount > 0
 
@@ -110,6 +113,29 @@ class TopicStore:
                 "SELECT url, belongs FROM verdicts WHERE topic = ?", (topic,)
             ).fetchall()
         return {url: bool(belongs) for url, belongs in rows}
+
+    def note_counterexample(self, url: str, topic: str, terms: Sequence[str]) -> None:
+        """Keep the terms, not the order, of a page that a crawl read and left: else it would know only what it saved
+        when it goes on another day."""
+        packed = zlib.compress(" ".join(sorted(terms)).encode("utf-8", "replace"), 1)
+        with self._database.write() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO counterexamples (topic, url, terms) VALUES (?, ?, ?)",
+                (topic, urls.normal(url), packed),
+            )
+            connection.execute(
+                "DELETE FROM counterexamples WHERE id IN"
+                " (SELECT id FROM counterexamples WHERE topic = ? ORDER BY id DESC LIMIT -1 OFFSET ?)",
+                (topic, COUNTEREXAMPLES),
+            )
+
+    def counterexamples(self, topic: str) -> dict[str, tuple[str, ...]]:
+        """The terms of pages that crawls of a topic read and left, by address, the oldest first."""
+        with self._database.read() as connection:
+            rows = connection.execute(
+                "SELECT url, terms FROM counterexamples WHERE topic = ? ORDER BY id", (topic,)
+            ).fetchall()
+        return {url: tuple(zlib.decompress(terms).decode().split()) for url, terms in rows}
 
     def _get(self, name: str) -> Topic | None:
         with self._database.read() as connection:

@@ -130,6 +130,21 @@ def test_pages_of_the_topic_are_saved_and_others_only_read(crawling):
     assert set(crawling.states().values()) == {LinkState.FETCHED}
 
 
+def test_the_words_of_a_page_that_was_left_are_kept_for_the_next_run(crawling):
+    pages = {
+        SEED: html(FARM, "seed", "http://b.test/opera"),
+        "http://b.test/opera": html(OTHER, "opera"),
+    }
+    crawling.crawl(pages)
+    kept = crawling.topics.counterexamples("Farm")
+    assert list(kept) == ["http://b.test/opera"]
+    assert sorted(kept["http://b.test/opera"]) == sorted(
+        read_page(
+            a_page("http://b.test/opera", body=pages["http://b.test/opera"]), CollectionSettings()
+        ).terms
+    )
+
+
 def test_new_links_are_recorded_with_their_page_and_what_more_pages_say_of_them_in_the_end(
     crawling, monkeypatch
 ):

@@ -78,3 +78,12 @@ def test_scout_believes_more_readily_since_no_page_is_an_example_twice():
     half = [*farm_texts(1, start=100)[0], *other_texts(1, start=200)[0]]
     assert judge.judge(half) < scout.judge(half)
     assert scout.judge(farm_texts(1, start=101)[0]) > BELONGS > scout.judge(other_texts(1, start=201)[0])
+
+
+def test_a_page_of_an_earlier_crawl_speaks_against_the_topic_again():
+    judge = PageJudge(TOPIC, learn_topic, positives=farm_texts(20), background=other_texts(10))
+    judge.learn()
+    assert judge.judge(farm_texts(1)[0]) == judge.words.score(farm_texts(1)[0])  # too few against it to learn
+    for number, terms in enumerate(other_texts(30)):
+        judge.recall(f"http://left.test/{number}", terms, 0.0, belongs=False)
+    assert judge.learn()

@@ -4,7 +4,7 @@ import pytest
 
 from repair.crawling.topicdatabase import NAME, TopicDatabase, TopicDatabaseError
 from repair.crawling.topics import Topic
-from repair.crawling.topicstore import TopicStore
+from repair.crawling.topicstore import COUNTEREXAMPLES, TopicStore
 
 SOIL = Topic(
     name="Soil",
@@ -80,4 +80,21 @@ def test_topic_no_longer_begins_at_a_page_that_was_removed(tmp_path):
     store.put(Topic(name="Water", seeds=("http://b.test/",)))
     database.forget(PAGE)
     assert [topic.seeds for topic in store.list()] == [("http://a.test/",), ("http://b.test/",)]
+    database.close()
+
+
+def test_of_pages_that_were_left_a_topic_keeps_the_latest_until_they_are_removed(tmp_path):
+    database = TopicDatabase(tmp_path)
+    store = TopicStore(database)
+    for number in range(COUNTEREXAMPLES + 3):
+        store.note_counterexample(f"http://a.test/{number}", "Soil", ["opera", "aria", "opera"])
+    store.note_counterexample("http://a.test/3", "Water", ["aria"])
+    kept = store.counterexamples("Soil")
+    assert list(kept) == [f"http://a.test/{number}" for number in range(3, COUNTEREXAMPLES + 3)]
+    assert sorted(kept["http://a.test/3"]) == ["aria", "opera", "opera"]
+    database.forget("http://a.test/3")
+    assert "http://a.test/3" not in store.counterexamples("Soil")
+    assert store.counterexamples("Water") == {}
+    store.remove("Soil")
+    assert store.counterexamples("Soil") == {}
     database.close()
