@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from proxy.messages import StoredResponse
 from proxy.store.memory import CachedEntry
 
-GATHER_S = 0.01
+GATHER_S = 0.02
 GATHER_AT_MOST = 100
 
 
