@@ -83,8 +83,8 @@ class CrawlFigures:
 
 
 def address(number: int, port: int) -> str:
-    """Where a page is: pages are spread over the hosts."""
-    return f"http://127.0.0.{1 + number % HOSTS}:{port}/page/{number}"
+    """Where a page is: each host has pages of the topic and others."""
+    return f"http://127.0.0.{1 + number // 2 % HOSTS}:{port}/page/{number}"
 
 
 def page(number: int, pages: int, port: int) -> bytes:

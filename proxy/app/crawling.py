@@ -5,6 +5,7 @@ proxy. It does not probe sites for soft 404s: a probe would be a second request 
 """
 
 import asyncio
+import gc
 import os
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -62,6 +63,7 @@ _NOTHING_TO_BEGIN = (
 )
 _MEMBERS = 10_000  # saved pages of a topic that are never taken for others
 _KNOWN_MEMBERS = 200  # those that a judge learns from, the likeliest first
+_OBJECTS = 10_000  # made before Python looks for cycles among the latest: a crawl makes many and few cycles
 _QUERIES = 6  # to the search engine, for a topic of a run
 
 
@@ -240,6 +242,8 @@ async def open_crawls(
     lock = lock_alone(folder / "crawl.lock")
     if lock is None:
         raise LinkmendError("another crawl of this data folder is running")
+    gc.freeze()
+    gc.set_threshold(_OBJECTS)
     try:
         database = TopicDatabase(folder)
         shared = SharedState(settings, data)

@@ -5,6 +5,7 @@ reading a second try.
 """
 
 import asyncio
+import gc
 import logging
 import multiprocessing
 import os
@@ -125,7 +126,7 @@ class CrawlHelpers:
         pool = self._pools.get(process)
         if pool is None:
             pool = self._pools[process] = ProcessPoolExecutor(
-                1, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent
+                1, mp_context=multiprocessing.get_context("spawn"), initializer=_set_up
             )
         return await asyncio.get_running_loop().run_in_executor(pool, work, *arguments)
 
@@ -149,6 +150,11 @@ def _open_collection(
 ) -> tuple[Collection, Hints]:
     collection = Collection.open(folder, settings)
     return collection, Hints(collection, repair)
+
+
+def _set_up() -> None:
+    gc.freeze()  # what was imported stays
+    _end_with_parent()
 
 
 def _end_with_parent() -> None:
