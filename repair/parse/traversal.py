@@ -36,6 +36,8 @@ _BLOCKS = _HEADINGS | _name_set(
 )
 _CONTAINERS = _name_set("div section ul ol dl table td form p span header main article")
 _BOILERPLATE = _name_set("nav footer aside menu dialog search")
+_PLAIN_BLOCKS = _BLOCKS - _HEADINGS - _BOILERPLATE - {"main", "header"}
+"""Blocks that are nothing else unless an attribute says so."""
 _BOILERPLATE_ROLES = _name_set(
     "navigation banner contentinfo complementary search menu menubar toolbar dialog alertdialog tablist"
 )
@@ -45,6 +47,8 @@ _BOILERPLATE_NAME = re.compile(
     r"pagination|pager|skip-?links?|toc|cookie-?(?:banner|notice|bar|consent)|share|sharing|social|social-links)"
     r"|(?:site|global|top|main)[-_]?header|header"
 )
+
+_NO_ATTRIBUTES: dict[str, str | None] = {}
 
 # What to undo when an element is left.
 _PLAIN, _BLOCK, _BOILER, _MAIN, _LINK, _HEADING = 0, 1, 2, 4, 8, 16
@@ -131,7 +135,10 @@ class HtmlTraversal:
                 if not open_elements or parent is None:
                     self._end()
                     return
-                if undo := open_elements.pop():
+                undo = open_elements.pop()
+                if undo == _BLOCK:
+                    self._end_block()
+                elif undo:
                     self._leave(undo)
                 node = parent
             node = following
@@ -143,17 +150,20 @@ class HtmlTraversal:
 
     def _enter(self, tag: str | None, node: LexborNode) -> int | None:
         """Record an element; returns what to undo when it is left, or None when its content is skipped."""
-        if tag is None or tag.startswith("-") or tag in _SKIPPED:
+        if tag is None:
             return None
         if (see := _SPECIAL.get(tag)) is not None:
             return see(self, node)
-        if tag not in _BLOCKS and tag not in _CONTAINERS:
-            return _PLAIN
-        return self._enter_block(tag, node)
+        if tag in _BLOCKS or tag in _CONTAINERS:
+            return self._enter_block(tag, node)
+        return None if tag in _SKIPPED or tag.startswith("-") else _PLAIN
 
     def _enter_block(self, tag: str, node: LexborNode) -> int | None:
         undo = _PLAIN
-        attributes = node.attributes if tag in _CONTAINERS else {}
+        attributes = node.attributes if tag in _CONTAINERS else _NO_ATTRIBUTES
+        if not attributes and tag in _PLAIN_BLOCKS:
+            self._end_block()
+            return _BLOCK
         if attributes and _hidden(attributes):
             return None
         role = (attributes.get("role") or "").lower()
@@ -216,9 +226,10 @@ class HtmlTraversal:
             link.length += len(text)
 
     def _end_block(self) -> None:
-        if not self._pieces:
+        pieces = self._pieces
+        if not pieces:
             return
-        text = " ".join("".join(self._pieces).split())
+        text = " ".join((pieces[0] if len(pieces) == 1 else "".join(pieces)).split())
         self._pieces = []
         if text:
             self.blocks.append(TextBlock(text, self._boilerplate > 0, self._main > 0))

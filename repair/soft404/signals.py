@@ -86,6 +86,7 @@ _MAX_BLOCK = 2_000
 _MAX_WORDS = 500
 _MAX_LINES = 150
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？।؟])\s+|(?<=[。！？।])|\n")
+_ASCII_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\n")
 _TITLE_PARTS = re.compile(r"\s[|\-–—·•:»«/<>]+\s|\s*[|•·]\s*|:{2}")
 
 
@@ -253,7 +254,7 @@ def _lines(blocks: Sequence[TextBlock], phrases: Phrases) -> Iterator[_TextSigna
     """The features of each sentence of the first blocks."""
     lines = words = 0
     for block in blocks:
-        for sentence in _SENTENCE_END.split(block.text[:_MAX_BLOCK]):
+        for sentence in _sentences(block.text[:_MAX_BLOCK]):
             line = _read_text(sentence, phrases)
             if line.words:
                 yield line
@@ -267,7 +268,7 @@ def _skim(blocks: Sequence[TextBlock], phrases: Phrases) -> Iterator[tuple[int, 
     """What `_lines` says, as the number of words of each sentence; its features only if they may tell anything."""
     lines = words = 0
     for block in blocks:
-        for sentence in _SENTENCE_END.split(block.text[:_MAX_BLOCK]):
+        for sentence in _sentences(block.text[:_MAX_BLOCK]):
             found = segments(sentence.lower()) if sentence.isascii() else []
             if found and _CODE_FIGURES.isdisjoint(found) and not phrases.may_be_among(found):
                 line, count = None, len(found)
@@ -282,6 +283,15 @@ def _skim(blocks: Sequence[TextBlock], phrases: Phrases) -> Iterator[tuple[int, 
                 words += count
         if words >= _MAX_WORDS or lines >= _MAX_LINES:
             break
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a block, in which white space is collapsed: nearly all blocks are ASCII, and many are one."""
+    if not text.isascii():
+        return _SENTENCE_END.split(text)
+    if ". " in text or "? " in text or "! " in text or "\n" in text:
+        return _ASCII_SENTENCE_END.split(text)
+    return [text]
 
 
 def _of_title(title: _TextSignals, text: str, phrases: Phrases) -> tuple[float, ...]:
