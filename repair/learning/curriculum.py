@@ -21,7 +21,8 @@ _SHARES = (
     (Variant.MOVED, True, 0.25),
     (Variant.READDRESSED, True, 0.25),
 )
-_REALLY_MOVED = 3.0  # few sites tell of their moves, and simulated ones keep more of an address than real ones
+# Few sites tell of their moves, and simulated ones keep more of an address than real ones.
+_REALLY_MOVED = 3.0
 # Parts of the pages stand for small collections, as a school has in its first weeks; and each part of a site that was
 # renamed must be built, which takes time.
 _PARTS = ((Variant.MOVED, (0, 24)), (Variant.KEPT, (1, 100)))
