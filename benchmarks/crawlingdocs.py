@@ -3,7 +3,7 @@
     apt-get download git-doc postgresql-doc-15 ... && for each in *.deb; do dpkg -x $each FOLDER/${each%%_*}; done
     python -m benchmarks.crawlingdocs FOLDER [--topics N] [--pages 100 500]
 
-Pages are read as crawls read them. Addresses are made opaque (`http://git-doc.test/17`), for they would name the
+Pages are read as crawls read them. Addresses are made opaque (`http://git-doc.test/bq`), for they would name the
 directory; what the pages themselves say of it, in navigation and titles, stays. Of manuals in many languages only the
 English one is there. The rest is as in `benchmarks.crawling`.
 """
@@ -21,6 +21,9 @@ from repair.model import Document, Page
 from repair.parse import htmlpage
 
 _LEAST, _MOST = 60, 400  # pages of a topic
+_MOST_SHARE = (
+    0.7  # of the pages of its host: few links lead to other hosts, so else every crawler stays in it
+)
 _OF_A_HOST = 4  # topics, the largest
 _MAX_BYTES = 2_000_000
 _MAX_LINKS = 5_000
@@ -39,7 +42,7 @@ def read_web(folder: Path) -> SimulatedWeb:
     opaque: dict[str, str] = {}
     for url in sorted(documents):
         host = url.split("/")[2]
-        opaque[url] = f"http://{host}/{names[host]}"
+        opaque[url] = f"http://{host}/{_name(names[host])}"
         names[host] += 1
     shown = {opaque[url]: _with_opaque_addresses(document, opaque) for url, document in documents.items()}
     return SimulatedWeb(shown, list(_topics(opaque)))
@@ -62,6 +65,15 @@ def _read(package: Path) -> Iterator[Document]:
             yield document
 
 
+def _name(number: int) -> str:
+    """Letters, since crawlers know addresses that differ in a number for those of a calendar and the like."""
+    name = ""
+    while number or not name:
+        number, digit = divmod(number, 26)
+        name = chr(ord("a") + digit) + name
+    return name
+
+
 def _is_translation(path: Path) -> bool:
     return any(part.split("-")[0] in _LANGUAGES and len(part) in (2, 5) for part in path.parts[:-1])
 
@@ -82,15 +94,24 @@ def _topics(opaque: Mapping[str, str]) -> Iterator[SimulatedTopic]:
     for url in opaque:
         for folder in PurePosixPath(url).parents:
             pages.setdefault(str(folder), []).append(opaque[url])
-    fit = {folder for folder, found in pages.items() if _LEAST <= len(found) <= _MOST}
+    fit = {
+        folder
+        for folder, found in pages.items()
+        if _LEAST <= len(found) <= _MOST and len(found) <= _MOST_SHARE * len(pages[_host_of(folder)])
+    }
     uppermost = [folder for folder in fit if str(PurePosixPath(folder).parent) not in fit]
     of_hosts: dict[str, list[str]] = {}
     for folder in sorted(uppermost, key=lambda folder: (-len(pages[folder]), folder)):
-        of_hosts.setdefault(PurePosixPath(folder).parts[1], []).append(folder)
+        of_hosts.setdefault(_host_of(folder), []).append(folder)
     for host, folders in of_hosts.items():
         for folder in folders[:_OF_A_HOST]:
-            name = f"{host.removesuffix('.test')} {PurePosixPath(folder).name}"
+            name = f"{PurePosixPath(host).stem}: {PurePosixPath(folder).name}"
             yield SimulatedTopic(name=name, pages=frozenset(pages[folder]))
+
+
+def _host_of(folder: str) -> str:
+    """The directory of all pages of its host: of addresses, `http:/git-doc.test`."""
+    return "/".join(PurePosixPath(folder).parts[:2])
 
 
 def main() -> None:

@@ -84,6 +84,7 @@ class _Judging:
 
     link: FrontierLink
     terms: Terms
+    title: str
     language: str
     fingerprint: int | None = None
 
@@ -272,7 +273,9 @@ class TopicCrawler:
             return False
         links = await self._in_thread(collection.outlinks, link.url)
         terms = await self._in_thread(held_terms, page)
-        judged = await self._judging.do(_Judging(link=link, terms=terms, language=page.language))
+        judged = await self._judging.do(
+            _Judging(link=link, terms=terms, title=page.title, language=page.language)
+        )
         topics = {self._crawl.topic.name: judged.probability} if judged.belongs else {}
         await self._recording.do(
             _Arrival(link=link, judged=judged, links=links, final_url=link.url, topics=topics, held=True)
@@ -303,6 +306,7 @@ class TopicCrawler:
             _Judging(
                 link=link,
                 terms=reading.terms,
+                title=document.title,
                 language=document.language,
                 fingerprint=reading.fingerprint,
             )
@@ -349,7 +353,11 @@ class TopicCrawler:
         async with self._lock:
             return [
                 self._crawl.read(
-                    page.terms, language=page.language, url=page.link.url, known_fingerprint=page.fingerprint
+                    page.terms,
+                    url=page.link.url,
+                    title=page.title,
+                    language=page.language,
+                    known_fingerprint=page.fingerprint,
                 )
                 for page in pages
             ]

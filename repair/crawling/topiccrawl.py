@@ -12,6 +12,8 @@ import random
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
 
 from repair.crawling.classifier import learn_link_weights, learn_link_words
 from repair.crawling.frontier import Frontier, FrontierLink
@@ -138,10 +140,18 @@ class TopicCrawl:
         return url in self._known
 
     def read(
-        self, terms: Terms, *, url: str = "", language: str = "", known_fingerprint: int | None = None
+        self,
+        terms: Terms,
+        *,
+        url: str = "",
+        title: str = "",
+        language: str = "",
+        known_fingerprint: int | None = None,
     ) -> JudgedPage:
         """Judge a page by its terms; a person's word on it counts more, and so does a language of the topic."""
         found = fingerprint(terms) if known_fingerprint is None else known_fingerprint
+        if found is not None and title:
+            found ^= _title_bits(title)
         counted = self.judge.vocabulary.count(terms)
         probability, promise = self.judge.judge(counted), self._scout.judge(counted)
         if self.topic.language and language and language != self.topic.language:
@@ -310,9 +320,11 @@ class TopicCrawl:
 
     def _add_links(self, links: Sequence[Link], *, depth: int, promise: float) -> tuple[FrontierLink, ...]:
         changed: dict[str, FrontierLink] = {}
-        for found in links[:_LINKS_OF_A_PAGE] if depth < _MAX_DEPTH else ():
-            url = found.target_url
-            if url in self._known or url in changed:
+        targets: dict[str, Link] = {}
+        for link in links if depth < _MAX_DEPTH else ():
+            targets.setdefault(link.target_url, link)
+        for url, found in islice(targets.items(), _LINKS_OF_A_PAGE):
+            if url in self._known:
                 continue
             entry = self.frontier.get(url)
             if entry is None:
@@ -333,3 +345,8 @@ class TopicCrawl:
     def _weigh(self, links: Sequence[FrontierLink]) -> None:
         self._worth.weigh(links)
         self.frontier.reorder(links)
+
+
+def _title_bits(title: str) -> int:
+    """What makes pages with different titles differ however much of their text is one menu."""
+    return int.from_bytes(blake2b(" ".join(title.split()).encode("utf-8", "replace"), digest_size=8).digest())

@@ -130,5 +130,6 @@ def crawl_topic(
             crawl.note_failure(link)
             continue
         fetched.append(link.url)
-        crawl.note_page(link, crawl.read(terms(link.url)), document.links, final_url=link.url)
+        page = crawl.read(terms(link.url), title=document.title)
+        crawl.note_page(link, page, document.links, final_url=link.url)
     return fetched

@@ -96,6 +96,26 @@ def test_same_text_under_another_address_is_no_new_page_and_its_links_are_not_fo
     assert crawl.frontier.get("http://c.test/") is None
 
 
+def test_pages_whose_text_is_mostly_one_menu_are_told_apart_by_their_titles():
+    crawl = a_crawl()
+    visit(crawl, links=[(f"http://{host}.test/", "soil") for host in "abc"])
+    menu = a_text(FARM, 7, words=200).split()
+    found = []
+    for title in ("Wheat", "Rye", " Rye "):
+        link = crawl.choose()
+        page = crawl.read(menu, url=link.url, title=title)
+        crawl.note_page(link, page, [], final_url=link.url)
+        found.append(page.duplicate)
+    assert found == [False, False, True]
+
+
+def test_links_are_counted_by_where_they_lead():
+    crawl = a_crawl()
+    menu = [("http://a.test/menu", "soil")] * 1_000
+    visit(crawl, links=[*menu, ("http://a.test/harvest", "crop harvest")])
+    assert len(crawl.frontier) == 2
+
+
 def test_seeds_belong_and_what_a_person_took_out_does_not():
     crawl = a_crawl(verdicts={"http://a.test/toys": False})
     opera, farming = a_text(OTHER, 1).split(), a_text(FARM, 1).split()
