@@ -280,8 +280,10 @@ class ResponseStore:
         loop = asyncio.get_running_loop()
 
         def write() -> None:
+            # What another worker has removed or changed since is not brought back.
+            current = [each for each in gathered if each.entry.stamp == self._changes.stamp(each.key)]
             try:
-                self._tiers.write_small([(each.key, each.response) for each in gathered])
+                self._tiers.write_small([(each.key, each.response) for each in current])
             finally:
                 for each in gathered:
                     self._changes.note(each.key)

@@ -703,6 +703,22 @@ async def test_what_is_written_soon_is_found_at_once_and_by_others_once_it_is_wr
             await other.close()
 
 
+async def test_what_another_worker_removes_before_it_is_written_does_not_come_back(tmp_path):
+    changes, written = SharedInvalidation(), asyncio.Event()
+    async with opened(tmp_path, changes=changes) as store:
+        await store.volume()  # until it has swept and lets others in
+        other = await asyncio.to_thread(ResponseStore.open, tmp_path, CacheSettings(), changes=changes)
+        try:
+            await _put_soon(store, KEY, a_response(), written.set)
+            await other.erase(KEY)
+            await written.wait()
+            assert await store.lookup(KEY) == ()
+            assert await other.lookup(KEY) == ()
+            assert await store.count() == 0
+        finally:
+            await other.close()
+
+
 async def test_many_that_are_written_soon_share_a_commit_and_one_that_cannot_be_written_spoils_none(
     tmp_path, monkeypatch
 ):
