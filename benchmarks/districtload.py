@@ -9,9 +9,11 @@ pages give each other; that is not done here, and `districtanswers.send` measure
 import json
 import pickle
 import re
+import time
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -22,7 +24,7 @@ from repair.collection.collection import Collection
 from repair.collection.index.fulltext import IndexEntry, link_terms
 from repair.collection.index.vectors import pack
 from repair.opensearch import counting
-from repair.opensearch.client import OpenSearchClient
+from repair.opensearch.client import Json, OpenSearchClient, SearchUnavailable
 from repair.opensearch.outgoing import known_addresses, shared_page
 from repair.opensearch.pagedocument import INDEX, SharedPage, body_of, document_id, page_number, site_of
 from repair.opensearch.sitesheets import SAMPLE, sheet
@@ -33,6 +35,7 @@ _REQUEST_BYTES = 4_000_000
 _COMMIT = 35_000
 _WITHIN_S = 1_800.0
 _SAMPLED = 70_000
+_TRIES, _PAUSE_S = 20, 6.0  # a node that failed rests for five seconds
 _LOADING = {"refresh_interval": "-1", "translog.durability": "async", "merge.policy.segments_per_tier": 30}
 _LOADED = {"refresh_interval": "5s", "translog.durability": "request", "merge.policy.segments_per_tier": 10}
 
@@ -171,9 +174,17 @@ def _send(client: OpenSearchClient, bodies: Iterator[dict[str, Any]]) -> None:
 def _send_lines(client: OpenSearchClient, lines: list[str]) -> None:
     if lines:
         text = "\n".join((*lines, "")).encode("utf-8", "replace").decode()
-        answer = client.ask("POST", f"/{INDEX}/_bulk?filter_path=errors", text, within_s=_WITHIN_S)
-        if answer["errors"]:
+        if _ask_patiently(client, f"/{INDEX}/_bulk?filter_path=errors", text)["errors"]:
             raise SystemExit("a document was refused")
+
+
+def _ask_patiently(client: OpenSearchClient, path: str, text: str) -> Json:
+    """The answer, also of a node that has no memory left for a moment: what is sent again is there once."""
+    for _ in range(_TRIES):
+        with suppress(SearchUnavailable):
+            return client.ask("POST", path, text, within_s=_WITHIN_S)
+        time.sleep(_PAUSE_S)
+    raise SystemExit("the node takes no more")
 
 
 def _set(client: OpenSearchClient, settings: dict[str, object]) -> None:
