@@ -3,6 +3,7 @@
     python -m venv /tmp/scrapy && /tmp/scrapy/bin/pip install scrapy
     python -m benchmarks.crawlspeed --scrapy /tmp/scrapy/bin/python [--pages 10000]
 
+Packages should be compiled in both environments (`python -m compileall`), or each start of a crawl does it anew.
 The web has 32 hosts and three times as many pages as are crawled; half of them belong to the topic, each has 20 links
 and 600 words. Scrapy follows links and writes title and text of each page to a file (`_SPIDER`).
 linkmend also keeps its frontier on disk, judges every page, learns, and saves and indexes those of the topic. It asks
