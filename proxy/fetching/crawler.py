@@ -24,6 +24,7 @@ from proxy.fetching.entries import (
     FetchRefused,
     NoConnectivity,
     NotQueuedError,
+    PageRefused,
     PermanentFetchError,
     TemporaryFetchError,
 )
@@ -342,9 +343,9 @@ class TopicCrawler:
         if addition is None:
             raise PermanentFetchError("not a page that can be read")
         if addition.document.noindex:
-            raise FetchRefused("marked noindex")
+            raise PageRefused("marked noindex")
         if not self._tools.saver.rulings.may_list(fetched.page):
-            raise FetchRefused("a rule excludes it from search")
+            raise PageRefused("a rule excludes it from search")
         return addition
 
     async def _judge(self, pages: "Sequence[_Judging]") -> list[JudgedPage]:
@@ -434,8 +435,10 @@ class TopicCrawler:
             return
         if isinstance(failure, FetchRefused | PermanentFetchError) or tries >= settings.tries:
             state = LinkState.REFUSED if isinstance(failure, FetchRefused) else LinkState.FAILED
-            async with self._lock:
-                self._crawl.note_failure(link)
+            # What is refused before it is asked for costs nothing, and says nothing of the yield.
+            if state is LinkState.FAILED or isinstance(failure, PageRefused):
+                async with self._lock:
+                    self._crawl.note_failure(link)
             visited = VisitedLink(
                 link=link,
                 state=state,
@@ -475,4 +478,5 @@ def _recall_visited(crawl: TopicCrawl, visited: VisitedLink) -> None:
         visited.fingerprint,
         received=visited.received,
         held=visited.state is LinkState.HELD,
+        refused=visited.state is LinkState.REFUSED,
     )

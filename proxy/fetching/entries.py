@@ -64,6 +64,10 @@ class FetchRefused(FetchFailure):
     """It may not be fetched or saved, and trying again would not change that."""
 
 
+class PageRefused(FetchRefused):
+    """It was fetched, and may not be saved or read."""
+
+
 class PermanentFetchError(FetchFailure):
     """The site says that the page does not exist, or what it sends is useless."""
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from proxy.fetching.entries import FetchRefused
+from proxy.fetching.entries import FetchRefused, PageRefused
 from proxy.rules.model import RuleAction, RuleQuery, RuleVerdict
 from proxy.rules.ruleset import RuleSet
 from repair.model import Page
@@ -26,13 +26,13 @@ class FetchRuleCheck:
             raise FetchRefused(f"blocked by the rule {verdict.rule!r} ({verdict.action})")
 
     def may_list(self, page: Page) -> bool:
-        """Whether a page may be read into the collection; raises FetchRefused when it may not even be saved."""
+        """Whether a page may be read into the collection; raises PageRefused when it may not even be saved."""
         content_type = page.header("content-type") or ""
         verdict: RuleVerdict = self._ruleset().on_response(
             _rule_query(page.url), miss=None, content_type=content_type
         )
         if not verdict.cache:
-            raise FetchRefused(f"blocked by the rule {verdict.rule!r} ({verdict.action})")
+            raise PageRefused(f"blocked by the rule {verdict.rule!r} ({verdict.action})")
         return verdict.index
 
 

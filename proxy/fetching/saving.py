@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from proxy.cache.pinning import pinned_response
-from proxy.fetching.entries import FetchRefused, PageGone, PermanentFetchError, TemporaryFetchError
+from proxy.fetching.entries import PageGone, PageRefused, PermanentFetchError, TemporaryFetchError
 from proxy.fetching.fetcher import FetchedPage
 from proxy.fetching.rulecheck import FetchRuleCheck
 from proxy.messages import CacheRequest
@@ -119,7 +119,7 @@ class FetchedPageSaver:
         headers = tuple((name, value) for name, value in page.headers if name.lower() not in _COOKIES)
         verdict = may_harvest(request, headers, status=200, seen_without_cookie=True)
         if not verdict.allowed:
-            raise FetchRefused(f"may not be saved: {verdict.reason}")
+            raise PageRefused(f"may not be saved: {verdict.reason}")
 
     async def _pin(self, page: Page) -> None:
         if page.header("content-encoding"):  # decompressing may take a while

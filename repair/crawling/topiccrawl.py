@@ -234,12 +234,15 @@ class TopicCrawl:
         *,
         received: int,
         held: bool,
+        refused: bool = False,
     ) -> None:
-        """Take in what an earlier run visited; no `probability`: it brought no page."""
+        """Take in what an earlier run visited; no `probability`: it brought no page. A link that was `refused` says
+        nothing of others."""
         self._known |= {link.url, final_url or link.url}
         self.frontier.take(link.url)
         if probability is None:
-            self.note_failure(link, received=received)
+            if not refused:
+                self.note_failure(link, received=received)
             return
         self.received += received
         belongs = probability >= BELONGS

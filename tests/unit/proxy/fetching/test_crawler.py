@@ -204,6 +204,22 @@ def test_what_became_of_a_link_is_recorded(crawling, answer, state):
     assert bool(web.saved) is (state is LinkState.FETCHED)
 
 
+def test_what_is_refused_before_it_is_asked_for_ends_no_crawl(crawling):
+    closed = [f"http://closed{number}.test/soil" for number in range(60)]
+    pages = {SEED: html(FARM, "seed", *closed)} | dict.fromkeys(closed, FetchRefused("robots.txt"))
+    assert crawling.crawl(pages)[1] == "no more links"
+    # Nor in a later run, which knows of them.
+    crawling.store.put(a_topic_crawl("Farm", farm_texts(20), other_texts(40)).add_seeds(("http://new.test/",)))
+    assert crawling.crawl({"http://new.test/": html(FARM, "new")})[1] == "no more links"
+
+
+def test_pages_that_may_not_be_read_end_a_crawl(crawling):
+    closed = [f"http://closed{number}.test/soil" for number in range(60)]
+    pages = {SEED: html(FARM, "seed", *closed)}
+    pages |= dict.fromkeys(closed, b"<meta name=robots content=noindex><p>soil")
+    assert crawling.crawl(pages)[1] == "too few pages of the topic among the latest"
+
+
 def test_address_with_a_secret_is_refused_without_a_request(crawling):
     secret = "http://a.test/?session=0123456789abcdef0123456789abcdef"
     crawling.store.put(a_topic_crawl("Farm", farm_texts(20), other_texts(40)).add_seeds((secret,)))
