@@ -54,6 +54,25 @@ async def test_numbers_follow_those_of_the_miss_log():
     assert await added(*many(1), shortened=("http://school.test/",)) == [(3, "http://other.test/0")]
 
 
+async def test_a_number_stands_for_the_same_page_however_often_a_reader_asks():
+    first, second, third = many(3)
+    lists, told = [(second,), (first, third, second), (first, third)], []
+
+    async def rank(key, device):
+        return listed(*lists.pop(0))
+
+    late = LateOffers(rank, lambda miss_id, client, number, urls: told.append((number, *urls)))
+    late.note(a_context(miss_id=MISS_ID), "reader", listed(OWN), "key", "device")
+    call = LateOffersRoute(miss_id=MISS_ID, part=True)
+    answers = [(await late.answer(call, "en", "reader")).body.decode() for _ in range(3)]
+    assert told == [(2, second.url)]
+    assert [(f"n={2}" in each, first.url in each, third.url in each) for each in answers] == [
+        (True, False, False),
+        (True, False, False),
+        (False, False, False),
+    ]
+
+
 async def test_of_a_lost_page_with_a_secret_in_its_address_nothing_is_noted():
     secret = a_broken_link("http://school.test/lost?token=6b3a55e0261b03")
     assert await added(*many(1), link=secret) == []
