@@ -41,6 +41,7 @@ class _ShownPage(Generic[K]):
     device: str
     framed: bool
     portal: bool
+    offline: bool
     added: tuple[str, ...] = ()
 
 
@@ -69,6 +70,7 @@ class LateOffers(Generic[K]):
             device=device,
             framed=context.framed,
             portal=context.portal,
+            offline=context.offline,
         )
         self._shown.note(context.miss_id, client, shown)
 
@@ -98,6 +100,7 @@ class LateOffers(Generic[K]):
             numbers=tuple(shown.next_number + shown.added.index(each.url) for each in offers),
             is_best=bool(offers) and offers[0] == wide[0],
             miss_id="" if shown.framed else call.miss_id,
+            offline=shown.offline,
         )
         texts = choose(language)
         return late_part(findings, texts) if call.part else late_page(findings, texts, portal=shown.portal)

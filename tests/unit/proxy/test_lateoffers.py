@@ -1,8 +1,11 @@
 """proxy.lateoffers: which pages of a wider list are added to a page that a reader has."""
 
+from html import escape
+
 import pytest
 
 from proxy.lateoffers import LateOffers
+from proxy.portal.addresses import copy_path
 from proxy.portal.routemodel import LateOffersRoute
 from repair.model import RankedAlternatives
 from tests.make import a_broken_link
@@ -71,6 +74,23 @@ async def test_a_number_stands_for_the_same_page_however_often_a_reader_asks():
         (True, False, False),
         (False, False, False),
     ]
+
+
+async def test_while_offline_what_is_added_leads_to_saved_copies_or_says_that_it_needs_the_internet():
+    held, elsewhere = (
+        an_alternative("http://school.test/a"),
+        an_alternative("http://other.test/b", held=False),
+    )
+
+    async def rank(key, device):
+        return listed(held, elsewhere)
+
+    late = LateOffers(rank, lambda *told: None)
+    late.note(a_context(miss_id=MISS_ID, offline=True), "reader", listed(OWN), "key", "device")
+    page = await late.answer(LateOffersRoute(miss_id=MISS_ID, part=True), "en", "reader")
+    assert escape(copy_path(held.url)) in page.body.decode()
+    assert escape(copy_path(elsewhere.url)) not in page.body.decode()
+    assert page.body.decode().count("soft") == 2, "the note above, and that one is online only"
 
 
 async def test_of_a_lost_page_with_a_secret_in_its_address_nothing_is_noted():
