@@ -168,13 +168,16 @@ class Cache:
             return True
         if response is None or not is_from_origin(flow):
             return False
-        if not leaves_no_trace(exchange, response) and not self._origin_answers.settle_first(
-            flow, exchange, response
-        ):
-            return False
-        del self._exchanges[flow]
-        self._end(exchange, response)
-        return True
+        is_settled = True  # also by what fails: those who wait must not do so in vain
+        try:
+            is_settled = leaves_no_trace(exchange, response) or self._origin_answers.settle_first(
+                flow, exchange, response
+            )
+        finally:
+            if is_settled:
+                del self._exchanges[flow]
+                self._end(exchange, response)
+        return is_settled
 
     async def response(self, flow: http.HTTPFlow) -> None:
         exchange = self._exchanges.pop(flow, None)

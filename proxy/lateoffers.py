@@ -7,7 +7,7 @@ page and leaves costs nobody anything, and the page itself is made as fast as wi
 
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from proxy.pages.language import choose
@@ -30,7 +30,8 @@ OnLateOffers = Callable[[str, str, int, tuple[str, ...]], None]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ShownPage(Generic[K]):
     """A repair page that a reader has: its link, what it lists, the number that comes next, and by which key and for
-    which device more is ranked. `looks` are digests of what is seen of a page: there may be thousands of these."""
+    which device more is ranked. `looks` are digests of what is seen of a page: there may be thousands of these.
+    `added` are the URLs that were added, in the order of their numbers."""
 
     link: BrokenLink
     urls: frozenset[str]
@@ -40,6 +41,8 @@ class _ShownPage(Generic[K]):
     device: str
     framed: bool
     portal: bool
+    offline: bool
+    added: tuple[str, ...] = ()
 
 
 class LateOffers(Generic[K]):
@@ -67,6 +70,7 @@ class LateOffers(Generic[K]):
             device=device,
             framed=context.framed,
             portal=context.portal,
+            offline=context.offline,
         )
         self._shown.note(context.miss_id, client, shown)
 
@@ -80,15 +84,23 @@ class LateOffers(Generic[K]):
         except TimeoutError:
             log.info("district: nothing in time for %s", without_secret(shown.link.url))
             wide = ()
+        shown = self._shown.of(call.miss_id, client) or shown  # asked again, it may have been told meanwhile
         offers = late_offers(wide, urls=shown.urls, looks=shown.looks)
-        if offers and not has_secret(shown.link.url):
-            self._on_late(call.miss_id, client, shown.next_number, tuple(each.url for each in offers))
+        if shown.added:
+            # A number stands for one page, or a click would count for another page than it was meant for.
+            offers = tuple(each for each in offers if each.url in shown.added)
+        elif offers:
+            shown = replace(shown, added=tuple(each.url for each in offers))
+            self._shown.note(call.miss_id, client, shown)
+            if not has_secret(shown.link.url):
+                self._on_late(call.miss_id, client, shown.next_number, shown.added)
         findings = LateFindings(
             link=shown.link,
             offers=offers,
-            first_number=shown.next_number,
+            numbers=tuple(shown.next_number + shown.added.index(each.url) for each in offers),
             is_best=bool(offers) and offers[0] == wide[0],
             miss_id="" if shown.framed else call.miss_id,
+            offline=shown.offline,
         )
         texts = choose(language)
         return late_part(findings, texts) if call.part else late_page(findings, texts, portal=shown.portal)

@@ -191,7 +191,7 @@ class RepairPageService:
                 )
                 self._note_state(placed.state)
                 key = _RepairKey(placed=placed, within_s=within_s)
-                known = await self._rank_widely(key, miss)
+                known = await self._rank_widely(key, miss, within_s=within_s)
                 found = known or await self._rank_once(key, miss.device)
         except TooManyRepairs:
             pass  # counted, and too many to be logged one by one
@@ -218,14 +218,16 @@ class RepairPageService:
     def _is_wide_there(self) -> bool:
         return self._wide is not None and self._wide.is_there()
 
-    async def _rank_widely(self, key: _RepairKey, miss: RepairRequest) -> RankedAlternatives | None:
-        """The wide list, if it is known or a program asks; None if it does not come in time."""
+    async def _rank_widely(
+        self, key: _RepairKey, miss: RepairRequest, *, within_s: float
+    ) -> RankedAlternatives | None:
+        """The wide list, if it is known or a program asks; None if it does not come in time for the narrow one."""
         wide = replace(key, wide=True)
         known = self._repairs.kept(wide)
         if known is not None or self._wide is None or not miss.context.as_json or not self._wide.is_there():
             return known
         try:
-            async with asyncio.timeout(self._wide.patience_s):
+            async with asyncio.timeout(min(self._wide.patience_s, within_s / 2)):
                 return await self._rank_once(wide, miss.device)
         except TimeoutError:  # or too many repairs
             return None

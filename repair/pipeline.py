@@ -195,10 +195,11 @@ class Repairer:
         )
         ranked_alternatives = (self._alternative(choice, shown_keywords) for choice in offered)
         alternatives = self._add_elsewhere(link, (*pinned, *ranked_alternatives), elsewhere, shown_keywords)
+        searched = () if alternatives else self._search_link(link, query)
         return RankedAlternatives(
             link=link,
-            alternatives=alternatives,
-            searched=() if alternatives else self._search_link(link, query),
+            alternatives=_with_safe_translations(alternatives, addresses(link)),
+            searched=_with_safe_translations(searched, addresses(link)),
             copy_at=saved.fetched_at if saved and saved.has_copy else None,
             shortened=tuple(url for url in urls.shorter_urls(link.url) if self._collection.holds(url)),
             query=query.text,
@@ -359,6 +360,21 @@ def _place_link(link: BrokenLink, source_url: str | None, stated: Link | None, g
     if stated is None:
         return placed
     return replace(placed, anchor=stated.anchor, before=stated.before, after=stated.after)
+
+
+def _with_safe_translations(
+    alternatives: Sequence[Alternative], lost: frozenset[str]
+) -> tuple[Alternative, ...]:
+    """The alternatives without translations that are the lost page, which may be saved still, or carry a secret."""
+    return tuple(
+        replace(
+            each,
+            translations=tuple(
+                other for other in each.translations if other.url not in lost and not has_secret(other.url)
+            ),
+        )
+        for each in alternatives
+    )
 
 
 def _without_duplicates(

@@ -14,14 +14,15 @@ from repair.model import Alternative, BrokenLink
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateFindings:
-    """Pages to add to the repair page for a link. Choices are reported under numbers from `first_number` on, unless
-    `miss_id` is empty; `is_best` when the first fits better than what is on the page."""
+    """Pages to add to the repair page for a link. Choices are reported under their `numbers`, unless `miss_id` is
+    empty; `is_best` when the first fits better than what is on the page; `offline` while no site can be reached."""
 
     link: BrokenLink
     offers: tuple[Alternative, ...]
-    first_number: int
+    numbers: tuple[int, ...]
     is_best: bool
     miss_id: str
+    offline: bool = False
 
 
 def late_part(findings: LateFindings, texts: Catalogue) -> RenderedPage:
@@ -45,8 +46,8 @@ def late_page(findings: LateFindings, texts: Catalogue, *, portal: bool) -> Rend
 def template_values(findings: LateFindings, texts: Catalogue) -> Mapping[str, Any]:
     """The template variables; nothing more comes after this."""
     offers: list[OfferedPage] = []
-    for number, alternative in enumerate(findings.offers, start=findings.first_number):
-        made = offer(alternative, texts)
+    for number, alternative in zip(findings.numbers, findings.offers, strict=True):
+        made = offer(alternative, texts, offline=findings.offline)
         if made is not None:
             ping = chose_path(findings.miss_id, number) if findings.miss_id else ""
             offers.append(replace(made, ping=ping))

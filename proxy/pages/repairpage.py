@@ -188,16 +188,16 @@ def _is_copy(alternative: Alternative, link: BrokenLink) -> bool:
     return alternative.source == "copy" or (alternative.held and alternative.url == link.url)
 
 
-def offer(alternative: Alternative, texts: Catalogue) -> OfferedPage | None:
+def offer(alternative: Alternative, texts: Catalogue, *, offline: bool = False) -> OfferedPage | None:
     """An alternative made safe to show; None when its URL may not become a link."""
     target = link_target(alternative.url)
     if target is None:
         return None
-    template_values = address(target)
-    return OfferedPage(
+    shown = address(target)
+    made = OfferedPage(
         url=target,
-        title=clean(alternative.title, _MAX_TITLE) or template_values.host + template_values.path,
-        address=template_values,
+        title=clean(alternative.title, _MAX_TITLE) or shown.host + shown.path,
+        address=shown,
         source=alternative.source if alternative.source in _SOURCES else "local",
         snippet=clean_spans(alternative.snippet, _MAX_SNIPPET),
         file=kind_of_url(target) or "",
@@ -205,6 +205,7 @@ def offer(alternative: Alternative, texts: Catalogue) -> OfferedPage | None:
         told_by=", ".join(clean(name, _MAX_SCHOOL) for name in alternative.told_by[:_MAX_SCHOOLS]),
         translations=_named_languages(alternative, texts.code),
     )
+    return _while_offline(made, held=alternative.held) if offline else made
 
 
 def _named_languages(alternative: Alternative, own: str) -> tuple[NamedLanguage, ...]:
@@ -217,11 +218,21 @@ def _named_languages(alternative: Alternative, own: str) -> tuple[NamedLanguage,
     return tuple(islice(found, _MAX_TRANSLATIONS))
 
 
+def _while_offline(made: OfferedPage, *, held: bool) -> OfferedPage:
+    """An offered page while no site can be reached: it leads to saved copies."""
+    return replace(
+        made,
+        translations=tuple(replace(each, url=copy_path(each.url)) for each in made.translations),
+        copy=copy_path(made.url) if held else "",
+        online=not held,
+    )
+
+
 def _offers(found: RankedAlternatives, context: RepairPageContext) -> list[OfferedPage]:
     offers: list[OfferedPage] = []
-    template_values = 0
+    listed = 0
     for number, alternative in number_offers(found):
-        made = offer(alternative, context.texts)
+        made = offer(alternative, context.texts, offline=context.offline)
         if made is None:
             continue
         if context.miss_id and not context.framed:
@@ -230,21 +241,14 @@ def _offers(found: RankedAlternatives, context: RepairPageContext) -> list[Offer
             offers.append(replace(made, copy=copy_path(made.url)))
             continue
         best = not offers and alternative.confidence >= LIKELY
-        copy = copy_path(made.url) if context.offline and alternative.held else ""
-        if context.offline:
-            languages = tuple(replace(each, url=copy_path(each.url)) for each in made.translations)
-            made = replace(made, translations=languages)
-        online = context.offline and not alternative.held
-        offers.append(
-            replace(made, best=best, copy=copy, online=online, later=template_values >= SHOWN_FIRST)
-        )
-        template_values += 1
+        offers.append(replace(made, best=best, later=listed >= SHOWN_FIRST))
+        listed += 1
     return offers
 
 
 def _searched(found: RankedAlternatives, context: RepairPageContext) -> list[OfferedPage]:
     """Search results, each with its copy; they are no offers, and clicks on them are not reported."""
-    made = (offer(result, context.texts) for result in found.searched)
+    made = (offer(result, context.texts, offline=context.offline) for result in found.searched)
     return [replace(each, copy=copy_path(each.url)) for each in made if each is not None]
 
 
@@ -278,10 +282,7 @@ def _html_page(
         later=sum(item.later for item in offers),
         copy_date=context.texts.date(found.copy_at) if found.copy_at else "",
         query=clean(found.query, 200),
-        shortened=[
-            {"url": target, "address": template_values}
-            for target, template_values in shorter[:_MAX_SHORTENED]
-        ],
+        shortened=[{"url": target, "address": shown} for target, shown in shorter[:_MAX_SHORTENED]],
         offline=context.offline,
         error_detail=clean(context.error_detail, 200),
         fault=context.fault if context.texts.has(f"fault.{context.fault}") else "",

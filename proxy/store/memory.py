@@ -41,7 +41,7 @@ class MemoryStore:
     def put(self, key: str, responses: tuple[StoredResponse, ...], *, stamp: int = 0) -> CachedEntry:
         """Keeps small responses; those with bodies on disk are read from there each time."""
         self.pop(key)
-        cost = sum(_cost(response) for response in responses)
+        cost = sum(cost_of(response) for response in responses)
         entry = CachedEntry(responses=responses, cost=cost, stamp=stamp)
         has_files = any(isinstance(response.body, FileBody) for response in responses)
         if has_files or cost > self.limit_bytes // _LARGEST_PART:
@@ -62,7 +62,8 @@ class MemoryStore:
         return len(self._held)
 
 
-def _cost(response: StoredResponse) -> int:
+def cost_of(response: StoredResponse) -> int:
+    """Roughly the bytes that a response takes in memory."""
     body = 0 if isinstance(response.body, FileBody) else len(response.body)
     fields = sum(len(name) + len(value) for name, value in (*response.headers, *response.vary))
     return body + 2 * fields + _OVERHEAD_BYTES  # `prepared` has the fields once more

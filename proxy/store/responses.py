@@ -24,17 +24,17 @@ from proxy.messages import Headers, StoredResponse
 from proxy.settings import CacheSettings
 from proxy.store.directorylock import DirectoryLock
 from proxy.store.invalidation import LocalInvalidation, StoreInvalidation
-from proxy.store.memory import CachedEntry, MemoryStore
+from proxy.store.memory import CachedEntry, MemoryStore, cost_of
 from proxy.store.spool import Spool, SpoolPool
 from proxy.store.tiers import DISK_ERRORS, StoreTiers
 from proxy.store.unwritten import UnwrittenResponse, UnwrittenResponses
-from proxy.store.warmkeys import WarmKeys, with_waiting
+from proxy.store.warmkeys import WarmKeys, is_in_row, with_waiting
 from repair.logs import RateLimitedLogger
 
 log = logging.getLogger(__name__)
 
 QUEUED_BYTES = 64 * 1024**2
-"""Bytes of bodies that may wait for the writer; beyond this, responses are not stored."""
+"""Bytes that may wait for the writer; beyond this, responses are not stored."""
 MARK_EVERY_S = 10.0
 MARK_AT_MOST = 1000
 """Last uses are written in batches, after so many seconds or keys, and before each eviction."""
@@ -184,11 +184,11 @@ class ResponseStore:
         """As `put`, for a small response without `vary` where nothing was stored, and without waiting for the disk.
 
         It is found here at once, and by other processes when `written` is called. False, and that is not called, when
-        the store is closed or the disk too slow.
+        the store is closed, the disk too slow or the response not small enough for its row.
         """
-        entry = CachedEntry(responses=(response,), cost=0, stamp=self._changes.stamp(key))
+        entry = CachedEntry(responses=(response,), cost=cost_of(response), stamp=self._changes.stamp(key))
         unwritten = UnwrittenResponse(key=key, entry=entry, written=written)
-        if self._closed or not self._has_room(key, unwritten.size):
+        if self._closed or not is_in_row(response) or not self._has_room(key, unwritten.size):
             return False
         self._forget(key)
         self._queued_bytes += unwritten.size

@@ -28,7 +28,8 @@ class UnwrittenResponse:
 
     @property
     def size(self) -> int:
-        return len(self.response.body) if isinstance(self.response.body, bytes) else 0
+        """In memory, headers and all: nobody waits for it, and while a disk is slow even empty ones pile up."""
+        return self.entry.cost
 
 
 class UnwrittenResponses:

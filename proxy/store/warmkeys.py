@@ -39,7 +39,7 @@ class WarmKeys:
 
     def note(self, key: str, responses: tuple[StoredResponse, ...]) -> None:
         """A thread has just read or written this; only what is small counts."""
-        if _COUNTS_BLOCKS and 0 < len(responses) <= _VARIANTS and all(map(_is_in_row, responses)):
+        if _COUNTS_BLOCKS and 0 < len(responses) <= _VARIANTS and all(map(is_in_row, responses)):
             self._until[key] = time.monotonic() + WARM_S
 
     def read(self, key: str, read: Callable[[str], tuple[StoredResponse, ...]]) -> tuple[StoredResponse, ...]:
@@ -68,7 +68,8 @@ class WarmKeys:
         self._until.pop(key, None)
 
 
-def _is_in_row(response: StoredResponse) -> bool:
+def is_in_row(response: StoredResponse) -> bool:
+    """Whether a response needs no file beside its row."""
     return isinstance(response.body, bytes) and len(response.body) <= IN_ROW_BYTES
 
 

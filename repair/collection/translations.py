@@ -22,6 +22,7 @@ _SCHEMA = (
     "CREATE INDEX IF NOT EXISTS editions_page ON editions (page)",
 )
 _SAVED = "SELECT url, pages.language FROM urls JOIN pages USING (id)"
+_PARALLEL = "(SELECT page FROM editions WHERE address = ? ORDER BY page LIMIT ?)"
 _MOST_PARALLEL = 100  # rows read: two addresses may have the same number
 _MOST = 40
 
@@ -80,7 +81,7 @@ def _parallel(connection: sqlite3.Connection, url: str) -> list[tuple[str, str]]
     """The saved pages at parallel addresses, with their languages."""
     plain = without_language(url) or url
     rows = connection.execute(
-        f"{_SAVED} JOIN editions ON editions.page = pages.id WHERE address = ? ORDER BY url LIMIT ?",
+        f"{_SAVED} WHERE pages.id IN {_PARALLEL} ORDER BY url",
         (url_hash(plain), _MOST_PARALLEL),
     ).fetchall()
     found = [(other, language) for other, language in rows if without_language(other) == plain]

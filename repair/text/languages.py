@@ -46,6 +46,8 @@ _FILE_END = re.compile(r"(?i)(?<=[^/])[._-]([a-z]{2}(?:[-_][a-z]{2})?)(?:\.[xs]?
 _SCRIPT_CHARACTERS = 80
 _VARIETY_CHARACTERS = 300
 _LONGEST_TAG = 15
+_PATH = 500
+"""Characters of a path that are looked at."""
 _LEADING = 3  # directories in which a doubtful code is likely to be a language
 
 
@@ -79,7 +81,8 @@ def edition_of(url: str) -> str:
 
 
 def without_language(url: str) -> str:
-    """A URL without what names its language, the same for parallel URLs of all editions; "" when it names none.
+    """A URL without what names its language, the same for parallel URLs of all editions of one site; "" when it names
+    none, or is another site without it.
 
     >>> without_language("https://help.school.test/7.4/zh-CN/text/start.html")
     'https://help.school.test/7.4/text/start.html'
@@ -103,7 +106,7 @@ def _find_language(url: str) -> tuple[str, str, str]:
     if (found := _PARAMETER.search(parts.query[:500])) and (code := _language(found[1], doubtful=True)):
         query = f"{parts.query[: found.start()]}{parts.query[found.end() :]}".removeprefix("&")
         return code, "", f"{root}{parts.path}{'?' if query else ''}{query}"
-    pieces = parts.path[:500].split("/")
+    pieces = parts.path[:_PATH].split("/")
     query = f"?{parts.query}" if parts.query else ""
     for at, piece in enumerate(pieces[1:-1], start=1):
         # Most directories are longer than any tag: no need to look closer.
@@ -118,12 +121,16 @@ def _find_language(url: str) -> tuple[str, str, str]:
             )
     labels = parts.host.split(".")
     if len(labels) > 2 and (code := _language(labels[0], doubtful=True) or _COUNTRIES.get(labels[0], "")):
-        beside = f"{parts.scheme}://{parts.authority.partition('.')[2]}"
-        return code, f"{root}/", f"{beside}{parts.path}{query}"
+        # `fr.github.io` and `de.github.io` are different people's: nothing of theirs is parallel.
+        is_whole_site = urls.site_of_host(parts.host) == parts.host
+        beside = f"{parts.scheme}://{parts.authority.partition('.')[2]}{parts.path}{query}"
+        return code, f"{root}/", "" if is_whole_site else beside
     if len(pieces) > 2 and (code := _COUNTRIES.get(pieces[1], "")):
         edition = f"{root}/{pieces[1]}/"
         return code, edition, f"{root}{parts.path[len(pieces[1]) + 1 :]}{query}"
     name = pieces[-1]
+    if len(parts.path) > _PATH:
+        return "", "", ""  # the name does not end where it was cut
     if found := _FILE_END.search(name):
         if code := _language(found[1], doubtful=False):
             return (

@@ -37,7 +37,7 @@ TOLD = portal.portal_info_of(Settings(), passthrough_domains(ProxySettings()))
 LATE = LateFindings(
     link=found().link,
     offers=(an_alternative("http://other.test/new", "From another school", confidence=0.9, source="shared"),),
-    first_number=10,
+    numbers=(10,),
     is_best=True,
     miss_id=MISS_ID,
 )

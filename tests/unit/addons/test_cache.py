@@ -126,6 +126,23 @@ async def test_a_first_visit_waits_for_no_disk_and_those_in_other_workers_wait_f
     assert elsewhere.lead(URL)
 
 
+async def test_a_first_visit_whose_storing_fails_lets_those_go_on_who_wait():
+    proxy = Proxy()
+    flow = await proxy.ask(*NAVIGATION)
+    proxy.begin(flow, 200, cc("max-age=60"))
+    waiting = asyncio.create_task(proxy.ask(*NAVIGATION))
+    await asyncio.sleep(0)
+
+    def fail(*_):
+        raise RuntimeError("cannot start a thread")
+
+    proxy.store.put_soon = fail
+    with pytest.raises(RuntimeError):
+        proxy.cache.response_now(flow)
+    async with asyncio.timeout(5.0):
+        assert (await waiting).response is None, "it goes to the origin itself"
+
+
 @pytest.mark.parametrize(
     ("asked", "said", "size"),
     [((), (("Vary", "Accept"),), 5), ((("Cookie", "a=1"),), (TAG,), 5), ((), (), 100_000)],

@@ -373,6 +373,15 @@ async def test_a_program_waits_for_the_district_but_not_for_long(shop, district)
     assert second.found.alternatives == district.alternatives
 
 
+async def test_a_program_that_waits_for_the_district_in_vain_gets_the_schools_own_pages_in_time(
+    shop, district
+):
+    context = a_context(miss_id=MISS_ID, as_json=True)
+    shop.repair_service._wide = replace(shop.repair_service._wide, patience_s=60.0)
+    response = await shop.repair_service.repair_page(a_miss(context=context), within_s=0.5)
+    assert [each.url for each in response.found.alternatives] == ["http://school.test/new"]
+
+
 async def test_nothing_is_promised_while_the_district_is_away(shop, district):
     district.is_there = False
     assert 'id="late"' not in await page_of(shop)

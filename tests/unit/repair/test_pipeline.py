@@ -10,7 +10,7 @@ from repair.collection.elsewhere import Confirmation, ConfirmedElsewhere, OtherS
 from repair.collection.pins import Pins
 from repair.evidence.gather import gather_local
 from repair.evidence.hints import Hints
-from repair.model import Click, Evidence, HeldCopy
+from repair.model import Click, Evidence, HeldCopy, Translation
 from repair.opensearch.client import SearchUnavailable
 from repair.pipeline import Repairer, local_sources
 from repair.ranking.learned import LearnedRanker
@@ -63,6 +63,23 @@ async def test_an_offered_page_comes_with_its_saved_translations(collection, rep
     found = await repairer.repair(a_broken_link(GONE, anchor="Roman aqueducts", source_url=f"{SITE}/cooking"))
     best = found.alternatives[0]
     assert [(each.language, each.url) for each in best.translations] == [("la", f"{SITE}/la/water/aqueducts")]
+
+
+@pytest.mark.parametrize(
+    ("translation", "lost"),
+    [("/la/water/aqueducts", f"{SITE}/la/water/aqueducts"), ("/la/water?token=6b3a55e0261b03", GONE)],
+)
+async def test_no_translation_leads_to_the_lost_page_or_to_an_address_with_a_secret(
+    collection, repairer, translation, lost
+):
+    offered = collection.get(f"{SITE}/water/aqueducts")
+    page = a_document(translation, title="Aquae ductus", text="Romani aquam in urbem duxerunt.")
+    collection.add(replace(page, language="la"), fetched_at=A_MOMENT)
+    named = Translation(language="la", url=f"{SITE}{translation}")
+    again = a_document("/water/aqueducts", title=offered.title, text=offered.text, translations=(named,))
+    collection.add(replace(again, language="en"), fetched_at=A_MOMENT)
+    found = await repairer.repair(a_broken_link(lost, anchor="Roman aqueducts"))
+    assert [each.translations for each in found.alternatives if each.url == offered.url] == [()]
 
 
 async def test_the_lost_page_comes_first(repairer):

@@ -209,7 +209,9 @@ def test_what_is_refused_before_it_is_asked_for_ends_no_crawl(crawling):
     pages = {SEED: html(FARM, "seed", *closed)} | dict.fromkeys(closed, FetchRefused("robots.txt"))
     assert crawling.crawl(pages)[1] == "no more links"
     # Nor in a later run, which knows of them.
-    crawling.store.put(a_topic_crawl("Farm", farm_texts(20), other_texts(40)).add_seeds(("http://new.test/",)))
+    crawling.store.put(
+        a_topic_crawl("Farm", farm_texts(20), other_texts(40)).add_seeds(("http://new.test/",))
+    )
     assert crawling.crawl({"http://new.test/": html(FARM, "new")})[1] == "no more links"
 
 

@@ -18,8 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from proxy.errors import StoreError
 from proxy.messages import FileBody, StoredResponse
 from proxy.settings import CacheSettings
+from proxy.store import responses
 from proxy.store.directorylock import ABANDONED_AFTER_S
-from proxy.store.diskstore import MAX_VARIANTS
+from proxy.store.diskstore import IN_ROW_BYTES, MAX_VARIANTS
 from proxy.store.invalidation import SharedInvalidation
 from proxy.store.responses import ResponseStore
 from proxy.store.rows import DiskRows
@@ -765,6 +766,23 @@ async def test_a_full_disk_stores_nothing_soon_either_and_lets_those_go_on_who_w
     await written.wait()
     assert await store.lookup(KEY) == ()
     assert "cannot write" in caplog.text
+
+
+async def test_what_needs_a_file_of_its_own_is_not_written_soon(store):
+    assert not store.put_soon(KEY, a_response(b"x" * (IN_ROW_BYTES + 1)), lambda: None)
+    assert store.put_soon(KEY, a_response(b"x" * IN_ROW_BYTES), lambda: None)
+    assert await store.count() == 1
+    assert len((await store.lookup(KEY))[0].body) == IN_ROW_BYTES
+
+
+async def test_of_what_waits_for_a_slow_disk_headers_count_too(store, monkeypatch):
+    monkeypatch.setattr(responses, "QUEUED_BYTES", 100_000)
+    redirect = replace(a_response(b""), status=308, headers=(("Location", "x" * 1_000),))
+    kept = sum(store.put_soon(f"{KEY}{number}", redirect, lambda: None) for number in range(90))
+    assert 10 < kept < 60
+    await store.count()  # the writer is done
+    await asyncio.sleep(0)
+    assert store.put_soon(KEY, redirect, lambda: None)
 
 
 # The store against a dictionary.

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from repair.collection import translations as saved
 from repair.model import Translation
 from tests.holdings import SITE, a_collection, a_document
 from tests.make import A_MOMENT
@@ -76,3 +77,17 @@ def test_a_page_read_again_says_what_it_says_now(collection):
 def test_a_page_whose_text_is_in_the_same_language_is_no_translation(collection):
     collection.add(a_page_in("en", "/ja/water/rain"), fetched_at=A_MOMENT)
     assert "ja" not in translations(collection, "/water/rain")
+
+
+def test_pages_of_other_people_at_one_host_of_pages_are_no_translations(tmp_path):
+    pages = (a_page_in("fr", "https://fr.github.io/water"), a_page_in("de", "https://de.github.io/water"))
+    with a_collection(tmp_path, *pages) as collection:
+        (summary,) = collection.page_summaries(
+            [collection.page_number("https://fr.github.io/water")]
+        ).values()
+        assert collection.translations(summary) == ()
+
+
+def test_of_thousands_of_parallel_pages_only_some_are_read(collection, monkeypatch):
+    monkeypatch.setattr(saved, "_MOST_PARALLEL", 1)
+    assert len(translations(collection, "/water/rain")) == 1

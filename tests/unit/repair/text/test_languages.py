@@ -150,6 +150,12 @@ def test_most_languages_are_written_in_latin_letters():
         ("https://school.test/p?lang=de&y=2", "https://school.test/p?y=2"),
         ("https://school.test/ja", "https://school.test/"),
         ("https://school.test/about.html", ""),
+        ("https://fr.github.io/start", ""),  # another person's page than github.io's or de.github.io's
+        ("https://fr.co.uk/start", ""),
+        (
+            f"https://school.test/{494 * 'a'}_de/b/c.html",
+            "",
+        ),  # nothing is cut from a long path but a language
         ("not a url", ""),
     ],
 )
