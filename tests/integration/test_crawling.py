@@ -21,6 +21,7 @@ from tests.unit.repair.crawling.pages import FARM, OTHER, a_text
 
 PAUSE_S = 0.3
 KILLS = int(os.environ.get("CRAWL_KILLS", "4"))
+NAMES = ("a", "b", *(f"c{number}" for number in range(max(14, 2 * KILLS))))
 """Each costs a start of the program; docs/growing.md tells what twenty showed."""
 SETTINGS = f"""
 [fetch]
@@ -150,7 +151,7 @@ def school(tmp_path):
 @pytest.mark.slow
 def test_killed_crawl_loses_nothing_fetches_nothing_twice_and_stays_polite(school):
     with CountedOrigin() as quick, CountedOrigin(answer_s=0.15) as slow, CountedOrigin() as broken:
-        good = {f"{host.url}/farm/{name}" for host in (quick, slow) for name in "abcdefghijklmnop"}
+        good = {f"{host.url}/farm/{name}" for host in (quick, slow) for name in NAMES}
         refused = (
             f"{quick.url}/closed/x",
             f"{quick.url}/blocked",
@@ -163,7 +164,7 @@ def test_killed_crawl_loses_nothing_fetches_nothing_twice_and_stays_polite(schoo
         )
         everything = [(url, "soil crop") for url in (*sorted(good), *refused, *faulty, personal)]
         for host in (quick, slow):
-            for number, name in enumerate("abcdefghijklmnop"):
+            for number, name in enumerate(NAMES):
                 host.serve(
                     f"/farm/{name}", a_page(FARM, f"{host.port} {number}", everything[number:] + everything)
                 )
@@ -183,8 +184,9 @@ def test_killed_crawl_loses_nothing_fetches_nothing_twice_and_stays_polite(schoo
 
         interrupted = set()
         for kill in range(1, KILLS + 1):
+            # In the middle: after the pages that it asks for first, which are those that the last one was killed at.
+            wanted = max(kill * len(good) // (KILLS + 2), len(quick.times) + len(slow.times) + 3)
             running = Running(school.command("crawl", "Farm"))
-            wanted = kill * len(good) // (KILLS + 2)
             running.wait_until(
                 lambda wanted=wanted: len(quick.times) + len(slow.times) >= wanted,
                 "the crawl does not go on",
